@@ -1,0 +1,269 @@
+"""The benchmark's data for whoever runs it: policies, databases and tasks of a domain.
+
+Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Whatever is asked for is fetched first if it is
+missing; ``data_files`` knows which files are right, ``data_sources`` where they come from.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+from maseval.benchmark.tau2.data_files import (
+    DEFAULT_VERSION,
+    MANIFEST,
+    CacheError,
+    ChecksumError,
+    DataUnavailableError,
+    Tau2DataError,
+)
+from maseval.benchmark.tau2.data_sources import GITHUB_BASE
+from maseval.benchmark.tau2.data_store import (
+    AnyPath,
+    default_data_dir,
+    domain_folder,
+    download_domain_data,
+    ensure_data_exists,
+    files_of,
+    verified_root,
+)
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
+from maseval.core.task import Task, TaskProtocol, TaskQueue
+
+__all__ = [
+    "BASE_SPLIT_COUNTS",
+    "DEFAULT_MAX_RETRIES",
+    "DEFAULT_TIMEOUT_SECONDS",
+    "DEFAULT_VERSION",
+    "GITHUB_BASE",
+    "TASK_SPLITS",
+    "VALID_DOMAINS",
+    "CacheError",
+    "ChecksumError",
+    "DataUnavailableError",
+    "DomainConfig",
+    "Tau2DataError",
+    "UnknownSplitError",
+    "UnknownTaskError",
+    "configure_model_ids",
+    "data_fingerprint",
+    "default_data_dir",
+    "download_domain_data",
+    "ensure_data_exists",
+    "load_domain_config",
+    "load_guidelines",
+    "load_raw_task",
+    "load_raw_tasks",
+    "load_tasks",
+]
+
+VALID_DOMAINS = ("retail", "airline", "telecom")
+TASK_SPLITS = ("base", "hard", "all")
+BASE_SPLIT_COUNTS = {"airline": 50, "retail": 114, "telecom": 114}
+DEFAULT_TIMEOUT_SECONDS = 600.0
+DEFAULT_MAX_RETRIES = 1
+
+RawTask = dict[str, Any]
+Tasks = TypeVar("Tasks", bound=Sequence[Task])
+
+
+class UnknownSplitError(MASEvalError, ValueError):
+    """The domain has no such set of tasks."""
+
+
+class UnknownTaskError(MASEvalError, LookupError):
+    """The domain has no task of that id."""
+
+
+class DomainConfig(TypedDict):
+    """What an agent of a domain must obey, and where the domain's database is."""
+
+    policy: str
+    db_path: Path
+
+
+def load_domain_config(domain: str | Domain, data_dir: AnyPath | None = None) -> DomainConfig:
+    """The policy's text and the path of the database."""
+    chosen = domain_named(domain)
+    folder = domain_folder(chosen, _world_files(chosen), data_dir)
+    return {"policy": chosen.policy(folder), "db_path": folder / chosen.db_file}
+
+
+def load_guidelines(with_tools: bool, data_dir: AnyPath | None = None) -> str:
+    """How a simulated customer should behave, in a domain where it has tools or has none."""
+    name = f"user_simulator/simulation_guidelines{'_tools' if with_tools else ''}.md"
+    root = verified_root([MANIFEST.files[name]], data_dir)
+    return (root / name).read_text(encoding="utf-8")
+
+
+def data_fingerprint(domain: str | Domain) -> dict[str, str]:
+    """The SHA-256 of everything that a run in ``domain`` depends on."""
+    chosen = domain_named(domain)
+    if chosen.data_dir is None:
+        return {file.name: file.sha256 for file in files_of(chosen)}
+    names = {*_world_files(chosen), *chosen.task_files.values()}
+    contents = {name: (chosen.data_dir / name).read_bytes() for name in sorted(names)}
+    contents["policy"] = chosen.policy(chosen.data_dir).encode()
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def load_raw_tasks(
+    domain: str | Domain, split: str = "base", data_dir: AnyPath | None = None
+) -> list[RawTask]:
+    """The tasks of a split as the original's file has them; they are the caller's own."""
+    chosen = domain_named(domain)
+    name = _task_file(chosen, split)
+    return _parsed(domain_folder(chosen, [name], data_dir) / name)
+
+
+def load_raw_task(domain: str | Domain, task_id: str, data_dir: AnyPath | None = None) -> RawTask:
+    """One task as the original's file has it, from whichever split has it."""
+    chosen = domain_named(domain)
+    for name in dict.fromkeys(chosen.task_files.values()):
+        path = domain_folder(chosen, [name], data_dir) / name
+        state = path.stat()
+        text = _texts_by_id(path, state.st_mtime_ns, state.st_size).get(task_id)
+        if text is not None:
+            raw: RawTask = json.loads(text)
+            return raw
+    raise UnknownTaskError(
+        f"{chosen.name} has no task {task_id!r}; load_raw_tasks({chosen.name!r}) has its tasks"
+    )
+
+
+def load_tasks(
+    domain: str | Domain,
+    split: str = "base",
+    data_dir: AnyPath | None = None,
+    limit: int | None = None,
+    timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+    max_retries: int = DEFAULT_MAX_RETRIES,
+) -> TaskQueue:
+    """The tasks of a domain, ready to be run.
+
+    ``split`` is ``base``, which in v0.2.0 is the same as ``all``; telecom also has ``small`` and
+    ``full``. Missing files are fetched, but not into a ``data_dir`` of your own.
+    """
+    if limit is not None and limit < 0:
+        raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
+    chosen = domain_named(domain)
+    name = _task_file(chosen, split)
+    folder = domain_folder(chosen, [name, *_world_files(chosen)], data_dir)
+    world = _world(chosen, folder)
+    labels = {"domain": chosen.name, "split": split}
+    return TaskQueue(
+        _task(raw, world, labels, TaskProtocol(timeout_seconds, max_retries=max_retries))
+        for raw in _parsed(folder / name)[: limit or None]
+    )
+
+
+def configure_model_ids(
+    tasks: Tasks, *, user_model_id: str | None = None, evaluator_model_id: str | None = None
+) -> Tasks:
+    """Name the models that play the customer and judge assertions; returns the same tasks.
+
+    A task that already names another model is an error, and then no task is changed.
+    """
+    every = [tasks[position] for position in range(len(tasks))]  # iterating a queue means a run
+    for role, model_id in (("user", user_model_id), ("evaluator", evaluator_model_id)):
+        for task in every if model_id is not None else ():
+            named = _model_data(task, role).get("model_id")
+            if named not in (None, model_id):
+                raise ConfigurationError(
+                    f"task {task.id!r} already has {role} `model_id` set to {named!r}, not "
+                    f"{model_id!r}; load the tasks again to give them other models"
+                )
+    for task in every:
+        if user_model_id is not None:
+            task.user_data["model_id"] = user_model_id
+        if evaluator_model_id is not None:
+            task.evaluation_data["model_id"] = evaluator_model_id
+    return tasks
+
+
+def _model_data(task: Task, role: str) -> Mapping[str, object]:
+    return task.user_data if role == "user" else task.evaluation_data
+
+
+def _task(
+    raw: RawTask, world: Mapping[str, object], labels: dict[str, str], protocol: TaskProtocol
+) -> Task:
+    scenario = raw.get("user_scenario") or {}
+    criteria = raw.get("evaluation_criteria") or {}
+    instructions = scenario.get("instructions")
+    spoken = (
+        instructions.get("task_instructions") if isinstance(instructions, dict) else instructions
+    )
+    protocol.tags.update(labels)
+    task = Task(
+        query=spoken or "",
+        protocol=protocol,
+        environment_data={**world, "initial_state": raw.get("initial_state")},
+        user_data={"persona": scenario.get("persona"), "instructions": instructions},
+        evaluation_data={
+            "actions": criteria.get("actions"),
+            "env_assertions": criteria.get("env_assertions"),
+            "communicate_info": criteria.get("communicate_info"),
+            "nl_assertions": criteria.get("nl_assertions"),
+            "reward_basis": criteria.get("reward_basis", ["DB", "COMMUNICATE"]),
+        },
+        metadata={
+            **labels,
+            "description": raw.get("description"),
+            "ticket": raw.get("ticket"),
+        },
+    )
+    if raw.get("id"):
+        task.id = str(raw["id"])
+    return task
+
+
+def _world(domain: Domain, folder: Path) -> dict[str, object]:
+    return {
+        "domain": domain.name,
+        "policy": domain.policy(folder),
+        "db_path": str(folder / domain.db_file),
+        "user_db_path": str(folder / domain.user_db_file) if domain.user_db_file else None,
+        "data_dir": str(folder.parent.parent) if domain.data_dir is None else None,
+    }
+
+
+def _world_files(domain: Domain) -> list[str]:
+    """The databases, and every text that a policy may be composed of."""
+    databases = [name for name in (domain.db_file, domain.user_db_file) if name]
+    if domain.data_dir is not None:
+        return databases
+    published = MANIFEST.below(f"domains/{domain.folder_name}")
+    return databases + [Path(f.name).name for f in published if f.name.endswith(".md")]
+
+
+def _task_file(domain: Domain, split: str) -> str:
+    files = {**domain.task_files}
+    if "base" in files:
+        files.setdefault("all", files["base"])
+    if split not in files:
+        raise UnknownSplitError(
+            f"Invalid split {split!r}: {domain.name} has {', '.join(files)}"
+            + (", and no hard tasks in this version" if split == "hard" else "")
+        )
+    return files[split]
+
+
+def _parsed(path: Path) -> list[RawTask]:
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
+    tasks = content.get("tasks") if isinstance(content, dict) else content
+    if not isinstance(tasks, list):
+        raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
+    return tasks
+
+
+@lru_cache(maxsize=8)
+def _texts_by_id(path: Path, mtime_ns: int, size: int) -> Mapping[str, str]:
+    """Each task of a file as JSON text, from which every caller gets an object of its own."""
+    return {str(raw.get("id")): json.dumps(raw) for raw in _parsed(path)}

@@ -1,0 +1,15 @@
+"""The airline: an agent that books, changes and cancels journeys for customers.
+
+After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
+"""
+
+from maseval.benchmark.tau2.domains.airline.models import AirlineDB
+from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
+from maseval.benchmark.tau2.domains.domain import Domain
+
+AIRLINE = Domain(
+    name="airline",
+    db=AirlineDB,
+    toolkit=AirlineTools,
+    solo_refusal="Airline domain does not support solo mode",
+)

@@ -1,0 +1,134 @@
+"""The calculator that an agent is given: Python's arithmetic, without running Python.
+
+The original evaluates the text it is sent. Here Python's parser reads it, which gives the same
+syntax errors, and a walk over the tree computes, which gives the same numbers and error texts. Only
+what would take long differs: it is refused at once, in the words of a number too large for a float.
+
+After ``calculate`` of tau2-bench v0.2.0, src/tau2/domains/{airline,retail}/tools.py (MIT, Sierra
+Research).
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, cast
+
+ALLOWED_CHARACTERS = "0123456789+-*/(). "
+
+# Multiplying or dividing whole numbers takes about one step for each pair of their 30-bit digits.
+# Ten million steps are some twenty milliseconds, and allow for results of 28,000 decimal places.
+MAX_STEPS = 10_000_000
+BITS_PER_DIGIT = 30
+
+# Python gives up on a chain of some three thousand operations, but needs a second to find that out
+# for a megabyte of them. Signs and powers are left out, as too many of those are found out at once.
+MAX_OPERATIONS = 5_000
+_OPERATION = re.compile(r"[0-9.)] *(?:[-+/(]|\*(?!\*))")
+
+Operation = Callable[..., Any]
+
+_UNARY: dict[type[ast.unaryop], Operation] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_BINARY: dict[type[ast.operator], Operation] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+
+
+def calculate(expression: object) -> str:
+    """The value of an arithmetic expression, rounded to two places.
+
+    Whatever is wrong with it is raised as Python would: ``SyntaxError``, ``ZeroDivisionError``, ...
+    """
+    return str(round(float(cast(float, _evaluate(_parse(_checked(expression))))), 2))
+
+
+def _checked(expression: object) -> str:
+    if isinstance(expression, str):
+        valid = not expression.strip(ALLOWED_CHARACTERS)
+    else:
+        valid = all(item in tuple(ALLOWED_CHARACTERS) for item in cast(Iterable[Any], expression))
+    if not valid:
+        raise ValueError("Invalid characters in expression")
+    if not isinstance(expression, str):
+        raise TypeError("eval() arg 1 must be a string, bytes or code object")
+    return expression
+
+
+def _parse(expression: str) -> ast.expr:
+    if _has_too_many_operations(expression):
+        raise _too_deep()
+    try:
+        return ast.parse(expression.lstrip(" "), "<string>", "eval").body
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _has_too_many_operations(expression: str) -> bool:
+    if sum(map(expression.count, "+-*/(")) <= MAX_OPERATIONS:
+        return False
+    found = islice(_OPERATION.finditer(expression), MAX_OPERATIONS + 1)
+    return sum(1 for _ in found) > MAX_OPERATIONS
+
+
+def _too_deep() -> RecursionError:
+    return RecursionError("maximum recursion depth exceeded during compilation")
+
+
+def _evaluate(expression: ast.expr) -> object:
+    """Compute from the leaves up; an explicit stack, as a long chain is a deep tree."""
+    values: list[Any] = []
+    pending: list[ast.expr | tuple[Operation, int]] = [expression]
+    steps = 0
+    while pending:
+        match pending.pop():
+            case ast.Constant(value=value):
+                values.append(value)
+            case ast.BinOp(left=left, op=op, right=right):
+                pending += [(_BINARY[type(op)], 2), right, left]
+            case ast.UnaryOp(op=sign, operand=operand):
+                pending += [(_UNARY[type(sign)], 1), operand]
+            case ast.Call() as call:
+                pending += _call(call)
+            case (operation, arity):
+                operands = values[-arity:]
+                steps += _steps(operation, *operands)
+                if steps > MAX_STEPS:
+                    raise OverflowError("int too large to convert to float")
+                values[-arity:] = [operation(*operands)]
+            case _:  # a pair of parentheses with nothing in them; no comma can be written
+                values.append(())
+    return values.pop()
+
+
+def _call(call: ast.Call) -> list[ast.expr | tuple[Operation, int]]:
+    """What ``5(3)`` asks for. No number can be called, so this only finds Python's words for it."""
+    match call:
+        case ast.Call(args=[ast.Starred(value=argument)]):
+            return [(lambda function, value: function(*value), 2), argument, call.func]
+        case ast.Call(args=[argument]):
+            return [(lambda function, value: function(value), 2), argument, call.func]
+        case ast.Call(keywords=[ast.keyword(value=argument)]):
+            return [(lambda function, value: function(**value), 2), argument, call.func]
+        case _:
+            return [(lambda function: function(), 1), call.func]
+
+
+def _steps(operation: Operation, left: object, right: object = None) -> int:
+    """How much work an operation on two whole numbers is; all others take next to none."""
+    if not (isinstance(left, int) and isinstance(right, int)):
+        return 0
+    if operation is operator.pow:
+        if abs(left) <= 1 or right <= 0:
+            return right.bit_length()
+        return _digits(left.bit_length() * right) ** 2
+    return _digits(left.bit_length()) * _digits(right.bit_length())
+
+
+def _digits(bits: int) -> int:
+    return bits // BITS_PER_DIGIT + 1

@@ -1,0 +1,225 @@
+"""What every domain is made of: a database that can be hashed, and a kit of tools over it.
+
+The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from maseval.benchmark.tau2.domains.records import SharedTable, Table, canonical_json
+from maseval.core.tool import tool_definition
+
+ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
+
+
+class ToolType(StrEnum):
+    """What a tool does to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    THINK = "think"
+    GENERIC = "generic"
+
+
+def is_tool(tool_type: ToolType = ToolType.READ) -> Callable[[ToolFunction], ToolFunction]:
+    """Offer a toolkit's method to a model, as a tool of the given type."""
+
+    def mark(function: ToolFunction) -> ToolFunction:
+        vars(function).update(__tau2_tool__=True, __tau2_tool_type__=tool_type)
+        return function
+
+    return mark
+
+
+def for_tasks(function: ToolFunction) -> ToolFunction:
+    """Let task files call a toolkit's method, to set the stage or to check the outcome."""
+    vars(function)["__tau2_for_tasks__"] = True
+    return function
+
+
+class DB(BaseModel):
+    """A domain's database. Its tables are shared until touched; its hash is v0.2.0's."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A database of its own over the file's content, which is parsed once per process."""
+        path = Path(path)
+        status = path.stat()
+        return cls.model_validate(_start(cls, path, status.st_mtime_ns, status.st_size)())
+
+    def get_hash(self) -> str:
+        """SHA-256 over the sorted JSON of the whole database."""
+        parts = (f'"{name}": {self._text(name)}' for name in sorted(type(self).model_fields))
+        return hashlib.sha256(f"{{{', '.join(parts)}}}".encode()).hexdigest()
+
+    def _text(self, name: str) -> str:
+        value = getattr(self, name)
+        if isinstance(value, Table):
+            return value.text()
+        return canonical_json(self.model_dump(include={name}, warnings=False)[name])
+
+    def same_state(self, other: "DB") -> bool:
+        """Whether both would give the same hash; looks only at what was touched."""
+        if type(self) is not type(other):
+            return False
+        return all(_same(self, other, name) for name in type(self).model_fields)
+
+    def get_statistics(self) -> dict[str, int]:
+        """How much is in it."""
+        return {}
+
+    def copy_deep(self) -> Self:
+        """An independent database with the same content."""
+        return type(self).model_validate(self.model_dump())
+
+
+def _same(left: DB, right: DB, name: str) -> bool:
+    mine, other = getattr(left, name), getattr(right, name)
+    if isinstance(mine, Table) and isinstance(other, Table) and mine.shared is other.shared:
+        return mine.changes() == other.changes()
+    return left._text(name) == right._text(name)
+
+
+@lru_cache(maxsize=32)
+def _start(cls: type[DB], path: Path, modified: int, size: int) -> Callable[[], dict[str, Any]]:
+    """A maker of initial field values; time and size are there to notice an edited file."""
+    raw = read_mapping(path)
+    shared = {
+        name: SharedTable(get_args(field.annotation)[0], raw[name])
+        for name, field in cls.model_fields.items()
+        if getattr(field.annotation, "__origin__", None) is Table and name in raw
+    }
+    return lambda: {**raw, **{name: Table(table) for name, table in shared.items()}}
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A JSON or TOML file whose top level is a mapping."""
+    text = path.read_text(encoding="utf-8")
+    match path.suffix:
+        case ".json":
+            content = json.loads(text)
+        case ".toml":
+            content = tomllib.loads(text)
+        case suffix:
+            raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} holds a {type(content).__name__}, not a mapping")
+    return cast(dict[str, Any], content)
+
+
+def merged(base: object, update: object) -> object:
+    """``base`` with ``update`` laid over it: mappings key by key, everything else replaced."""
+    if not (isinstance(base, Mapping) and isinstance(update, Mapping)):
+        return update
+    return {**base, **{key: merged(base.get(key), value) for key, value in update.items()}}
+
+
+DBT = TypeVar("DBT", bound=DB)
+
+
+class ToolKitBase(Generic[DBT]):
+    """What may be done to a database: methods marked with ``is_tool``, in order of definition."""
+
+    db: DBT
+    _tool_types: ClassVar[dict[str, ToolType]] = {}
+    _for_tasks: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        methods = {name: value for name, value in vars(cls).items() if callable(value)}
+        cls._tool_types = cls._tool_types | {
+            name: method.__tau2_tool_type__
+            for name, method in methods.items()
+            if hasattr(method, "__tau2_tool__")
+        }
+        cls._for_tasks = cls._for_tasks | {
+            name for name, method in methods.items() if hasattr(method, "__tau2_for_tasks__")
+        }
+
+    def __init__(self, db: DBT) -> None:
+        self.db = db
+
+    @property
+    def tools(self) -> dict[str, Callable[..., Any]]:
+        """The tools by name, ready to be called."""
+        return {name: getattr(self, name) for name in self._tool_types}
+
+    @classmethod
+    def has_tool(cls, tool_name: str) -> bool:
+        """Whether a model may call this name."""
+        return tool_name in cls._tool_types
+
+    @classmethod
+    def tool_type(cls, tool_name: str) -> ToolType:
+        """What the tool does to the world."""
+        return cls._tool_types[tool_name]
+
+    def use_tool(self, tool_name: str, **kwargs: Any) -> Any:
+        """Call a tool by name, with the arguments as they come."""
+        return self.find_tool(tool_name)(**kwargs)
+
+    def find_tool(self, tool_name: str) -> Callable[..., Any]:
+        """The tool of that name, ready to be called."""
+        if tool_name not in self._tool_types:
+            raise ValueError(f"Tool '{tool_name}' not found.")
+        return cast(Callable[..., Any], getattr(self, tool_name))
+
+    def task_function(self, name: str) -> Callable[..., Any]:
+        """A function that a task file may call: any tool, and those marked ``for_tasks``."""
+        if name not in self._tool_types and name not in self._for_tasks:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return cast(Callable[..., Any], getattr(self, name))
+
+    def update_db(self, update: Mapping[str, Any] | None = None) -> None:
+        """Lay values over the database, and validate the result as a new one."""
+        if update:
+            self.db = type(self.db).model_validate(merged(self.db.model_dump(), update))
+
+    def get_db_hash(self) -> str:
+        """The hash of the database as it is now."""
+        return self.db.get_hash()
+
+    @classmethod
+    def get_statistics(cls) -> dict[str, int]:
+        """How many tools there are, by type."""
+        types = list(cls._tool_types.values())
+        by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
+        return {"num_tools": len(types), **by_type}
+
+    @classmethod
+    @cache
+    def definitions(cls) -> tuple[dict[str, Any], ...]:
+        """The tools as function schemas, in the order in which a model is shown them."""
+        return tuple(tool_definition(getattr(cls, name)) for name in cls._tool_types)
+
+    @classmethod
+    def get_tool_descriptions(cls) -> dict[str, str]:
+        """What each tool is for, by name."""
+        functions = (definition["function"] for definition in cls.definitions())
+        return {function["name"]: function["description"] for function in functions}
+
+    @classmethod
+    def get_tool_metadata(cls, tool_name: str) -> dict[str, Any]:
+        """A tool's description, its inputs as JSON schemas, and its type."""
+        if tool_name not in cls._tool_types:
+            raise ValueError(f"Tool '{tool_name}' not found.")
+        function = next(
+            definition["function"]
+            for definition in cls.definitions()
+            if definition["function"]["name"] == tool_name
+        )
+        return {
+            "description": function["description"],
+            "inputs": function["parameters"]["properties"],
+            "tool_type": cls.tool_type(tool_name).value,
+        }

@@ -1,0 +1,58 @@
+"""A domain: which database, which tools, which files, and what couples its two sides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+
+Policy = Callable[[Path, bool], str]
+Sync = Callable[[Any, Any], None]
+
+
+def policy_file(name: str, solo: str | None = None) -> Policy:
+    """A policy that is one file, verbatim; ``solo`` names the one for an agent without a user."""
+
+    def read(folder: Path, solo_mode: bool) -> str:
+        file = solo if solo_mode and solo else name
+        return (folder / file).read_text(encoding="utf-8")
+
+    return read
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One world that an agent can be put to work in.
+
+    ``sync`` is called with both toolkits after every change, for domains whose customer has tools.
+    ``data_dir`` is for domains that bring their own files; the others' are fetched.
+    """
+
+    name: str
+    db: type[DB]
+    toolkit: type[ToolKitBase[Any]]
+    policy_text: Policy = field(default_factory=lambda: policy_file("policy.md"))
+    user_db: type[DB] | None = None
+    user_toolkit: type[ToolKitBase[Any]] | None = None
+    sync: Sync | None = None
+    folder_name: str = ""
+    db_file: str = "db.json"
+    user_db_file: str | None = None
+    task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
+    solo_refusal: str | None = None
+    data_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.folder_name:
+            object.__setattr__(self, "folder_name", self.name)
+
+    def policy(self, folder: Path, *, solo: bool = False) -> str:
+        """What the agent must obey, composed from the files in ``folder``."""
+        self.check_solo(solo)
+        return self.policy_text(folder, solo)
+
+    def check_solo(self, solo: bool) -> None:
+        """Refuse solo mode where the domain has none, in the original's words."""
+        if solo and self.solo_refusal:
+            raise ValueError(self.solo_refusal)

@@ -1,0 +1,268 @@
+"""Records and tables: one shared copy of a database, private copies of what a simulation touches.
+
+Airline's database has 2,800 records and takes as long to parse as a hundred tool calls. So it is
+loaded once, and an environment holds only the records it took into its hands. What is shared
+refuses every write, loudly: a wrongly written tool fails in its test instead of leaking into
+another simulation.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, get_args
+
+from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+RawRecord = dict[str, Any]
+
+
+class SharedRecordError(TypeError):
+    """A tool tried to change a record that all environments share."""
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    raise SharedRecordError(
+        "this record is shared by all environments; take a private one with table[key] to change it"
+    )
+
+
+class _FrozenList(list[Any]):
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [copy.deepcopy(item, memo) for item in self]
+
+
+class _FrozenDict(dict[Any, Any]):
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
+        return {key: copy.deepcopy(value, memo) for key, value in self.items()}
+
+
+class Record(BaseModel):
+    """What a database is made of. Assignment is not validated, as in the original."""
+
+    # A slot and not a private attribute: pydantic would make a dict for those in every record.
+    __slots__ = ("_shared",)
+    _shared: ClassVar[bool]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if is_shared(self):
+            _refuse(self)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if is_shared(self):
+            _refuse(self)
+        super().__delattr__(name)
+
+
+def is_shared(record: Record) -> bool:
+    """Whether a record belongs to all environments and so refuses to be changed."""
+    return getattr(record, "_shared", False)
+
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+def share(record: RecordT) -> RecordT:
+    """Make a record, and all that is in it, refuse writes."""
+    values = record.__dict__
+    for name, value in values.items():
+        values[name] = _frozen(value)
+    object.__setattr__(record, "_shared", True)
+    return record
+
+
+def _frozen(value: object) -> object:
+    match value:
+        case Record():
+            return share(value)
+        case list():
+            return _FrozenList(_frozen(item) for item in value)
+        case dict():
+            return _FrozenDict((key, _frozen(item)) for key, item in value.items())
+        case _:
+            return value
+
+
+def canonical_json(value: object) -> str:
+    """The text that enters a database hash: a dump with sorted keys, Python's JSON defaults."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def canonical_record(record: Record) -> str:
+    # Tools may store values of any type, so a mismatch with the declared one is no news.
+    return canonical_json(record.model_dump(warnings=False))
+
+
+class SharedTable(Generic[RecordT]):
+    """The records of one table as loaded, and what is made of each at most once."""
+
+    def __init__(self, record_type: type[RecordT], raw: Mapping[str, RawRecord]) -> None:
+        self.record_type = record_type
+        self.raw = raw
+        self._records: dict[str, RecordT] = {}
+        self._fragments: dict[str, str] = {}
+        self._entries: dict[str, str] | None = None
+        self._text: str | None = None
+
+    def private(self, key: str) -> RecordT:
+        """A fresh copy; validating the raw form is five times faster than copying a model."""
+        return self.record_type.model_validate(self.raw[key])
+
+    def record(self, key: str) -> RecordT:
+        """The one shared, unchangeable copy."""
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = share(self.private(key))
+        return record
+
+    def fragment(self, key: str) -> str:
+        fragment = self._fragments.get(key)
+        if fragment is None:
+            record = self._records.get(key) or self.private(key)
+            fragment = self._fragments[key] = canonical_record(record)
+        return fragment
+
+    def entries(self) -> dict[str, str]:
+        """``"key": record`` for every record, in the order of the hash."""
+        if self._entries is None:
+            self._entries = {key: _entry(key, self.fragment(key)) for key in sorted(self.raw)}
+        return self._entries
+
+    def text(self) -> str:
+        if self._text is None:
+            self._text = _braced(self.entries().values())
+        return self._text
+
+
+class Table(MutableMapping[str, RecordT]):
+    """One environment's table: ``table[key]`` is private to it, ``view`` and scans are shared.
+
+    Write ``table[key]`` to change a record, ``table.view(key)`` or ``table.values()`` to read one
+    without a copy.
+    """
+
+    __slots__ = ("_own", "_removed", "_shared")
+
+    def __init__(self, shared: SharedTable[RecordT]) -> None:
+        self._shared = shared
+        self._own: dict[str, RecordT] = {}
+        self._removed: set[str] = set()
+
+    @property
+    def shared(self) -> SharedTable[RecordT]:
+        """The table as loaded, below this environment's changes."""
+        return self._shared
+
+    def _is_shared(self, key: object) -> bool:
+        return key in self._shared.raw and key not in self._removed
+
+    def __getitem__(self, key: str) -> RecordT:
+        own = self._own.get(key)
+        if own is None:
+            if not self._is_shared(key):
+                raise KeyError(key)
+            own = self._own[key] = self._shared.private(key)
+        return own
+
+    def view(self, key: str) -> RecordT:
+        """The record for reading only."""
+        own = self._own.get(key)
+        if own is not None:
+            return own
+        if not self._is_shared(key):
+            raise KeyError(key)
+        return self._shared.record(key)
+
+    def __setitem__(self, key: str, record: RecordT) -> None:
+        self._own[key] = record
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self._own.pop(key, None)
+        if key in self._shared.raw:
+            self._removed.add(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._own or self._is_shared(key)
+
+    def __iter__(self) -> Iterator[str]:
+        raw = self._shared.raw
+        for key in raw:
+            if key not in self._removed or key in self._own:
+                yield key
+        for key in self._own:
+            if key not in raw:
+                yield key
+
+    def __len__(self) -> int:
+        added = sum(key not in self._shared.raw for key in self._own)
+        removed = sum(key not in self._own for key in self._removed)
+        return len(self._shared.raw) + added - removed
+
+    def values(self) -> Iterator[RecordT]:  # type: ignore[override]
+        """Every record, for reading only."""
+        return (self.view(key) for key in self)
+
+    def items(self) -> Iterator[tuple[str, RecordT]]:  # type: ignore[override]
+        """Every key and record, for reading only."""
+        return ((key, self.view(key)) for key in self)
+
+    def changes(self) -> dict[str, str | None]:
+        """The records that differ from the shared ones, in hashed form; None where removed."""
+        changed: dict[str, str | None] = {
+            key: None for key in self._removed if key not in self._own
+        }
+        for key, record in self._own.items():
+            fragment = canonical_record(record)
+            if key not in self._shared.raw or fragment != self._shared.fragment(key):
+                changed[key] = fragment
+        return changed
+
+    def text(self) -> str:
+        """The whole table as it enters the hash."""
+        changed = self.changes()
+        if not changed:
+            return self._shared.text()
+        entries = dict(self._shared.entries())
+        for key, fragment in changed.items():
+            if fragment is None:
+                del entries[key]
+            else:
+                entries[key] = _entry(key, fragment)
+        if changed.keys() - self._shared.raw.keys():
+            entries = dict(sorted(entries.items()))
+        return _braced(entries.values())
+
+    @classmethod
+    def of(cls, record_type: type[RecordT], records: Mapping[str, object]) -> Self:
+        """A table of its own, every record validated now."""
+        table = cls(SharedTable(record_type, {}))
+        for key, record in records.items():
+            table[key] = record_type.model_validate(record)
+        return table
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        record_type = get_args(source)[0]
+        return core_schema.no_info_plain_validator_function(
+            lambda value: value if isinstance(value, Table) else cls.of(record_type, value),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda table: {key: record.model_dump() for key, record in table.items()}
+            ),
+        )
+
+
+def _entry(key: str, fragment: str) -> str:
+    return f"{json.dumps(key)}: {fragment}"
+
+
+def _braced(entries: Any) -> str:
+    return "{" + ", ".join(entries) + "}"

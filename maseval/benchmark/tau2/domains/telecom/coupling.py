@@ -1,0 +1,38 @@
+"""What ties the phone to the company: the line's state, the data left, and the bill to be paid.
+
+After tau2-bench v0.2.0, src/tau2/domains/telecom/environment.py (MIT, Sierra Research).
+"""
+
+from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
+from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
+from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest
+from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+
+
+def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
+    """Tell the phone what the company grants its line, and the company what was paid.
+
+    The phone does not search for a network here: after a change at the company it shows what it
+    showed before, until the customer does something that makes it search.
+    """
+    surroundings = user_tools.db.surroundings
+    if surroundings.phone_number is None:
+        return
+    line = tools.line_with_number(surroundings.phone_number)
+    surroundings.line_active = line.status == LineStatus.ACTIVE
+    surroundings.roaming_allowed = line.roaming_enabled
+    allowance = tools.plan(line.plan_id).data_limit_gb + line.data_refueling_gb
+    surroundings.mobile_data_usage_exceeded = line.data_used_gb >= allowance
+    request = surroundings.payment_request
+    if request is not None and request.paid:
+        tools.bill(request.bill_id).status = BillStatus.PAID
+        surroundings.payment_request = None
+    if surroundings.payment_request is None:
+        surroundings.payment_request = _next_request(tools, surroundings.phone_number)
+
+
+def _next_request(tools: TelecomTools, phone_number: str) -> PaymentRequest | None:
+    customer = tools.get_customer_by_phone(phone_number)
+    for bill in tools.bills_of(customer, BillStatus.AWAITING_PAYMENT):
+        return PaymentRequest(bill_id=bill.bill_id, amount_due=bill.total_due)
+    return None

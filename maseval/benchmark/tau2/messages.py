@@ -1,0 +1,68 @@
+"""What is said and done in a simulation, in v0.2.0's form: plain mappings with known keys.
+
+After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+Requestor = Literal["assistant", "user"]
+Message = dict[str, Any]
+
+
+class ToolCall(TypedDict):
+    """A tool to be called, by name, on behalf of one side."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    requestor: Requestor
+
+
+class ToolMessage(TypedDict):
+    """What the environment answers to one call."""
+
+    id: str
+    role: Literal["tool"]
+    content: str | None
+    requestor: Requestor
+    error: bool
+
+
+def is_tool_call(message: Mapping[str, Any]) -> bool:
+    """Whether a message goes to the environment; an empty list of calls counts, as in v0.2.0."""
+    return message.get("tool_calls") is not None
+
+
+def has_text(message: Mapping[str, Any]) -> bool:
+    """Whether a message says anything."""
+    content = message.get("content")
+    return content is not None and bool(content.strip())
+
+
+def call_text(call: Mapping[str, Any]) -> str:
+    """A tool call as v0.2.0 prints it in its errors."""
+    lines = [f"ToolCall (from {call.get('requestor', 'assistant')})"]
+    if call.get("id"):
+        lines.append(f"id: {call['id']}")
+    lines += [f"name: {call['name']}", f"arguments:\n{json.dumps(call['arguments'], indent=2)}"]
+    return "\n".join(lines)
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """A message as v0.2.0 prints it in its errors."""
+    if message["role"] == "tool":
+        lines = [f"ToolMessage (responding to {message.get('requestor', 'assistant')})"]
+    else:
+        lines = [f"{message['role'].capitalize()}Message"]
+    for key in ("turn_idx", "timestamp", "content"):
+        if message.get(key) is not None:
+            lines.append(f"{key}: {message[key]}")
+    if message["role"] == "tool":
+        lines += ["Error"] * bool(message.get("error"))
+    elif message.get("tool_calls") is not None:
+        lines += ["ToolCalls", *map(call_text, message["tool_calls"])]
+    if message.get("cost") is not None:
+        lines.append(f"cost: {message['cost']}")
+    return "\n".join(lines)

@@ -1,0 +1,290 @@
+"""A domain brought to life: its databases, its tools, and the one way to call them.
+
+Live runs, replay and the reference solution all go through a ``World``, so that what a model was
+told during a run is what the evaluator sees when it plays the run again.
+
+After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.messages import (
+    Message,
+    ToolCall,
+    ToolMessage,
+    call_text,
+    is_tool_call,
+    message_text,
+)
+
+# A model may invent any argument name. In the original these three collide with the parameters
+# of the function that carries the call; the texts are what its users have recorded.
+_COLLISIONS = {
+    "tool_name": "Environment.make_tool_call() got multiple values for argument 'tool_name'",
+    "self": "Environment.make_tool_call() got multiple values for argument 'self'",
+}
+_REQUESTOR_COLLISION = (
+    "tau2.environment.environment.Environment.make_tool_call() "
+    "got multiple values for keyword argument 'requestor'"
+)
+
+
+class ReplayError(ValueError):
+    """A recorded conversation does not come out the same when its calls are made again."""
+
+    def __init__(
+        self,
+        text: str,
+        index: int,
+        call: Mapping[str, Any] | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.index = index
+        self.call = call
+        self.expected = expected
+        self.found = found
+
+
+class World:
+    """One simulation's databases and tools."""
+
+    def __init__(self, domain: Domain, folder: Path, *, solo: bool = False) -> None:
+        domain.check_solo(solo)
+        self.domain = domain
+        self.solo = solo
+        self.tools: ToolKitBase[Any] = domain.toolkit(domain.db.load(folder / domain.db_file))
+        self.user_tools: ToolKitBase[Any] | None = None
+        if domain.user_toolkit and domain.user_db and domain.user_db_file:
+            user_db = domain.user_db.load(folder / domain.user_db_file)
+            self.user_tools = domain.user_toolkit(user_db)
+        if solo and self.user_tools:
+            self._check_solo_names(self.user_tools)
+        self.sync()
+
+    def _check_solo_names(self, user_tools: ToolKitBase[Any]) -> None:
+        both = self.tools.tools.keys() & user_tools.tools.keys()
+        if both:
+            raise ValueError(f"solo mode needs distinct tool names; both sides have {sorted(both)}")
+
+    def sync(self) -> None:
+        """Let each side's database see what the other's says."""
+        if self.domain.sync:
+            self.domain.sync(self.tools, self.user_tools)
+
+    def toolkit_for(self, tool_name: str, requestor: str) -> ToolKitBase[Any]:
+        """Whose tools a call means."""
+        if requestor == "user":
+            if self.solo:
+                raise ValueError("User tool calls are not allowed in solo mode")
+            if self.user_tools is None:
+                raise ValueError("User tools not available")
+            return self.user_tools
+        if requestor != "assistant":
+            raise ValueError(f"Invalid requestor: {requestor}")
+        if self.solo and self.user_tools and self.user_tools.has_tool(tool_name):
+            return self.user_tools
+        return self.tools
+
+    def call(self, tool_name: str, requestor: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool and return its result; errors are raised and nothing is synchronised."""
+        if "requestor" in arguments:
+            raise TypeError(_REQUESTOR_COLLISION)
+        for name in arguments:
+            if name in _COLLISIONS:
+                raise TypeError(_COLLISIONS[name])
+        return self.toolkit_for(tool_name, requestor).find_tool(tool_name)(**arguments)
+
+    def respond(self, call: ToolCall) -> ToolMessage:
+        """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
+        error = False
+        try:
+            result = self.call(call["name"], call["requestor"], call["arguments"])
+            self.sync()
+        except Exception as exception:  # a tool called by a model: its error is an answer
+            result, error = f"Error: {exception}", True
+        return {
+            "id": call["id"],
+            "role": "tool",
+            "content": to_json_str(result),
+            "requestor": call["requestor"],
+            "error": error,
+        }
+
+    def run_function(self, function_call: Mapping[str, Any]) -> Any:
+        """Call what a task file asks for when it sets the stage, and synchronise."""
+        toolkit = self.tools if function_call["env_type"] == "assistant" else self.user_tools
+        if toolkit is None:
+            raise ValueError(f"the {self.domain.name} domain has no user tools")
+        function = toolkit.task_function(function_call["func_name"])
+        result = function(**function_call["arguments"])
+        self.sync()
+        return result
+
+    def check(self, assertion: Mapping[str, Any]) -> bool:
+        """Whether a task file's assertion about the outcome holds."""
+        result = self.run_function(assertion)
+        if not isinstance(result, bool):
+            raise ValueError(
+                f"Function {assertion['func_name']} returned {type(result)} instead of bool"
+            )
+        expected: bool = assertion.get("assert_value", True)
+        return result == expected
+
+    def set_state(
+        self,
+        initialization_data: Mapping[str, Any] | None,
+        initialization_actions: Iterable[Mapping[str, Any]] | None,
+        message_history: Sequence[Message],
+    ) -> None:
+        """Bring a fresh world to where a task, and a conversation in it, have left off."""
+        if self.solo and any(message["role"] == "user" for message in message_history):
+            raise AssertionError("User messages are not allowed in solo mode")
+        self.initialize(initialization_data, initialization_actions)
+        self.replay(message_history)
+        self.sync()
+
+    def initialize(
+        self,
+        data: Mapping[str, Any] | None,
+        actions: Iterable[Mapping[str, Any]] | None,
+    ) -> None:
+        """Apply what a task file says of the state in which it begins."""
+        data = data or {}
+        if data.get("agent_data"):
+            self.tools.update_db(data["agent_data"])
+        if data.get("user_data") and self.user_tools:
+            self.user_tools.update_db(data["user_data"])
+        for action in actions or ():
+            self.run_function(action)
+
+    def replay(self, messages: Sequence[Message]) -> None:
+        """Make the recorded calls again; a different answer is a ``ReplayError``."""
+        for index, call, recorded in list(calls_with_answers(messages)):
+            found = self.respond(call)
+            if not same_content(found["content"], recorded["content"]):
+                returned = message_text({**found, "timestamp": recorded.get("timestamp")})
+                raise ReplayError(
+                    f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
+                    f"Expected:\n{message_text(recorded)}",
+                    index,
+                    call,
+                    expected=recorded["content"],
+                    found=found["content"],
+                )
+
+    def get_db_hash(self) -> str:
+        """The hash of the company's database."""
+        return self.tools.get_db_hash()
+
+    def get_user_db_hash(self) -> str | None:
+        """The hash of the customer's database, where there is one."""
+        return self.user_tools.get_db_hash() if self.user_tools else None
+
+    def same_state(self, other: "World") -> bool:
+        """Whether all hashes of both worlds would be equal."""
+        if not self.tools.db.same_state(other.tools.db):
+            return False
+        if self.user_tools is None or other.user_tools is None:
+            return self.user_tools is other.user_tools
+        return bool(self.user_tools.db.same_state(other.user_tools.db))
+
+
+def calls_with_answers(
+    messages: Sequence[Message],
+) -> Iterator[tuple[int, ToolCall, Message]]:
+    """Each recorded call with the index of its answer and the answer itself.
+
+    Every call must be followed, in order, by one tool message with its id.
+    """
+    index = 0
+    while index < len(messages):
+        message = messages[index]
+        index += 1
+        if message["role"] == "tool":
+            raise ReplayError(
+                "Tool message not expected. Tool messages should always follow a tool call.",
+                index - 1,
+            )
+        if message["role"] not in ("assistant", "user") or not is_tool_call(message):
+            continue
+        for call in message["tool_calls"]:
+            answer = messages[index] if index < len(messages) else None
+            _check_answer(call, answer, index)
+            assert answer is not None
+            yield index, call, answer
+            index += 1
+
+
+def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
+    if answer is None:
+        raise ReplayError("Tool message expected. Got None.", index, call)
+    if answer["role"] != "tool":
+        kind = f"tau2.data_model.message.{answer['role'].capitalize()}Message"
+        raise ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
+    if call["id"] != answer["id"]:
+        raise ReplayError(
+            f"Tool call id mismatch. Got {call['id']} and {answer['id']}", index, call
+        )
+
+
+_VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/"
+
+
+def same_content(found: str | None, recorded: str | None) -> bool:
+    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere."""
+    if found == recorded:
+        return True
+    mine, theirs = _decoded(found), _decoded(recorded)
+    if isinstance(mine, str) and isinstance(theirs, str):
+        return _without_version(mine) == _without_version(theirs)
+    return bool(mine == theirs)
+
+
+def _decoded(content: str | None) -> object:
+    try:
+        return json.loads(content)  # type: ignore[arg-type]  # None raises, as in the original
+    except ValueError:
+        return content
+
+
+def _without_version(text: str) -> str:
+    # Validation errors end each entry with a link that names the installed library's version;
+    # no verdict may depend on that.
+    if _VALIDATION_FOOTER not in text:
+        return text
+    return "\n".join(line for line in text.splitlines() if _VALIDATION_FOOTER not in line)
+
+
+def to_json_str(result: Any) -> str:
+    """A tool's result as the text a model reads."""
+    if isinstance(result, str):
+        return result
+    return json.dumps(_plain(result), default=str)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case BaseModel():
+            return value.model_dump(warnings=False)
+        case str() | None:
+            return value
+        case int() | float():
+            return str(value)
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case date():
+            return value.isoformat()
+        case _:
+            raise ValueError(f"Unsupported type: {type(value)}")

@@ -1,0 +1,126 @@
+"""AgentAdapter: an agent of any framework, as the engine sees it."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from maseval.core.messages import MessageHistory
+from maseval.core.redaction import redact_text
+from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
+from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
+
+
+class AgentObserver(Protocol):
+    """What an agent tells its callbacks."""
+
+    def on_run_start(self, agent: "AgentAdapter", /) -> None: ...
+    def on_run_end(self, agent: "AgentAdapter", result: Any, /) -> None: ...
+
+
+class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
+    """Wraps one agent; a framework implements :meth:`_run_agent` and fills ``messages``.
+
+    ``agent`` is the framework's own object, of which this class knows nothing.
+    """
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        self.agent = agent_instance
+        self.name = name
+        self.callbacks: list[AgentObserver] = list(callbacks or ())
+        self.messages: MessageHistory | None = None
+        self.logs: list[dict[str, Any]] = []
+        self._cost_calculator = cost_calculator
+        self._model_id = model_id
+
+    def __repr__(self) -> str:
+        return f"AgentAdapter(name={self.name!r}, agent_type={self._agent_type!r})"
+
+    @abstractmethod
+    def _run_agent(self, query: str) -> Any:
+        """Let the agent work on ``query`` and return its answer."""
+
+    def run(self, query: str) -> Any:
+        """The agent's answer to ``query``; what it raises is logged and passed on."""
+        for callback in self.callbacks:
+            callback.on_run_start(self)
+        began, started = now(), time.perf_counter()
+        try:
+            result = self._run_agent(query)
+        except Exception as error:
+            self.logs.append(
+                {
+                    "timestamp": began,
+                    "duration_seconds": time.perf_counter() - started,
+                    "status": "error",
+                    "error": redact_text(str(error)),
+                    "error_type": type(error).__name__,
+                }
+            )
+            raise
+        for callback in self.callbacks:
+            callback.on_run_end(self, result)
+        return result
+
+    def get_messages(self) -> MessageHistory:
+        """The conversation so far; empty if the agent keeps none."""
+        return MessageHistory() if self.messages is None else self.messages
+
+    def gather_usage(self) -> Usage:
+        usage = self._gather_usage()
+        calculator = self._resolve_cost_calculator()
+        model_id = self._model_id or self._resolve_model_id()
+        if calculator is None or model_id is None:
+            return usage
+        if not isinstance(usage, TokenUsage) or usage.cost != 0.0:
+            return usage
+        cost = calculator.calculate_cost(usage, model_id)
+        return usage if cost is None else replace(usage, cost=cost)
+
+    def _gather_usage(self) -> Usage:
+        """What the framework counted; the cost may be left at zero."""
+        return Usage()
+
+    def _resolve_cost_calculator(self) -> CostCalculator | None:
+        return self._cost_calculator
+
+    def _resolve_model_id(self) -> str | None:
+        """The model the framework says it uses, for an adapter that was not told."""
+        return None
+
+    def gather_traces(self) -> dict[str, Any]:
+        messages = self.get_messages().to_list()
+        return {
+            **super().gather_traces(),
+            "name": self.name,
+            "agent_type": self._agent_type,
+            "message_count": len(messages),
+            "messages": messages,
+            "callbacks": self._callback_names,
+            "logs": list(self.logs),
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "name": self.name,
+            "agent_type": self._agent_type,
+            "adapter_type": type(self).__name__,
+            "callbacks": self._callback_names,
+        }
+
+    @property
+    def _agent_type(self) -> str:
+        return type(self.agent).__name__
+
+    @property
+    def _callback_names(self) -> list[str]:
+        return [type(callback).__name__ for callback in self.callbacks]

@@ -1,0 +1,98 @@
+"""The moments of a run at which an observer is called.
+
+Every hook does nothing here, so an observer writes only those it needs. The engine calls all hooks
+of a benchmark callback from the one thread that called ``run()``: no observer needs a lock.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.environment import Environment
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import AdaptiveTaskQueue, Task
+from maseval.core.tracing import TraceableMixin
+
+if TYPE_CHECKING:
+    from maseval.core.benchmark import Benchmark
+    from maseval.core.report import Report
+
+
+class BenchmarkCallback(TraceableMixin, ABC):
+    """Watches a run: its tasks, their repetitions, their reports.
+
+    ``on_run_end`` follows every ``on_run_start``, also after an error or Ctrl-C. An exception that
+    leaves a hook is logged by the engine and never stops the run.
+    """
+
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        """The run is about to begin; ``benchmark.tasks`` is set."""
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        """The run is over; ``results`` are the reports it made."""
+
+    def on_task_start(self, benchmark: Benchmark, task: Task) -> None:
+        """The first repetition of ``task`` is about to be started."""
+
+    def on_task_end(self, benchmark: Benchmark, task: Task, result: Report) -> None:
+        """All repetitions of ``task`` are reported; ``result`` is the last of them."""
+
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
+        """One repetition is about to be started."""
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        """One repetition is over, well or badly."""
+
+    def on_event(self, event_name: str, **data: object) -> None:
+        """Any event, by its name; for observers that treat all alike."""
+
+
+# An adaptive queue learns from reports through the same hooks, but lives below this module.
+BenchmarkCallback.register(AdaptiveTaskQueue)  # type: ignore[type-abstract]
+
+
+class EnvironmentCallback(TraceableMixin):
+    """Watches an environment being set up."""
+
+    def on_setup_start(self, env: Environment) -> None:
+        """The environment is about to build its state."""
+
+    def on_setup_end(self, env: Environment) -> None:
+        """The environment is ready."""
+
+
+class AgentCallback(TraceableMixin):
+    """Watches an agent's runs; if shared between agents, possibly from several threads."""
+
+    def on_run_start(self, agent: AgentAdapter) -> None:
+        """The agent is about to receive a query."""
+
+    def on_run_end(self, agent: AgentAdapter, result: object) -> None:
+        """The agent answered with ``result``."""
+
+
+class CallbackHandler:
+    """A list of functions that are called together, in the order of their registration."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[..., object]] = []
+
+    def register(self, callback: Callable[..., object]) -> None:
+        """Have ``callback`` called by every later ``invoke``."""
+        self.callbacks.append(callback)
+
+    def deregister(self, callback: Callable[..., object]) -> None:
+        """Undo one ``register``."""
+        if callback not in self.callbacks:
+            raise ConfigurationError(
+                f"{callback!r} is not registered; give deregister() what register() was given"
+            )
+        self.callbacks.remove(callback)
+
+    def invoke(self, *args: object, **kwargs: object) -> None:
+        """Call every registered function with these arguments."""
+        for callback in list(self.callbacks):
+            callback(*args, **kwargs)

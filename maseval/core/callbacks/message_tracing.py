@@ -1,0 +1,144 @@
+"""Keeps what was said: in memory for each run of an agent, or as a file for each repetition."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.callbacks import strict_json
+from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
+from maseval.core.messages import OPENAI_KEYS, Message
+
+if TYPE_CHECKING:
+    from maseval.core.benchmark import Benchmark
+    from maseval.core.report import Report
+
+logger = logging.getLogger(__name__)
+
+_SLUG_LENGTH = 60
+
+
+class MessageTracingCallback(BenchmarkCallback):
+    """Writes the messages of each repetition to a file of its own in ``output_dir``.
+
+    The name of a file begins with its task's id as far as file systems allow, and ends with a hash
+    of run, task and repetition: no id can leave the folder, and no run replaces another's files.
+    """
+
+    def __init__(self, output_dir: str | os.PathLike[str] = "./messages") -> None:
+        self.output_dir = Path(output_dir)
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        user = _messages(report["traces"].get("user"))
+        agents = report["traces"].get("agents") or {}
+        said = {name: _messages(trace) for name, trace in agents.items()}
+        strict_json.write_file(
+            self.path_of(report),
+            {
+                "task_id": report["task_id"],
+                "repeat_idx": report["repeat_idx"],
+                "run_id": report["run_id"],
+                "started_at": report["started_at"],
+                "status": report["status"],
+                "agents": {name: messages for name, messages in said.items() if messages},
+                "user": user,
+            },
+        )
+
+    def path_of(self, report: Report) -> Path:
+        """The file that holds the messages of ``report``'s repetition."""
+        task_id, repeat = report["task_id"], report["repeat_idx"]
+        slug = re.sub(r"[^A-Za-z0-9_]+", "-", task_id)[:_SLUG_LENGTH].strip("-") or "task"
+        identity = json.dumps([report["run_id"], task_id, repeat]).encode()
+        return (
+            self.output_dir / f"{slug}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}.json"
+        )
+
+
+def _messages(trace: Mapping[str, Any] | None) -> list[Message]:
+    return list((trace or {}).get("messages") or [])
+
+
+class MessageTracingAgentCallback(AgentCallback):
+    """Remembers the conversation at the end of each run of an agent.
+
+    One instance may serve many agents in many threads. ``verbose`` logs each conversation's length.
+    """
+
+    def __init__(self, include_metadata: bool = True, verbose: bool = False) -> None:
+        self.include_metadata = include_metadata
+        self.verbose = verbose
+        # Only ever appended to, copied or cleared as a whole, each of which is one atomic step.
+        self._conversations: list[dict[str, Any]] = []
+
+    def on_run_end(self, agent: AgentAdapter, result: object) -> None:
+        messages = [dict(message) for message in agent.get_messages()]
+        self._conversations.append(self._conversation(agent, messages))
+        if self.verbose:
+            logger.info("agent %s: %d messages", agent.name, len(messages))
+
+    def get_all_conversations(self) -> list[dict[str, Any]]:
+        """All conversations, in the order in which they ended."""
+        return self._conversations.copy()
+
+    def get_conversations_by_agent(self, name: str) -> list[dict[str, Any]]:
+        """The conversations of the agent of that name."""
+        return [talk for talk in self.get_all_conversations() if talk["agent_name"] == name]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._conversations.clear()
+
+    def get_statistics(self) -> dict[str, Any]:
+        """How many conversations and messages there were, in all and for each agent."""
+        by_agent: dict[str, list[int]] = {}
+        for talk in self.get_all_conversations():
+            by_agent.setdefault(talk["agent_name"], []).append(talk["message_count"])
+        counts = [count for each in by_agent.values() for count in each]
+        statistics: dict[str, Any] = {
+            "total_conversations": len(counts),
+            "total_messages": sum(counts),
+            "agents": list(by_agent),
+        }
+        if counts:
+            statistics["avg_messages_per_conversation"] = sum(counts) / len(counts)
+            statistics["agent_statistics"] = {
+                name: {
+                    "conversations": len(each),
+                    "total_messages": sum(each),
+                    "avg_messages": sum(each) / len(each),
+                }
+                for name, each in by_agent.items()
+            }
+        return statistics
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(conversations={len(self._conversations)})"
+
+    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> dict[str, Any]:
+        first = messages[0] if messages else {}
+        conversation: dict[str, Any] = {
+            "agent_name": agent.name,
+            "agent_type": type(agent.agent).__name__,
+            "query": first.get("content") if first.get("role") == "user" else None,
+            "messages": messages if self.include_metadata else [_bare(each) for each in messages],
+            "message_count": len(messages),
+        }
+        if self.include_metadata:
+            conversation["metadata"] = {
+                "timestamp": messages[-1].get("timestamp") if messages else None,
+                "has_tool_calls": any(message.get("tool_calls") for message in messages),
+                "roles": list(dict.fromkeys(message.get("role") for message in messages)),
+            }
+        return conversation
+
+
+def _bare(message: Message) -> Message:
+    return {key: message[key] for key in OPENAI_KEYS if key in message}

@@ -1,0 +1,189 @@
+"""Shows how far a run is, and how much of it went well.
+
+The two libraries that draw are imported when the first bar is opened.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Never
+
+from maseval.core.callbacks.base import BenchmarkCallback
+from maseval.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from tqdm import tqdm
+
+    from maseval.core.benchmark import Benchmark
+    from maseval.core.report import Report
+
+# In a log file every update is a new line: one each half minute is enough.
+_SECONDS_BETWEEN_LOG_LINES = 30.0
+_SECONDS_BETWEEN_FRAMES = 0.1
+
+
+class ProgressBarCallback(BenchmarkCallback):
+    """Counts finished and successful repetitions; subclasses draw them.
+
+    ``desc`` is the text before the bar (``Running <class of the benchmark>`` by default).
+    ``show_status`` adds the number of successes and the metrics after it.
+    """
+
+    def __init__(self, desc: str | None = None, show_status: bool = True) -> None:
+        self.desc = desc
+        self.show_status = show_status
+        self.total = 0
+        self.current = 0
+        self.successful = 0
+        self.metrics: dict[str, str] = {}
+
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        self.close_bar()
+        # The length, as going through an adaptive queue would use it up.
+        self.total = len(benchmark.tasks) * benchmark.n_task_repeats
+        self.current = self.successful = 0
+        self.metrics = {}
+        self.open_bar(self.desc or f"Running {type(benchmark).__name__}")
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        self.current += 1
+        self.successful += report["status"] == "success"
+        self.metrics |= self.update_metrics(report)
+        self.draw()
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        self.close_bar()
+
+    def set_metrics(self, **metrics: str) -> None:
+        """Show these values after the bar, from now to the end of the run."""
+        self.metrics |= metrics
+        self.draw()
+
+    def update_metrics(self, report: Report) -> dict[str, str]:
+        """Override to show values of your own, by name, after each report."""
+        return {}
+
+    def status_text(self) -> str:
+        """What stands after the bar: ``3/4 Successful | reward=0.75``."""
+        if not self.show_status:
+            return ""
+        successes = f"{self.successful}/{self.current} Successful"
+        metrics = ", ".join(f"{name}={value}" for name, value in self.metrics.items())
+        return f"{successes} | {metrics}" if metrics else successes
+
+    @abstractmethod
+    def open_bar(self, description: str) -> None:
+        """Show an empty bar of ``self.total`` repetitions."""
+
+    @abstractmethod
+    def draw(self) -> None:
+        """Show ``self.current`` and ``status_text()``; without an open bar, nothing."""
+
+    @abstractmethod
+    def close_bar(self) -> None:
+        """Leave the bar as it is and let go of the screen; without an open bar, nothing."""
+
+
+class TqdmProgressBarCallback(ProgressBarCallback):
+    """A bar of tqdm on standard error; where that is no terminal, one line each half minute."""
+
+    def __init__(
+        self,
+        desc: str | None = None,
+        show_status: bool = True,
+        leave: bool = True,
+        ncols: int | None = None,
+        bar_format: str | None = None,
+    ) -> None:
+        super().__init__(desc, show_status)
+        self.leave = leave
+        self.ncols = ncols
+        self.bar_format = bar_format
+        self._bar: tqdm[Never] | None = None
+
+    def open_bar(self, description: str) -> None:
+        from tqdm import tqdm
+
+        pause = _SECONDS_BETWEEN_FRAMES if sys.stderr.isatty() else _SECONDS_BETWEEN_LOG_LINES
+        self._bar = tqdm(
+            total=self.total,
+            desc=description,
+            unit="task",
+            leave=self.leave,
+            ncols=self.ncols,
+            bar_format=self.bar_format,
+            mininterval=pause,
+            maxinterval=max(pause, 10.0),
+        )
+
+    def draw(self) -> None:
+        if self._bar is not None:
+            self._bar.set_postfix_str(self.status_text(), refresh=False)
+            self._bar.update(self.current - self._bar.n)
+
+    def close_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class RichProgressBarCallback(ProgressBarCallback):
+    """A bar of rich on standard error; where that is no terminal, only the final state."""
+
+    def __init__(
+        self, desc: str | None = None, show_status: bool = True, transient: bool = False
+    ) -> None:
+        super().__init__(desc, show_status)
+        self.transient = transient
+        self._bar: Progress | None = None
+        self._row: TaskID | None = None
+
+    def open_bar(self, description: str) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        # Descriptions and metrics may hold brackets, which rich would take for markup.
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[status]}", markup=False),
+            console=Console(stderr=True),
+            transient=self.transient,
+        )
+        self._row = self._bar.add_task(description, total=self.total, status="")
+        self._bar.start()
+
+    def draw(self) -> None:
+        if self._bar is not None and self._row is not None:
+            self._bar.update(self._row, completed=self.current, status=self.status_text())
+
+    def close_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def progress_callback(choice: bool | str) -> ProgressBarCallback | None:
+    """The bar that a benchmark's ``progress_bar`` argument asks for."""
+    if choice is False:
+        return None
+    if choice is True or choice == "tqdm":
+        return TqdmProgressBarCallback()
+    if choice == "rich":
+        return RichProgressBarCallback()
+    raise ConfigurationError(
+        f"Invalid progress_bar value: {choice!r}; use True, False, 'tqdm' or 'rich'"
+    )

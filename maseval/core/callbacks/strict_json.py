@@ -1,0 +1,107 @@
+"""Any value as JSON that every parser reads, and files that appear whole or not at all.
+
+A report may hold what a user's tool or evaluator put into it. Writing it must not fail: what JSON
+has no word for becomes text.
+"""
+
+import json
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+_MAX_DEPTH = 200
+
+
+def dumps(value: object, *, indent: int | None = None) -> str:
+    """``value`` as ASCII-only JSON; never raises, whatever ``value`` holds.
+
+    Unknown objects are written as ``str`` shows them, and numbers that are not finite as the
+    strings "NaN", "Infinity" and "-Infinity", since the bare words are not JSON.
+    """
+    try:
+        return json.dumps(value, default=_text, allow_nan=False, indent=indent)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(_plain(value, frozenset()), indent=indent)
+
+
+def write_file(path: Path, value: object) -> None:
+    """Write ``value`` as JSON: a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{uuid4().hex}.tmp")
+    try:
+        with aside.open("x", encoding="ascii") as file:
+            file.write(dumps(value, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the folder's list of names survive a power cut, where the platform can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _plain(value: object, ancestors: frozenset[int]) -> object:
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return _integer(value)
+        case float():
+            return value if math.isfinite(value) else _not_finite(value)
+        case dict() | list() | tuple():
+            return _container(value, ancestors)
+        case _:
+            return _text(value)
+
+
+def _container(
+    value: dict[object, object] | list[object] | tuple[object, ...], ancestors: frozenset[int]
+) -> object:
+    if id(value) in ancestors:
+        return "<contains itself>"
+    if len(ancestors) == _MAX_DEPTH:
+        return "<nested too deeply>"
+    inside = ancestors | {id(value)}
+    if isinstance(value, dict):
+        return {_key(key): _plain(item, inside) for key, item in value.items()}
+    return [_plain(item, inside) for item in value]
+
+
+def _key(key: object) -> object:
+    return _plain(key, frozenset()) if isinstance(key, str | int | float | None) else _text(key)
+
+
+def _integer(value: int) -> int | str:
+    # Python refuses to print, and to read, integers of many thousand digits.
+    try:
+        int.__repr__(value)
+    except ValueError:
+        return hex(value)
+    return value
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _text(value: object) -> str:
+    # A stranger's __str__ may raise anything, and a finished result must not be lost to it.
+    try:
+        return str(value)
+    except Exception as error:
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"

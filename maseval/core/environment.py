@@ -1,0 +1,91 @@
+"""Environment: the world an agent acts in, and the tools it acts with."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.tracing import ConfigurableMixin, TraceableMixin
+
+
+class EnvironmentObserver(Protocol):
+    """What an environment tells its callbacks."""
+
+    def on_setup_start(self, environment: "Environment", /) -> None: ...
+    def on_setup_end(self, environment: "Environment", /) -> None: ...
+
+
+class Environment(ABC, TraceableMixin, ConfigurableMixin):
+    """A fresh world for one repetition, made from the task's environment data.
+
+    ``state`` is whatever :meth:`setup_state` returns and ``tools`` the tools by name; what both
+    are made of is the benchmark's own affair. The data may also be given as ``environment_data``.
+    """
+
+    state: Any
+    tools: dict[str, Any]
+
+    def __init__(
+        self,
+        task_data: dict[str, Any] | None = None,
+        callbacks: Iterable[EnvironmentObserver] | None = None,
+        *,
+        environment_data: dict[str, Any] | None = None,
+    ) -> None:
+        if task_data is not None and environment_data is not None:
+            raise ConfigurationError(
+                "task_data and environment_data are two names for one thing; give only one of them"
+            )
+        data = environment_data if task_data is None else task_data
+        self.callbacks: list[EnvironmentObserver] = list(callbacks or ())
+        for callback in self.callbacks:
+            callback.on_setup_start(self)
+        # By position: subclasses name the parameter as they like.
+        self.state = self.setup_state({} if data is None else data)
+        self.tools = self.create_tools()
+        for callback in self.callbacks:
+            callback.on_setup_end(self)
+
+    @abstractmethod
+    def setup_state(self, task_data: dict[str, Any]) -> Any:
+        """The world at the beginning."""
+
+    @abstractmethod
+    def create_tools(self) -> dict[str, Any]:
+        """The tools by name; called once, when the state is there."""
+
+    def get_tools(self) -> dict[str, Any]:
+        """All tools by name."""
+        return self.tools
+
+    def get_tool(self, name: str) -> Any | None:
+        """The tool of that name, if there is one."""
+        return self.tools.get(name)
+
+    def gather_traces(self) -> dict[str, Any]:
+        return {
+            **super().gather_traces(),
+            "tool_count": len(self.tools),
+            "tools": {name: _tool_traces(tool) for name, tool in self.tools.items()},
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "tool_count": len(self.tools),
+            "tool_names": list(self.tools),
+        }
+
+
+def _tool_traces(tool: Any) -> dict[str, Any]:
+    """What a tool can tell: its own traces, its calls, those of its simulator, or nothing."""
+    if hasattr(tool, "gather_traces"):
+        traces: dict[str, Any] = tool.gather_traces()
+        return traces
+    kind = type(tool).__name__
+    if hasattr(getattr(tool, "history", None), "to_list"):
+        invocations = tool.history.to_list()
+        return {"type": kind, "invocations": invocations, "total_invocations": len(invocations)}
+    if hasattr(getattr(tool, "simulator", None), "gather_traces"):
+        return {"type": kind, "simulator_traces": tool.simulator.gather_traces()}
+    return {"type": kind, "has_tracing": False}

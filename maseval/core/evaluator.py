@@ -1,0 +1,29 @@
+"""Evaluator: was the task done?"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from maseval.core.environment import Environment
+from maseval.core.task import Task
+from maseval.core.user import User
+
+
+class Evaluator(ABC):
+    """Judges one finished repetition from its traces and the agent's final answer.
+
+    An evaluator that cannot judge should raise: the report then says that the evaluation failed,
+    instead of counting it against the agent.
+    """
+
+    def __init__(self, task: Task, environment: Environment, user: User | None = None) -> None:
+        self.task = task
+        self.environment = environment
+        self.user = user
+
+    def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
+        """The part of the traces that this evaluator looks at; by default all of them."""
+        return traces
+
+    @abstractmethod
+    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+        """The verdict, as JSON-friendly data."""

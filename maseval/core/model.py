@@ -1,0 +1,235 @@
+"""ModelAdapter: one way to talk to a language model; resolve_model: from an id to its adapter."""
+
+import difflib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeAlias
+
+from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
+from maseval.core.messages import ChatResponse, Message, MessageHistory
+from maseval.core.redaction import redact, redact_text
+from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
+from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
+
+Params: TypeAlias = Mapping[str, Any]
+
+
+class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
+    """A language model behind one interface, keeping account of its calls.
+
+    A provider implements :attr:`model_id` and :meth:`_chat_impl`. The log holds sizes, times and
+    outcomes, never prompts, answers or credentials. One adapter belongs to one repetition.
+    """
+
+    def __init__(
+        self, seed: int | None = None, cost_calculator: CostCalculator | None = None
+    ) -> None:
+        self._seed = seed
+        self._cost_calculator = cost_calculator
+        self._usage_records: list[TokenUsage] = []
+        self.logs: list[dict[str, Any]] = []
+
+    @property
+    @abstractmethod
+    def model_id(self) -> str:
+        """The id under which the provider, prices and reports know this model."""
+
+    @property
+    def seed(self) -> int | None:
+        return self._seed
+
+    @abstractmethod
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: str | dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> ChatResponse:
+        """Ask the model once; messages, tools and tool choice are in OpenAI's form."""
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        generation_params: Params | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: str | dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> ChatResponse:
+        """Send the conversation and return the model's answer; errors are logged and re-raised."""
+        if isinstance(messages, MessageHistory):
+            messages = messages.to_openai_format()
+        began, started = now(), time.perf_counter()
+
+        def log(outcome: dict[str, Any]) -> None:
+            self.logs.append(
+                {
+                    "timestamp": began,
+                    "message_count": len(messages),
+                    "duration_seconds": time.perf_counter() - started,
+                    **outcome,
+                    "generation_params": redact(generation_params or {}),
+                    "tools_provided": len(tools or ()),
+                    "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
+                }
+            )
+
+        try:
+            response = self._chat_impl(
+                list(messages),
+                generation_params=generation_params,
+                tools=tools,
+                tool_choice=tool_choice,
+                **kwargs,
+            )
+            self._check(response)
+        except Exception as error:
+            log({"status": "error", "error": redact_text(str(error)), "error_type": _name(error)})
+            raise
+        log(_success(response))
+        self._account_for(response)
+        return response
+
+    def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
+        """The text answered to a single user message, ``""`` if there was none."""
+        message = {"role": "user", "content": prompt}
+        return self.chat([message], generation_params=generation_params, **kwargs).content or ""
+
+    def gather_usage(self) -> TokenUsage:
+        if not self._usage_records:
+            return TokenUsage()
+        # Copied, because whoever collects the sum labels it, and the sum of one record is itself.
+        first, *others = self._usage_records
+        return replace(sum(others, start=first))
+
+    def gather_traces(self) -> dict[str, Any]:
+        durations = [entry["duration_seconds"] for entry in self.logs]
+        successes = sum(entry["status"] == "success" for entry in self.logs)
+        return {
+            **super().gather_traces(),
+            "model_id": self.model_id,
+            "total_calls": len(self.logs),
+            "successful_calls": successes,
+            "failed_calls": len(self.logs) - successes,
+            "total_duration_seconds": sum(durations),
+            "average_duration_seconds": sum(durations) / len(durations) if durations else 0.0,
+            "logs": list(self.logs),
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {
+            **super().gather_config(),
+            "model_id": self.model_id,
+            "adapter_type": type(self).__name__,
+            "seed": self.seed,
+        }
+        if self._cost_calculator is not None:
+            describe = getattr(self._cost_calculator, "gather_config", None)
+            config["cost_calculator"] = describe() if describe else _name(self._cost_calculator)
+        return config
+
+    def _check(self, response: object) -> None:
+        if not isinstance(response, ChatResponse):
+            raise HookResultError(
+                f"{type(self).__name__}._chat_impl returned {response!r} for model "
+                f"{self.model_id!r}; it must return a ChatResponse"
+            )
+
+    def _account_for(self, response: ChatResponse) -> None:
+        if not response.usage:
+            return
+        reported = response.usage.get("cost")
+        cost = float(reported) if isinstance(reported, int | float) else 0.0
+        usage = TokenUsage.from_chat_response_usage(response.usage, cost=cost)
+        if usage.cost == 0.0 and self._cost_calculator is not None:
+            calculated = self._cost_calculator.calculate_cost(usage, self.model_id)
+            usage.cost = usage.cost if calculated is None else calculated
+        self._usage_records.append(usage)
+
+
+def _success(response: ChatResponse) -> dict[str, Any]:
+    return {
+        "status": "success",
+        "response_type": "tool_call" if response.tool_calls else "text",
+        "response_length": len(response.content or ""),
+        "tool_calls_count": len(response.tool_calls or ()),
+    }
+
+
+def _name(thing: object) -> str:
+    return type(thing).__name__
+
+
+ModelFactory: TypeAlias = Callable[..., ModelAdapter]
+
+_ENTRY_POINT_GROUP = "maseval.models"
+_DEFAULT_PREFIX = "openai"
+# Named rather than imported: the scripted model is built on this module.
+_BUILT_IN = {"scripted": "maseval.core.scripted:from_id"}
+_registered: dict[str, ModelFactory] = {}
+
+
+def register_model(prefix: str, factory: ModelFactory) -> None:
+    """Let ``factory(name, **options)`` make the adapters of all ids ``prefix/name``.
+
+    It takes precedence over a built-in or installed provider of the same prefix.
+    """
+    if not prefix or "/" in prefix:
+        raise ConfigurationError(
+            f"a model prefix is the part of an id before the first '/', not {prefix!r}"
+        )
+    _registered[prefix] = factory
+
+
+def resolve_model(model_id: str, **options: Any) -> ModelAdapter:
+    """The adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
+
+    Providers come from :func:`register_model`, from the library itself (``scripted/…``) and from
+    installed packages that have an entry point in the group ``maseval.models``, named after the
+    prefix. ``options`` go to the provider's factory.
+    """
+    prefix, name = _split(model_id)
+    adapter = _factory(prefix, model_id)(name, **options)
+    if not isinstance(adapter, ModelAdapter):
+        raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
+    return adapter
+
+
+def _split(model_id: str) -> tuple[str, str]:
+    prefix, slash, name = str(model_id or "").partition("/")
+    if not slash and prefix not in {*_registered, *_BUILT_IN}:
+        prefix, name = _DEFAULT_PREFIX, prefix
+    if not name:
+        raise UnknownModelError(f"{model_id!r} names no model; write it like 'openai/gpt-4o'")
+    return prefix, name
+
+
+def _factory(prefix: str, model_id: str) -> ModelFactory:
+    if prefix in _registered:
+        return _registered[prefix]
+    if prefix in _BUILT_IN:
+        return _load(EntryPoint(prefix, _BUILT_IN[prefix], _ENTRY_POINT_GROUP))
+    for installed in entry_points(group=_ENTRY_POINT_GROUP, name=prefix):
+        return _load(installed)
+    raise UnknownModelError(_no_provider(prefix, model_id))
+
+
+def _load(entry_point: EntryPoint) -> ModelFactory:
+    factory: ModelFactory = entry_point.load()
+    return factory
+
+
+def _no_provider(prefix: str, model_id: str) -> str:
+    installed = {entry_point.name for entry_point in entry_points(group=_ENTRY_POINT_GROUP)}
+    known = sorted({*_registered, *_BUILT_IN, *installed})
+    alike = difflib.get_close_matches(prefix, known, n=1)
+    hint = f"did you mean '{alike[0]}/…'? " if alike else ""
+    return (
+        f"no provider is installed for {prefix!r}, which model {model_id!r} needs; {hint}known "
+        f"prefixes: {', '.join(known)}. Install a package that provides it, register one with "
+        f"maseval.register_model({prefix!r}, factory), or use scripted/…"
+    )

@@ -1,0 +1,70 @@
+"""What must not reach a log, a trace or a report: keys, tokens and passwords."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+REDACTED = "<redacted>"
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    r".*(key|keys|secret|secrets|password|passwords|passwd|passphrase|credential|credentials|auth)"
+    r"|authorization|authentication|bearer|cookie|cookies"
+)
+# "token" means a credential or a piece of text: these neighbours make it the latter.
+_TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
+
+_USERINFO = re.compile(r"(?<=://)[^/\s?#@]+@")
+_QUERY_VALUE = re.compile(r"([?&;])([^=&;\s]+)=([^&;\s\"'<>]+)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+_KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
+
+
+def redact(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of ``options`` that is safe to store.
+
+    Values whose key names a secret (``api_key``, ``Authorization``, ``access_token``) become
+    ``<redacted>``, at any depth; secrets inside texts are cut out as in :func:`redact_text`.
+    Counts such as ``max_tokens`` stay.
+    """
+    return {
+        str(key): REDACTED if _is_secret(str(key), value) else _clean(value)
+        for key, value in options.items()
+    }
+
+
+def redact_text(text: str) -> str:
+    """``text`` without the passwords and keys of addresses, and without well-known key formats."""
+    text = _USERINFO.sub(f"{REDACTED}@", text)
+    text = _QUERY_VALUE.sub(_clean_query_value, text)
+    text = _BEARER.sub(rf"\1 {REDACTED}", text)
+    return _KNOWN_KEY.sub(REDACTED, text)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, Mapping):
+        return redact(value)
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _is_secret(key: str, value: object) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    words = [word.lower() for word in _WORD.findall(key)]
+    if any(_SECRET_WORD.fullmatch(word) for word in words):
+        return True
+    names_a_token = any(word.endswith("token") for word in words)
+    # A number under such a name is a limit or an id, like `pad_token_id`.
+    return (
+        names_a_token and not isinstance(value, int | float) and _TEXT_TOKEN_WORDS.isdisjoint(words)
+    )
+
+
+def _clean_query_value(match: re.Match[str]) -> str:
+    separator, key, value = match.groups()
+    return f"{separator}{key}={REDACTED if _is_secret(unquote(key), value) else value}"

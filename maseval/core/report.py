@@ -1,0 +1,200 @@
+"""Reports: what a run leaves behind, and the one place where a failure becomes a record."""
+
+import re
+import traceback
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, TypedDict
+from uuid import UUID
+
+from maseval.core.exceptions import (
+    AgentError,
+    EnvironmentError,
+    TaskTimeoutError,
+    UserError,
+)
+from maseval.core.task import Task
+
+
+class TaskExecutionStatus(Enum):
+    """How one repetition of a task ended."""
+
+    SUCCESS = "success"
+    AGENT_ERROR = "agent_error"
+    ENVIRONMENT_ERROR = "environment_error"
+    USER_ERROR = "user_error"
+    TASK_TIMEOUT = "task_timeout"
+    UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
+    EVALUATION_FAILED = "evaluation_failed"
+    SETUP_FAILED = "setup_failed"
+    TASK_EXECUTION_FAILED = "task_execution_failed"
+    """Never produced. As a filter it stands for every failure during execution."""
+
+    @property
+    def covers(self) -> frozenset[str]:
+        """The values that a filter by this status lets through."""
+        if self is TaskExecutionStatus.TASK_EXECUTION_FAILED:
+            return _EXECUTION_FAILURES
+        return frozenset({self.value})
+
+
+_EXECUTION_FAILURES = frozenset(
+    status.value
+    for status in (
+        TaskExecutionStatus.AGENT_ERROR,
+        TaskExecutionStatus.ENVIRONMENT_ERROR,
+        TaskExecutionStatus.USER_ERROR,
+        TaskExecutionStatus.TASK_TIMEOUT,
+        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
+    )
+)
+
+# Worth another try: the agent is not to blame and the next attempt may well go through.
+RETRIED = frozenset(
+    {
+        TaskExecutionStatus.SETUP_FAILED,
+        TaskExecutionStatus.ENVIRONMENT_ERROR,
+        TaskExecutionStatus.USER_ERROR,
+        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
+    }
+)
+
+
+class Attempt(TypedDict):
+    """An earlier try at a repetition that was made again."""
+
+    status: str
+    error: dict[str, Any] | None
+    usage: dict[str, Any]
+    started_at: str
+    duration_seconds: float
+
+
+class TaskSummary(TypedDict):
+    """The parts of a task that a reader of reports needs."""
+
+    query: str
+    metadata: dict[str, Any]
+    protocol: dict[str, Any]
+
+
+class Report(TypedDict):
+    """One repetition of one task. Every report has every key."""
+
+    task_id: str
+    repeat_idx: int
+    status: str
+    error: dict[str, Any] | None
+    traces: dict[str, Any]
+    config: dict[str, Any]
+    usage: dict[str, Any]
+    eval: list[dict[str, Any]] | None
+    task: TaskSummary
+    final_answer: Any
+    run_id: str
+    started_at: str
+    duration_seconds: float
+    seed: int | None
+    attempts: list[Attempt]
+
+
+def summary_of(task: Task) -> TaskSummary:
+    """What a report says of its task."""
+    return {
+        "query": task.query,
+        "metadata": dict(task.metadata),
+        "protocol": task.protocol.to_dict(),
+    }
+
+
+def execution_status(exception: BaseException) -> TaskExecutionStatus:
+    """Whose fault an exception during execution was."""
+    match exception:
+        case TaskTimeoutError():
+            return TaskExecutionStatus.TASK_TIMEOUT
+        case AgentError():
+            return TaskExecutionStatus.AGENT_ERROR
+        case EnvironmentError():
+            return TaskExecutionStatus.ENVIRONMENT_ERROR
+        case UserError():
+            return TaskExecutionStatus.USER_ERROR
+        case _:
+            return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+
+
+def error_record(exception: BaseException) -> dict[str, Any]:
+    """An exception as the ``error`` of a report."""
+    record: dict[str, Any] = {
+        "error_type": type(exception).__name__,
+        "error_message": _message_of(exception),
+        "traceback": "".join(traceback.format_exception(exception)),
+    }
+    if isinstance(exception, TaskTimeoutError):
+        record |= {"elapsed": exception.elapsed, "timeout": exception.timeout}
+    elif isinstance(exception, AgentError | EnvironmentError | UserError):
+        record |= {"component": exception.component, "details": exception.details}
+    return record
+
+
+def _message_of(exception: BaseException) -> str:
+    try:
+        return str(exception)
+    except Exception as broken:  # a foreign exception's own text may fail; the report must not
+        return f"<no text: {type(broken).__name__} in {type(exception).__name__}.__str__>"
+
+
+def collection_failure(what: str, exception: Exception) -> dict[str, Any]:
+    """What stands in a report for traces, configuration or usage that could not be gathered."""
+    return {
+        "error": f"Failed to collect {what}: {_message_of(exception)}",
+        "error_type": type(exception).__name__,
+    }
+
+
+_VARYING = frozenset(
+    {
+        *("run_id", "started_at", "duration_seconds", "elapsed", "thread_id"),
+        *("timestamp", "gathered_at", "start_time", "end_time"),
+        *("total_duration_seconds", "average_duration_seconds"),
+    }
+)
+_ELAPSED = re.compile(r"after \d+\.\d+s")
+
+
+def normalise(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report without what differs between two equal runs: times, run, record and thread ids.
+
+    Dropped, at any depth: every key that names a moment, a duration, a run or a thread, and every
+    ``id`` that is a UUID. ``config["benchmark"]`` (machine, packages) goes too. Two runs with the
+    same seed, tasks and scripted models have equal normalised reports, whatever the number of
+    workers.
+    """
+    kept = _normalised(report)
+    assert isinstance(kept, dict)
+    if isinstance(kept.get("config"), dict):
+        kept["config"].pop("benchmark", None)
+    return kept
+
+
+def _normalised(value: object) -> object:
+    match value:
+        case Mapping():
+            return {
+                key: _normalised(item)
+                for key, item in value.items()
+                if key not in _VARYING and not (key == "id" and _is_uuid(item))
+            }
+        case list() | tuple():
+            return [_normalised(item) for item in value]
+        case str():
+            return _ELAPSED.sub("after some time", value)
+        case _:
+            return value
+
+
+def _is_uuid(value: object) -> bool:
+    try:
+        UUID(str(value))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""ScriptedModelAdapter: a language model that plays back what it was given.
+
+For tests, demonstrations and dry runs: everything around the model is real, the model costs
+nothing, and it remembers what it was asked.
+"""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from maseval.core.exceptions import (
+    ConfigurationError,
+    HookResultError,
+    ScriptExhaustedError,
+    UnknownModelError,
+)
+from maseval.core.messages import ChatResponse, Message, ToolCall, tool_call
+from maseval.core.model import ModelAdapter, Params
+from maseval.core.usage import CostCalculator
+
+Tools: TypeAlias = Sequence[dict[str, Any]] | None
+FixedReply: TypeAlias = (
+    str | ChatResponse | Mapping[str, Any] | Sequence[Mapping[str, Any]] | BaseException
+)
+Reply: TypeAlias = FixedReply | Callable[[list[Message], Tools], FixedReply]
+"""One thing a scripted model does when it is asked: say a text, give a whole ``ChatResponse``, call
+one tool or a list of tools, raise an exception, or look at what it was asked before it decides.
+
+A tool call has OpenAI's form (see ``tool_call``) or is short: ``{"name", "arguments", "id"?}``. A
+mapping with ``content`` or ``tool_calls`` is a text with calls."""
+
+
+class ScriptedModelAdapter(ModelAdapter):
+    """Plays ``replies`` one after another; ``requests`` keeps what it was asked.
+
+    Args:
+        replies: The replies in order, or one function that answers every request.
+        model_id: The id to report.
+        seed: As for every model; it changes nothing here.
+        cost_calculator: Puts a price on the usage.
+        usage: The usage of each reply. By default it is estimated from the texts, a token for
+            every four characters, so that the same conversation always costs the same.
+        delay_seconds: How long each answer takes.
+        loop: Start again when the replies run out, instead of raising ``ScriptExhaustedError``.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] | Callable[[list[Message], Tools], FixedReply],
+        *,
+        model_id: str = "scripted",
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+        usage: Mapping[str, float] | None = None,
+        delay_seconds: float = 0.0,
+        loop: bool = False,
+    ) -> None:
+        super().__init__(seed=seed, cost_calculator=cost_calculator)
+        if isinstance(replies, str | Mapping):
+            raise ConfigurationError(
+                f"replies must be a list, not {replies!r}; write [{replies!r}]"
+            )
+        self.requests: list[dict[str, Any]] = []
+        self._script: list[Reply] = [replies] if callable(replies) else list(replies)
+        self._loop = loop or callable(replies)
+        self._model_id = model_id
+        self._usage = usage
+        self._delay_seconds = delay_seconds
+
+    @property
+    def model_id(self) -> str:
+        return self._model_id
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "reply_count": len(self._script),
+            "loop": self._loop,
+            "delay_seconds": self._delay_seconds,
+        }
+
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Tools = None,
+        tool_choice: str | dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> ChatResponse:
+        messages = copy.deepcopy(messages)
+        reply = self._next_reply(messages)
+        self.requests.append(
+            {
+                "messages": messages,
+                "tools": tools,
+                "tool_choice": tool_choice,
+                "generation_params": generation_params,
+            }
+        )
+        time.sleep(self._delay_seconds)
+        fixed = reply(messages, tools) if callable(reply) else reply
+        response = _response(fixed, turn=len(self.requests))
+        return replace(
+            response,
+            model=response.model or self.model_id,
+            usage=response.usage or self._usage_of(messages, response),
+        )
+
+    def _next_reply(self, messages: list[Message]) -> Reply:
+        count, asked = len(self._script), len(self.requests)
+        if asked >= count and not (self._loop and count):
+            last = messages[-1] if messages else None
+            raise ScriptExhaustedError(
+                f"the scripted model {self.model_id!r} has {count} replies and was asked once "
+                f"more; the last message was {last!r}. Add a reply, or pass loop=True"
+            )
+        return self._script[asked % count]
+
+    def _usage_of(self, messages: list[Message], response: ChatResponse) -> dict[str, Any]:
+        if self._usage is not None:
+            return dict(self._usage)
+        asked = sum(_tokens(message) for message in messages)
+        answered = _tokens(response.to_message())
+        return {
+            "input_tokens": asked,
+            "output_tokens": answered,
+            "total_tokens": asked + answered,
+        }
+
+
+def from_id(name: str, **options: Any) -> ScriptedModelAdapter:
+    """The model for the id ``scripted/<name>``.
+
+    ``echo`` repeats the last user message; ``<path>.json`` plays the list of replies in that file;
+    with the option ``replies`` any name will do. Further options go to the adapter.
+    """
+    options = {"model_id": f"scripted/{name}", **options}
+    if "replies" in options:
+        return ScriptedModelAdapter(options.pop("replies"), **options)
+    if name == "echo":
+        return ScriptedModelAdapter(_echo, **options)
+    if name.endswith(".json"):
+        return ScriptedModelAdapter(_read_script(Path(name)), **options)
+    raise UnknownModelError(
+        f"unknown scripted model {name!r}; use scripted/echo, scripted/<file>.json with a list of "
+        "replies, or give the option replies=[…]"
+    )
+
+
+def _echo(messages: list[Message], tools: Tools) -> str:
+    return next((_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
+
+
+def _read_script(path: Path) -> list[Reply]:
+    try:
+        script = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnknownModelError(f"cannot read the replies in {str(path)!r}: {error}") from error
+    if not isinstance(script, list):
+        raise UnknownModelError(f"{str(path)!r} must hold a JSON list of replies")
+    return script
+
+
+def _response(reply: FixedReply, turn: int) -> ChatResponse:
+    match reply:
+        case BaseException():
+            raise reply
+        case ChatResponse():
+            return copy.deepcopy(reply)
+        case str(text):
+            return ChatResponse(text, stop_reason="stop")
+        case Mapping() if isinstance(reply.get("content"), str) or "tool_calls" in reply:
+            return _calling(reply.get("tool_calls") or [], turn, reply.get("content"))
+        case Mapping():
+            return _calling([reply], turn)
+        case [_, *_]:
+            return _calling(reply, turn)
+    raise HookResultError(
+        f"a scripted model cannot reply {reply!r}; a reply is a text, a ChatResponse, a tool call "
+        "or a list of those, or an exception"
+    )
+
+
+def _calling(calls: Sequence[Any], turn: int, text: str | None = None) -> ChatResponse:
+    tool_calls = [_tool_call(call, f"call_{turn}_{place}") for place, call in enumerate(calls)]
+    return ChatResponse(text, tool_calls or None, stop_reason="tool_calls" if calls else "stop")
+
+
+def _tool_call(call: Any, default_id: str) -> ToolCall:
+    match call:
+        case {"function": {"name": str(), "arguments": str()}}:
+            return copy.deepcopy(dict(call))
+        case {"name": str(name)}:
+            return tool_call(name, call.get("arguments"), id=call.get("id", default_id))
+    raise HookResultError(f"{call!r} is no tool call; write tool_call(name, {{…}})")
+
+
+def _tokens(message: Message) -> int:
+    calls = message.get("tool_calls") or []
+    spoken = len(_text(message)) + sum(len(json.dumps(call.get("function"))) for call in calls)
+    return spoken // 4
+
+
+def _text(message: Message) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else json.dumps(content)

@@ -1,0 +1,359 @@
+"""Users and tools played by a language model.
+
+A simulator fills a prompt template, asks the model, and reads the JSON object in its answer; an
+answer that cannot be read, or a failed call, is tried again at once.
+"""
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar, Generic, TypeVar
+from uuid import uuid4
+
+from maseval.core.exceptions import (
+    ConfigurationError,
+    EnvironmentError,
+    MASEvalError,
+    TaskTimeoutError,
+    UserError,
+)
+from maseval.core.messages import Message
+from maseval.core.model import ModelAdapter, Params
+from maseval.core.redaction import redact, redact_text
+from maseval.core.tracing import TraceableMixin, now
+
+Parsed = TypeVar("Parsed")
+
+
+class SimulatorCallStatus(Enum):
+    """How one attempt went."""
+
+    ModelCallError = "ModelCallError"
+    ModelParsingError = "ModelParsingError"
+    Successful = "Successful"
+
+
+class SimulatorError(MASEvalError):
+    """A simulator gave up; ``logs`` holds the attempts of the call that failed."""
+
+    def __init__(
+        self,
+        message: str,
+        attempts: int = 0,
+        last_error: str | None = None,
+        logs: list[dict[str, Any]] | None = None,
+        component: str | None = None,
+    ) -> None:
+        details = {"attempts": attempts, "last_error": last_error}
+        super().__init__(message, component=component, details=details)
+        self.attempts = attempts
+        self.last_error = last_error
+        self.logs = logs or []
+
+    def __str__(self) -> str:
+        parts = [f"[{self.component}]" if self.component else "", self.message]
+        parts.append(f"(attempts: {self.attempts})" if self.attempts else "")
+        parts.append(f"Last error: {self.last_error}" if self.last_error else "")
+        return " ".join(part for part in parts if part)
+
+
+class ToolSimulatorError(SimulatorError, EnvironmentError):
+    """A simulated tool gave up: a failure of the environment."""
+
+
+class UserSimulatorError(SimulatorError, UserError):
+    """A simulated user gave up: a failure of the user."""
+
+
+_BLANK_ATTEMPT = {"raw_output": None, "parsed_output": None, "status": None, "error": None}
+
+
+class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
+    """Asks ``model`` with a filled ``template`` until the answer can be read, ``max_try`` times.
+
+    ``generation_params`` hold for every call; those of a single call win over them.
+    """
+
+    template_name: ClassVar[str | None] = None
+    """The text file in ``maseval/core/templates`` that is used if no template is given."""
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        template: str | None = None,
+        max_try: int = 3,
+        generation_params: Params | None = None,
+    ) -> None:
+        if max_try < 1:
+            raise ConfigurationError(f"max_try must be at least 1, not {max_try}")
+        if template is None and self.template_name is not None:
+            template = _packaged_template(self.template_name)
+        self.model = model
+        self.template = template
+        self.max_try = max_try
+        self.generation_params: dict[str, Any] = dict(generation_params or {})
+        self.logs: list[dict[str, Any]] = []
+
+    @abstractmethod
+    def _fill_prompt_template(self, **kwargs: Any) -> str:
+        """The prompt for one call; ``kwargs`` are the call's inputs."""
+
+    @abstractmethod
+    def _parse_output(self, output: str) -> Parsed:
+        """What the model meant; ``JSONDecodeError`` or ``AttributeError`` asks for another try."""
+
+    def _create_error(
+        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+    ) -> SimulatorError:
+        return SimulatorError(message, attempts, last_error, logs)
+
+    def __call__(self, generation_params: Params | None = None, **kwargs: Any) -> Parsed:
+        return self._simulate(kwargs, generation_params)
+
+    def _simulate(self, inputs: dict[str, Any], generation_params: Params | None) -> Parsed:
+        params = {**self.generation_params, **(generation_params or {})}
+        call = {
+            "id": str(uuid4()),
+            "input": inputs,
+            "prompt": self._fill_prompt_template(**inputs),
+            "generation_params": redact(params),
+        }
+        attempts: list[dict[str, Any]] = []
+        for _ in range(self.max_try):
+            attempt: dict[str, Any] = {**call, **_BLANK_ATTEMPT, "timestamp": now()}
+            attempts.append(attempt)
+            self.logs.append(attempt)
+            if self._succeeds(attempt, params):
+                parsed: Parsed = attempt["parsed_output"]
+                return parsed
+        message = (
+            f"{type(self).__name__} failed to parse model output after {self.max_try} attempts"
+        )
+        raise self._create_error(message, len(attempts), attempts[-1]["error"], attempts)
+
+    def _succeeds(self, attempt: dict[str, Any], params: Params) -> bool:
+        try:
+            attempt["raw_output"] = self.model.generate(attempt["prompt"], generation_params=params)
+        except TaskTimeoutError:
+            raise
+        except Exception as error:  # providers raise what they like, and may recover
+            _note(attempt, SimulatorCallStatus.ModelCallError, error)
+            return False
+        try:
+            attempt["parsed_output"] = self._parse_output(attempt["raw_output"])
+        except (json.JSONDecodeError, AttributeError) as error:
+            _note(attempt, SimulatorCallStatus.ModelParsingError, error)
+            return False
+        _note(attempt, SimulatorCallStatus.Successful)
+        return True
+
+    def gather_traces(self) -> dict[str, Any]:
+        done = SimulatorCallStatus.Successful.value
+        successes = sum(entry["status"] == done for entry in self.logs)
+        return {
+            **super().gather_traces(),
+            "simulator_type": type(self).__name__,
+            "total_calls": len(self.logs),
+            "successful_calls": successes,
+            "failed_calls": len(self.logs) - successes,
+            "logs": list(self.logs),
+        }
+
+
+class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, Any]]]):
+    """A tool played by a model: call it with the tool's arguments, get ``(text, details)``."""
+
+    template_name = "tool_llm_simulator_template.txt"
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        tool_name: str,
+        tool_description: str,
+        tool_inputs: dict[str, Any],
+        template: str | None = None,
+        max_try: int = 3,
+        generation_params: Params | None = None,
+    ) -> None:
+        super().__init__(model, template, max_try, generation_params)
+        self.tool_name = tool_name
+        self.tool_description = tool_description
+        self.tool_inputs = tool_inputs
+
+    def _fill_prompt_template(self, **kwargs: Any) -> str:
+        return _filled(
+            self.template,
+            name=self.tool_name,
+            description=self.tool_description,
+            inputs=self.tool_inputs,
+            input_value_dict=kwargs,
+        )
+
+    def _parse_output(self, output: str) -> tuple[str, dict[str, Any]]:
+        answer = _json_object(output)
+        return _text(answer), answer.get("details") or {}
+
+    def _create_error(
+        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+    ) -> ToolSimulatorError:
+        return ToolSimulatorError(message, attempts, last_error, logs, component=self.tool_name)
+
+
+class _PersonSimulator(LLMSimulator[Parsed]):
+    """What both kinds of simulated user share: who they are and when they stop."""
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        user_profile: Mapping[str, Any] | str,
+        scenario: str,
+        template: str | None = None,
+        max_try: int = 3,
+        generation_params: Params | None = None,
+        stop_token: str | None = None,
+        early_stopping_condition: str | None = None,
+    ) -> None:
+        super().__init__(model, template, max_try, generation_params)
+        if (stop_token is None) != (early_stopping_condition is None):
+            raise ConfigurationError(
+                "stop_token and early_stopping_condition must both be set or both be None, not "
+                f"{stop_token!r} and {early_stopping_condition!r}"
+            )
+        self.user_profile = user_profile
+        self.scenario = scenario
+        self.stop_token = stop_token
+        self.early_stopping_condition = early_stopping_condition
+
+    # The one input of a simulated user is known, so it may be given by position.
+    def __call__(  # type: ignore[override]
+        self, conversation_history: Sequence[Message], generation_params: Params | None = None
+    ) -> Parsed:
+        inputs = {"conversation_history": list(conversation_history)}
+        return self._simulate(inputs, generation_params)
+
+    def _fill_prompt_template(self, **kwargs: Any) -> str:
+        return _filled(self.template, **self._values(kwargs["conversation_history"]))
+
+    def _values(self, conversation_history: Sequence[Message]) -> dict[str, Any]:
+        return {
+            "user_profile": self.user_profile,
+            "scenario": self.scenario,
+            "conversation_history": "".join(_line(message) for message in conversation_history),
+            "early_stopping_instructions": self._early_stopping_instructions(),
+        }
+
+    def _early_stopping_instructions(self) -> str:
+        if self.stop_token is None:
+            return ""
+        return (
+            "\n### EARLY STOPPING\n"
+            f"The conversation is over as soon as this holds: {self.early_stopping_condition}\n"
+            f"When it does, and only then, end your text with `{self.stop_token}`.\n"
+        )
+
+    def _spoken(self, answer: Mapping[str, Any], output: str) -> str:
+        """The text, with the stop token even if the model put it elsewhere in its answer."""
+        text = _text(answer)
+        if self.stop_token and self.stop_token in output and self.stop_token not in text:
+            return f"{text} {self.stop_token}"
+        return text
+
+    def _create_error(
+        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+    ) -> UserSimulatorError:
+        return UserSimulatorError(message, attempts, last_error, logs, component="user_simulator")
+
+
+class UserLLMSimulator(_PersonSimulator[str]):
+    """A person played by a model: call it with the conversation, get what the person says next."""
+
+    template_name = "user_llm_simulator_template.txt"
+
+    def _parse_output(self, output: str) -> str:
+        return self._spoken(_json_object(output), output)
+
+
+class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, Any]]]]):
+    """A person with tools: the answer is ``(text, tool_calls)``, each call ``{name, arguments}``.
+
+    Takes what ``UserLLMSimulator`` takes, and ``tools``: descriptions ``{name, description,
+    inputs?}``. Running the tools is the caller's business.
+    """
+
+    template_name = "agentic_user_llm_simulator_template.txt"
+
+    def __init__(
+        self, *args: Any, tools: list[dict[str, Any]] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.tools = tools or []
+
+    def _values(self, conversation_history: Sequence[Message]) -> dict[str, Any]:
+        values = super()._values(conversation_history)
+        return {**values, "tool_instructions": self._tool_instructions()}
+
+    def _tool_instructions(self) -> str:
+        if not self.tools:
+            return ""
+        return (
+            "\n### TOOLS\nThis person can use these tools:\n"
+            + "".join(_tool_lines(tool) for tool in self.tools)
+            + "To use some of them, put the calls into your JSON object:\n"
+            '"tool_calls": [{"name": "<tool>", "arguments": {"<input>": <value>}}]\n'
+        )
+
+    def _parse_output(self, output: str) -> tuple[str, list[dict[str, Any]]]:
+        answer = _json_object(output)
+        tool_calls = answer.get("tool_calls") or []
+        if not isinstance(tool_calls, list) or not all(isinstance(c, dict) for c in tool_calls):
+            raise json.JSONDecodeError("tool_calls must be a list of objects", output, 0)
+        return self._spoken(answer, output), tool_calls
+
+
+@cache
+def _packaged_template(name: str) -> str:
+    return (files("maseval.core") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _filled(template: str | None, **values: Any) -> str:
+    """The template with its ``{{names}}`` replaced, in one pass: values are never looked into."""
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
+        for name, value in values.items()
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: texts.get(hole[1], hole[0]), template or "")
+
+
+def _json_object(output: str) -> dict[str, Any]:
+    """The JSON object in a model's answer, whatever is written around it."""
+    first, last = output.find("{"), output.rfind("}")
+    found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())
+    if not isinstance(found, dict):
+        raise json.JSONDecodeError("expected a JSON object", output, 0)
+    return found
+
+
+def _text(answer: Mapping[str, Any]) -> str:
+    text = answer.get("text")
+    return "" if text is None else str(text)
+
+
+def _line(message: Message) -> str:
+    return f"{message.get('role')}: {message.get('content') or ''}\n"
+
+
+def _tool_lines(tool: Mapping[str, Any]) -> str:
+    lines = f"- {tool.get('name')}: {tool.get('description', '')}\n"
+    if tool.get("inputs"):
+        lines += f"  Inputs: {json.dumps(tool['inputs'], default=str)}\n"
+    return lines
+
+
+def _note(
+    attempt: dict[str, Any], status: SimulatorCallStatus, error: Exception | None = None
+) -> None:
+    attempt.update(status=status.value, error=None if error is None else redact_text(str(error)))

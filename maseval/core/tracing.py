@@ -1,0 +1,29 @@
+"""What a component can tell about itself after a repetition: its traces and its configuration.
+
+Subclasses extend the answer with ``{**super().gather_traces(), ...}``; everything in it must be
+fit for JSON, because it ends up in the report.
+"""
+
+from datetime import datetime
+from typing import Any
+
+
+def now() -> str:
+    """The local time in ISO 8601; every timestamp of the core comes from here."""
+    return datetime.now().isoformat()
+
+
+class TraceableMixin:
+    """A component that can tell what happened to it."""
+
+    def gather_traces(self) -> dict[str, Any]:
+        """What happened, as JSON-friendly data."""
+        return {"type": type(self).__name__, "gathered_at": now()}
+
+
+class ConfigurableMixin:
+    """A component that can tell how it was set up."""
+
+    def gather_config(self) -> dict[str, Any]:
+        """The settings, as JSON-friendly data."""
+        return {"type": type(self).__name__, "gathered_at": now()}

@@ -1,0 +1,248 @@
+"""Tokens and cost: records that can be added, and the sums a finished run is asked for."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+
+from maseval.core.exceptions import ConfigurationError
+
+
+@dataclass
+class Usage:
+    """What was consumed, in money and in any other unit.
+
+    Records add up with ``+`` and ``sum``. A grouping field (provider, category, component_name,
+    kind) survives only if both sides agree on it: adding a bare ``Usage()`` erases the labels.
+    """
+
+    cost: float = 0.0
+    units: dict[str, float] = field(default_factory=dict)
+    provider: str | None = None
+    category: str | None = None
+    component_name: str | None = None
+    kind: str | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        if not isinstance(other, Usage):
+            return NotImplemented
+        if isinstance(other, TokenUsage):
+            return other + self
+        return Usage(**self._shared_sum(other))
+
+    def __radd__(self, other: int) -> Self:
+        """Let ``sum`` start from its zero."""
+        return self if other == 0 else NotImplemented
+
+    def _shared_sum(self, other: "Usage") -> dict[str, Any]:
+        units = dict(self.units)
+        for unit, amount in other.units.items():
+            units[unit] = units.get(unit, 0) + amount
+        return {
+            "cost": self.cost + other.cost,
+            "units": units,
+            "provider": self.provider if self.provider == other.provider else None,
+            "category": self.category if self.category == other.category else None,
+            "component_name": (
+                self.component_name if self.component_name == other.component_name else None
+            ),
+            "kind": self.kind if self.kind == other.kind else None,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in order, ready for JSON."""
+        return {**vars(self), "units": dict(self.units)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Usage":
+        """The record that ``to_dict`` wrote; one that counts input tokens is a ``TokenUsage``."""
+        chosen = TokenUsage if "input_tokens" in data else cls
+        known = {f.name: data[f.name] for f in fields(chosen) if data.get(f.name) is not None}
+        return chosen(**{**known, "units": dict(known.get("units", {}))})
+
+
+@dataclass
+class TokenUsage(Usage):
+    """What one or more calls of a language model consumed."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    reasoning_tokens: int = 0
+    audio_tokens: int = 0
+
+    def __add__(self, other: Usage) -> "TokenUsage":
+        if not isinstance(other, Usage):
+            return NotImplemented
+        shared = self._shared_sum(other)
+        if not isinstance(other, TokenUsage):
+            return TokenUsage(**shared, **{name: getattr(self, name) for name in TOKEN_FIELDS})
+        return TokenUsage(
+            **shared,
+            **{name: getattr(self, name) + getattr(other, name) for name in TOKEN_FIELDS},
+        )
+
+    @classmethod
+    def from_chat_response_usage(
+        cls,
+        usage_dict: Mapping[str, Any],
+        *,
+        cost: float = 0.0,
+        provider: str | None = None,
+        category: str | None = None,
+        component_name: str | None = None,
+        kind: str | None = "llm",
+    ) -> Self:
+        """The record of one answer, from ``ChatResponse.usage``; what is not counted is 0."""
+        tokens: dict[str, Any] = {name: usage_dict.get(name) or 0 for name in TOKEN_FIELDS}
+        return cls(
+            cost=cost,
+            provider=provider,
+            category=category,
+            component_name=component_name,
+            kind=kind,
+            **tokens,
+        )
+
+
+TOKEN_FIELDS = tuple(f.name for f in fields(TokenUsage) if f.name.endswith("tokens"))
+
+
+class UsageTrackableMixin:
+    """A component that can tell what it has consumed."""
+
+    def gather_usage(self) -> Usage:
+        """The sum of everything consumed so far."""
+        return Usage()
+
+
+@runtime_checkable
+class CostCalculator(Protocol):
+    """Puts a price on tokens."""
+
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """The cost of ``usage``, or None if the price of the model is not known."""
+        ...
+
+
+class StaticPricingCalculator:
+    """Prices from a table: ``{model: {"input": rate, "output": rate}}``, in money per token.
+
+    ``"cached_input"`` and ``"cache_creation_input"`` may be added; they default to the input rate.
+    """
+
+    def __init__(self, pricing: Mapping[str, Mapping[str, float]]) -> None:
+        self._pricing: dict[str, dict[str, float]] = {}
+        for model_id, rates in pricing.items():
+            self.add_model(model_id, rates)
+
+    def add_model(self, model_id: str, rates: Mapping[str, float]) -> None:
+        """Add a model to the table, or replace its rates."""
+        required, optional = {"input", "output"}, {"cached_input", "cache_creation_input"}
+        if not required <= set(rates) <= required | optional:
+            raise ConfigurationError(
+                f"rates of model {model_id!r} are named {sorted(rates)}; give a price per token "
+                "for 'input' and 'output', and optionally 'cached_input', 'cache_creation_input'"
+            )
+        self._pricing[model_id] = dict(rates)
+
+    @property
+    def models(self) -> list[str]:
+        """The models whose price is known."""
+        return list(self._pricing)
+
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """The cost of ``usage``; None for a model that is not in the table."""
+        rates = self._pricing.get(model_id)
+        if rates is None:
+            return None
+        cached, created = usage.cached_input_tokens, usage.cache_creation_input_tokens
+        uncached = max(0, usage.input_tokens - cached - created)
+        return (
+            uncached * rates["input"]
+            + cached * rates.get("cached_input", rates["input"])
+            + created * rates.get("cache_creation_input", rates["input"])
+            + usage.output_tokens * rates["output"]
+        )
+
+    def gather_config(self) -> dict[str, Any]:
+        """The table, for the report."""
+        pricing = {model_id: dict(rates) for model_id, rates in self._pricing.items()}
+        return {"type": type(self).__name__, "pricing": pricing}
+
+
+class UsageEntry(NamedTuple):
+    """What one component consumed in one repetition of a task."""
+
+    task_id: str
+    component: str
+    usage: Usage
+
+
+class UsageReporter:
+    """Sums over a finished run: in all, by task, by component."""
+
+    def __init__(self, entries: Iterable[UsageEntry]) -> None:
+        self.entries = list(entries)
+
+    @classmethod
+    def from_reports(cls, reports: Iterable[Mapping[str, Any]]) -> Self:
+        """What the reports of a run say about usage; what could not be collected is left out."""
+        return cls(
+            UsageEntry(str(report["task_id"]), component, Usage.from_dict(record))
+            for report in reports
+            for component, record in _records(report.get("usage") or {})
+        )
+
+    def total(self) -> Usage:
+        """The sum of everything."""
+        return sum(entry.usage for entry in self.entries) or Usage()
+
+    def by_task(self) -> dict[str, Usage]:
+        """One sum for each task id, over its repetitions and components."""
+        return self._grouped(lambda entry: entry.task_id)
+
+    def by_component(self) -> dict[str, Usage]:
+        """One sum for each ``category:name``, over all repetitions."""
+        return self._grouped(lambda entry: entry.component)
+
+    def summary(self) -> dict[str, Any]:
+        """All three sums as plain dictionaries."""
+        return {
+            "total": self.total().to_dict(),
+            "by_task": {key: usage.to_dict() for key, usage in self.by_task().items()},
+            "by_component": {key: usage.to_dict() for key, usage in self.by_component().items()},
+        }
+
+    def _grouped(self, key_of: Callable[[UsageEntry], str]) -> dict[str, Usage]:
+        sums: dict[str, Usage] = {}
+        for entry in self.entries:
+            key = key_of(entry)
+            sums[key] = sums[key] + entry.usage if key in sums else entry.usage
+        return sums
+
+
+def _records(usage: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The records in a report's ``usage``: a category is one record or holds one for each name.
+
+    Whatever else stands there, such as the time of collection or an error in a record's place,
+    is passed over.
+    """
+    if "error" in usage:
+        return
+    for category, value in usage.items():
+        if _is_record(value):
+            yield category, value
+        elif isinstance(value, Mapping):
+            for name, record in value.items():
+                if _is_record(record):
+                    yield f"{category}:{name}", record
+
+
+def _is_record(value: object) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("cost"), int | float)
+        and "error" not in value
+    )

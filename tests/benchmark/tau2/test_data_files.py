@@ -1,0 +1,76 @@
+import hashlib
+import pickle
+
+import pytest
+
+from maseval.benchmark.tau2.data_files import (
+    MANIFEST,
+    CacheError,
+    ChecksumError,
+    DataFile,
+    DataUnavailableError,
+    Manifest,
+    Tau2DataError,
+)
+from maseval.core.exceptions import MASEvalError
+
+
+def data_file(name, content):
+    return DataFile(name, len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_the_manifest_lists_the_files_of_the_three_domains_and_the_guidelines():
+    counts = {
+        folder: len(MANIFEST.below(folder))
+        for folder in ("domains/airline", "domains/retail", "domains/telecom", "user_simulator")
+    }
+    assert counts == {
+        "domains/airline": 3,
+        "domains/retail": 3,
+        "domains/telecom": 10,
+        "user_simulator": 2,
+    }
+    assert len(MANIFEST.files) == 18
+    assert all(len(file.sha256) == 64 and file.size > 0 for file in MANIFEST.files.values())
+
+
+@pytest.mark.data
+def test_the_files_in_use_have_the_sizes_and_hashes_of_the_manifest(tau2_data):
+    for name, file in MANIFEST.files.items():
+        content = (tau2_data / name).read_bytes()
+        assert len(content) == file.size
+        file.verify(content)
+
+
+def test_a_folder_whose_name_begins_alike_is_another_folder():
+    files = [data_file("domains/tele/db.json", b"1"), data_file("domains/telecom/db.json", b"2")]
+    manifest = Manifest.of("v1", files)
+    assert manifest.below("domains/tele") == files[:1]
+
+
+@pytest.mark.parametrize("content", [b"", b"trut", b"truth\n", b"Truth"])
+def test_a_file_that_differs_in_anything_is_refused_with_both_hashes(content):
+    file = data_file("domains/x/db.json", b"truth")
+    with pytest.raises(ChecksumError) as refusal:
+        file.verify(content)
+    message = str(refusal.value)
+    assert "domains/x/db.json" in message
+    assert file.sha256 in message
+    assert hashlib.sha256(content).hexdigest() in message
+
+
+@pytest.mark.parametrize(
+    ("error", "parent"),
+    [
+        (Tau2DataError, RuntimeError),
+        (DataUnavailableError, FileNotFoundError),
+        (ChecksumError, RuntimeError),
+        (CacheError, OSError),
+    ],
+)
+def test_errors_keep_their_built_in_parents_and_survive_a_process_boundary(error, parent):
+    raised = error("what happened")
+    assert isinstance(raised, Tau2DataError | MASEvalError)
+    assert isinstance(raised, parent)
+    assert str(raised) == "what happened"
+    assert str(pickle.loads(pickle.dumps(raised))) == "what happened"

@@ -1,0 +1,330 @@
+import hashlib
+import io
+import socket
+import tarfile
+import threading
+import time
+import zipfile
+
+import pytest
+from file_server import content, dripping, in_turn, silence, status
+
+from maseval.benchmark.tau2.data_files import MANIFEST, DataFile, SourceError
+from maseval.benchmark.tau2.data_progress import Progress
+from maseval.benchmark.tau2.data_sources import (
+    GITHUB_BASE,
+    LocalSource,
+    PackageIndexSource,
+    TagSource,
+    default_sources,
+)
+from maseval.benchmark.tau2.data_wheel import WHEEL_FOLDER, Recipe, without_final_newline
+
+SILENT = Progress(0)
+DB = b'{"orders": {}}'
+POLICY = b"Be kind."
+
+
+def data_file(name, data):
+    return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
+DB_PATH = "/v0.2.0/data/tau2/domains/shop/db.json"
+POLICY_PATH = "/v0.2.0/data/tau2/domains/shop/policy.md"
+
+
+def fetched(source, files=FILES):
+    return {file.name: data for file, data in source.fetch(files, SILENT)}
+
+
+EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
+
+
+# The original's tag
+
+
+def test_the_tag_delivers_exactly_the_files_it_is_asked_for(file_server):
+    file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
+    assert fetched(TagSource(file_server.url)) == EVERYTHING
+    assert file_server.asked == [DB_PATH, POLICY_PATH]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (status(404), "db.json answered 404 Not Found"),
+        (status(403), "db.json answered 403"),
+        (content(DB[:5], promised=len(DB)), f"broke off after 5 of {len(DB)} bytes"),
+        (content(DB[:5]), f"broke off after 5 of {len(DB)} bytes"),
+        (content(DB + b"more"), "longer than the 14 bytes"),
+        (status(429, retry_after=3600), "db.json answered 429"),
+    ],
+)
+def test_a_wrong_answer_ends_the_attempt_at_once_and_is_told(file_server, answer, complaint):
+    file_server.answers = {DB_PATH: answer, POLICY_PATH: content(POLICY)}
+    with pytest.raises(SourceError, match=complaint):
+        fetched(TagSource(file_server.url))
+    assert file_server.asked == [DB_PATH]
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_busy_server_is_asked_again(file_server, code):
+    file_server.answers = {DB_PATH: in_turn(status(code), status(code), content(DB))}
+    assert fetched(TagSource(file_server.url), FILES[:1]) == {"domains/shop/db.json": DB}
+
+
+def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
+    file_server.answers = {DB_PATH: status(500)}
+    with pytest.raises(SourceError, match="answered 500"):
+        fetched(TagSource(file_server.url))
+    assert len(file_server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (silence(3), "not answered within 0.3 s"),
+        (dripping(DB, pause=0.1), "too slow"),
+        (dripping(DB, pause=3), "not answered within 0.3 s"),
+    ],
+)
+def test_a_server_that_keeps_us_waiting_is_given_up(file_server, answer, complaint):
+    file_server.answers = {DB_PATH: answer}
+    began = time.monotonic()
+    with pytest.raises(SourceError, match=complaint):
+        fetched(TagSource(file_server.url, patience=0.3))
+    assert time.monotonic() - began < 2
+
+
+def test_a_large_file_may_take_longer_than_our_patience(file_server):
+    large = b"x" * 40_000
+
+    def steady(request):
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(large)))
+        request.end_headers()
+        for start in range(0, len(large), 4000):
+            request.wfile.write(large[start : start + 4000])
+            time.sleep(0.06)
+
+    file_server.answers = {DB_PATH: steady}
+    file = data_file("domains/shop/db.json", large)
+    assert fetched(TagSource(file_server.url, patience=0.2), [file]) == {file.name: large}
+
+
+def test_a_server_that_is_not_there_costs_no_time():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    began = time.monotonic()
+    with pytest.raises(SourceError, match=r"unreachable: .*refused"):
+        fetched(TagSource(f"http://127.0.0.1:{port}"))
+    assert time.monotonic() - began < 1
+
+
+def test_a_host_name_that_is_never_resolved_is_given_up(monkeypatch):
+    gone = threading.Event()
+
+    def never(*args, **kwargs):
+        gone.wait(10)
+        raise socket.gaierror("no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", never)
+    began = time.monotonic()
+    with pytest.raises(SourceError, match=r"not answered within 0.2 s"):
+        fetched(TagSource("http://mirror.invalid", patience=0.2))
+    assert time.monotonic() - began < 1
+    gone.set()
+
+
+def test_an_address_that_is_not_http_is_refused(tmp_path):
+    with pytest.raises(SourceError, match="not an HTTP address"):
+        fetched(TagSource(f"file://{tmp_path}"))
+
+
+# A folder or an archive
+
+
+@pytest.mark.parametrize("inside", ["", "data/tau2/"])
+def test_a_folder_may_have_the_files_with_or_without_the_original_s_path(tmp_path, inside):
+    for name, data in EVERYTHING.items():
+        path = tmp_path / inside / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert fetched(LocalSource(tmp_path)) == EVERYTHING
+
+
+def zip_of(path, members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def tar_of(path, members):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+@pytest.mark.parametrize(("pack", "name"), [(zip_of, "data.zip"), (tar_of, "data.tar.gz")])
+@pytest.mark.parametrize("inside", ["", "data/tau2/", "tau2-bench-0.2.0/data/tau2/"])
+def test_an_archive_may_have_any_folder_around_the_files(tmp_path, pack, name, inside):
+    members = {inside + name: data for name, data in EVERYTHING.items()}
+    assert fetched(LocalSource(pack(tmp_path / name, members))) == EVERYTHING
+
+
+def test_a_link_in_an_archive_is_not_followed(tmp_path):
+    path = tmp_path / "data.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        link = tarfile.TarInfo("domains/shop/db.json")
+        link.type = tarfile.SYMTYPE
+        link.linkname = "/etc/hostname"
+        archive.addfile(link)
+    with pytest.raises(SourceError, match=r"does not contain domains/shop/db.json"):
+        fetched(LocalSource(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda path: None, "no such file or folder"),
+        (lambda path: path.write_bytes(b"neither"), "not a zip, tar or wheel archive"),
+        (lambda path: path.mkdir(), "cannot read .*db.json: No such file"),
+        (lambda path: zip_of(path, {"readme": b""}), "does not contain domains/shop/db.json"),
+        (lambda path: path.write_bytes(damaged_zip(path)), "is damaged"),
+        (lambda path: path.write_bytes(damaged_tar(path)), "is damaged"),
+    ],
+)
+def test_a_local_source_says_what_is_wrong_with_it(tmp_path, make, complaint):
+    path = tmp_path / "given"
+    make(path)
+    with pytest.raises(SourceError, match=complaint):
+        fetched(LocalSource(path))
+
+
+def damaged_zip(path):
+    whole = zip_of(path, EVERYTHING).read_bytes()
+    return whole.replace(DB, b"?" * len(DB))
+
+
+def damaged_tar(path):
+    whole = tar_of(path, {"domains/shop/db.json": hashlib.sha512(b"").digest() * 200}).read_bytes()
+    return whole[: len(whole) // 2]
+
+
+# A package index
+
+
+RECIPES = {
+    "domains/shop/db.json": Recipe("domains/shop/db.txt", without_final_newline),
+    "domains/shop/policy.md": Recipe("domains/shop/policy.md", without_final_newline),
+}
+
+
+@pytest.fixture
+def local_index(tmp_path, monkeypatch):
+    """pip set up to know one made-up wheel, and no network."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    zip_of(
+        folder / "shop_data-1.0-py3-none-any.whl",
+        {
+            WHEEL_FOLDER + "domains/shop/db.txt": DB + b"\n",
+            WHEEL_FOLDER + "domains/shop/policy.md": POLICY,
+            "shop_data-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: shop-data\n"
+            b"Version: 1.0\nRequires-Python: >=99\n",
+            "shop_data-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: py3-none-any\n",
+            "shop_data-1.0.dist-info/RECORD": b"",
+        },
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def test_the_members_of_a_wheel_become_files_by_their_recipes(local_index):
+    assert fetched(PackageIndexSource("shop-data==1.0", RECIPES)) == EVERYTHING
+
+
+def test_a_wheel_may_also_be_given_as_an_archive(local_index, monkeypatch):
+    monkeypatch.setattr("maseval.benchmark.tau2.data_sources.RECIPES", RECIPES)
+    (wheel,) = local_index.glob("*.whl")
+    assert fetched(LocalSource(wheel)) == EVERYTHING
+
+
+def test_what_pip_says_about_a_wheel_it_cannot_find_is_told(local_index):
+    with pytest.raises(SourceError, match=r"Could not find a version .* shop-data==2.0"):
+        fetched(PackageIndexSource("shop-data==2.0", RECIPES))
+
+
+def test_a_recipe_that_fails_is_told_with_its_member(local_index):
+    def fail(data):
+        raise KeyError("id")
+
+    recipes = {**RECIPES, "domains/shop/db.json": Recipe("domains/shop/db.txt", fail)}
+    with pytest.raises(SourceError, match=r"shop/db.txt is damaged: KeyError\('id'\)"):
+        fetched(PackageIndexSource("shop-data==1.0", recipes))
+
+
+def test_an_index_that_never_answers_is_given_up(file_server, monkeypatch):
+    file_server.answers = {"/shop-data/": silence(8)}
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setenv("PIP_INDEX_URL", file_server.url)
+    began = time.monotonic()
+    with pytest.raises(SourceError, match="pip received nothing for 1 s"):
+        fetched(PackageIndexSource("shop-data==1.0", RECIPES, patience=1))
+    assert time.monotonic() - began < 4
+
+
+def test_a_python_without_pip_is_told_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SourceError, match="python -m ensurepip"):
+        fetched(PackageIndexSource())
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_real_package_index_brings_every_file_of_the_manifest():
+    try:
+        contents = fetched(PackageIndexSource(), list(MANIFEST.files.values()))
+    except SourceError as error:
+        pytest.skip(f"no package index: {error}")
+    assert set(contents) == set(MANIFEST.files)
+    for name, data in contents.items():
+        MANIFEST.files[name].verify(data)
+
+
+# All of them
+
+
+def test_sources_are_tried_from_the_nearest_to_the_farthest(monkeypatch, tmp_path):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path))
+    monkeypatch.delenv("MASEVAL_TAU2_BASE_URL", raising=False)
+    assert [source.name for source in default_sources()] == [
+        f"MASEVAL_TAU2_DATA={tmp_path}",
+        f"{GITHUB_BASE}/v0.2.0",
+        "the package index (inspect-evals==0.26.0)",
+    ]
+
+
+def test_a_mirror_may_stand_in_for_the_original(monkeypatch, file_server):
+    monkeypatch.setenv("MASEVAL_TAU2_BASE_URL", file_server.url + "/")
+    monkeypatch.delenv("MASEVAL_TAU2_DATA", raising=False)
+    file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
+    assert fetched(default_sources()[0]) == EVERYTHING
+
+
+@pytest.mark.parametrize("source", [TagSource(), PackageIndexSource()])
+def test_offline_means_that_no_connection_is_tried(monkeypatch, source):
+    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+    monkeypatch.setattr(socket, "socket", None)
+    monkeypatch.setattr("subprocess.Popen", None)
+    with pytest.raises(SourceError, match="switched off by MASEVAL_OFFLINE"):
+        fetched(source)

@@ -1,0 +1,93 @@
+"""Telecom against what tau2-bench v0.2.0 did: every call, every task, every schema."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replay import (
+    assert_same,
+    records,
+    replay_tasks,
+    replay_tool_calls,
+    schema_differences,
+    task_sets,
+)
+
+from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.world import World
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+
+@pytest.fixture(scope="module")
+def folder(data_dir: Path) -> Path:
+    return data_dir / "domains" / "telecom"
+
+
+@pytest.fixture(scope="module")
+def new_world(folder: Path) -> Callable[[], World]:
+    return lambda: World(TELECOM, folder)
+
+
+@pytest.fixture(scope="module")
+def tasks(folder: Path) -> dict[str, dict[str, Any]]:
+    return task_sets(TELECOM, folder)
+
+
+@pytest.fixture(scope="module")
+def facts(contract_dir: Path) -> dict[str, Any]:
+    return json.loads((contract_dir / "db.json").read_text(encoding="utf-8"))
+
+
+def test_every_recorded_call_is_answered_as_in_the_original(contract_dir, new_world, tasks):
+    path = contract_dir / "tool_calls" / "telecom.jsonl.gz"
+    assert_same(replay_tool_calls(new_world, path, tasks))
+
+
+def test_every_task_begins_and_ends_as_in_the_original(contract_dir, new_world, tasks):
+    vectors = [each for each in records(contract_dir / "tasks.json") if each["domain"] == "telecom"]
+    assert vectors
+    assert_same(replay_tasks(new_world, vectors, tasks))
+
+
+def test_both_sides_tools_look_as_in_the_original(contract_dir):
+    schemas = json.loads((contract_dir / "schemas.json").read_text(encoding="utf-8"))
+    assert_same(schema_differences(TELECOM, schemas["telecom"]))
+
+
+def test_the_initial_databases_are_the_originals(new_world, facts):
+    world, recorded = new_world(), facts["telecom"]
+
+    assert world.get_db_hash() == recorded["agent_db_hash"]
+    assert world.get_user_db_hash() == recorded["user_db_hash"]
+    assert world.tools.db.get_statistics() == recorded["statistics"]
+    assert {name: len(table) for name, table in world.tools.db} == recorded["counts"]
+    assert world.tools.get_statistics() == recorded["toolkit_statistics"]
+    assert world.user_tools.get_statistics() == recorded["user_toolkit_statistics"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "solo", "key"),
+    [
+        (TELECOM, False, "policy"),
+        (TELECOM, True, "solo_policy"),
+        (TELECOM_WORKFLOW, False, "policy"),
+    ],
+)
+def test_the_policy_is_composed_as_in_the_original(folder, facts, domain, solo, key):
+    recorded = facts[domain.name]
+
+    policy = domain.policy(folder, solo=solo)
+
+    assert len(policy) == recorded[f"{key}_len"]
+    assert hashlib.sha256(policy.encode()).hexdigest() == recorded[f"{key}_sha256"]
+
+
+def test_the_workflow_variant_has_the_same_world(folder, facts):
+    world = World(TELECOM_WORKFLOW, folder)
+
+    assert world.get_db_hash() == facts["telecom-workflow"]["agent_db_hash"]
+    assert world.get_user_db_hash() == facts["telecom-workflow"]["user_db_hash"]

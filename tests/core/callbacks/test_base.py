@@ -1,0 +1,73 @@
+import pytest
+
+from maseval.core.callbacks import BenchmarkCallback, CallbackHandler
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import AdaptiveTaskQueue, SequentialTaskQueue, Task
+
+
+class Patient(AdaptiveTaskQueue):
+    def initial_state(self):
+        return {}
+
+    def select_next_task(self, remaining, state):
+        return remaining[0]
+
+    def update_state(self, task, report, state):
+        return state
+
+
+def test_the_hooks_of_the_base_do_and_print_nothing(rehearsal, capsys):
+    observer = BenchmarkCallback()
+
+    rehearsal("a", repeats=2).run(observer)
+    observer.on_event("anything", value=1)
+
+    assert capsys.readouterr() == ("", "")
+    assert observer.gather_traces()["type"] == "BenchmarkCallback"
+
+
+def test_an_adaptive_queue_counts_as_a_callback_and_other_queues_do_not():
+    assert isinstance(Patient([Task(query="q")]), BenchmarkCallback)
+    assert not isinstance(SequentialTaskQueue([Task(query="q")]), BenchmarkCallback)
+
+
+def test_a_handler_calls_its_functions_in_order_until_they_are_deregistered():
+    said: list[tuple[str, int]] = []
+    handler = CallbackHandler()
+
+    def first(number):
+        said.append(("first", number))
+
+    def second(number):
+        said.append(("second", number))
+
+    handler.register(first)
+    handler.register(second)
+    handler.invoke(1)
+    handler.deregister(first)
+    handler.invoke(number=2)
+
+    assert said == [("first", 1), ("second", 1), ("second", 2)]
+    assert handler.callbacks == [second]
+
+
+def test_a_function_may_deregister_itself_while_it_is_called():
+    handler = CallbackHandler()
+    said = []
+
+    def once():
+        handler.deregister(once)
+        said.append("once")
+
+    handler.register(once)
+    handler.register(lambda: said.append("always"))
+    handler.invoke()
+    handler.invoke()
+
+    assert said == ["once", "always", "always"]
+
+
+def test_deregistering_a_stranger_is_refused_as_a_value_error():
+    with pytest.raises(ConfigurationError, match=r"register\(\) was given"):
+        CallbackHandler().deregister(print)
+    assert issubclass(ConfigurationError, ValueError)

@@ -1,0 +1,215 @@
+import json
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.callbacks import MessageTracingAgentCallback, MessageTracingCallback
+from maseval.core.messages import MessageHistory, tool_call
+
+
+class Parrot(AgentAdapter):
+    """Answers with what it was asked, after looking it up with a tool."""
+
+    def _run_agent(self, query):
+        self.messages = MessageHistory()
+        self.messages.add_message("user", query)
+        self.messages.add_tool_call([tool_call("echo", {"text": query})])
+        self.messages.add_tool_response("call_echo", query, name="echo")
+        self.messages.add_message("assistant", query, metadata={"mood": "fine"})
+        return query
+
+
+def parrot(name, *callbacks):
+    return Parrot(object(), name, callbacks=callbacks)
+
+
+@pytest.fixture
+def spoken(rehearsal):
+    def build(task_id, **parts):
+        traces = {
+            "agents": {
+                "planner": {"messages": [{"role": "assistant", "content": "ok"}]},
+                "broken": {"error": "Failed to gather traces: x", "error_type": "ValueError"},
+            },
+            "user": {"messages": [{"role": "user", "content": "hello"}]},
+        }
+        return rehearsal(task_id).report(task_id, **{"traces": traces, **parts})
+
+    return build
+
+
+def test_the_messages_of_a_repetition_become_one_file(tmp_path, spoken):
+    tracing = MessageTracingCallback(output_dir=tmp_path / "logs")
+    assert not (tmp_path / "logs").exists()
+
+    tracing.on_task_repeat_end(None, spoken("airline 1", repeat_idx=2))
+
+    [path] = (tmp_path / "logs").iterdir()
+    assert path.name.startswith("airline-1-r2-")
+    assert json.loads(path.read_text()) == {
+        "task_id": "airline 1",
+        "repeat_idx": 2,
+        "run_id": "run-1",
+        "started_at": "2025-01-01T00:00:00",
+        "status": "success",
+        "agents": {"planner": [{"role": "assistant", "content": "ok"}]},
+        "user": [{"role": "user", "content": "hello"}],
+    }
+
+
+@pytest.mark.parametrize("traces", [{}, {"agents": {}, "user": None}, {"error": "none"}])
+def test_a_repetition_that_said_nothing_has_a_file_too(tmp_path, spoken, traces):
+    MessageTracingCallback(tmp_path).on_task_repeat_end(None, spoken("t", traces=traces))
+
+    [path] = tmp_path.iterdir()
+    said = json.loads(path.read_text())
+    assert (said["agents"], said["user"]) == ({}, [])
+
+
+AWKWARD_IDS = [
+    "[mms_issue]a|b[PERSONA:None]",
+    "../x",
+    "/etc/passwd",
+    "",
+    "..",
+    "a" * 5000,
+    "a" * 5001,
+    "Task",
+    "task",
+    "été 東京",
+    "\ud800",
+    "nul\0byte",
+]
+
+
+def test_no_task_id_leaves_the_folder_or_meets_another(tmp_path, spoken):
+    folder = tmp_path / "inside"
+    tracing = MessageTracingCallback(folder)
+
+    for task_id in AWKWARD_IDS:
+        tracing.on_task_repeat_end(None, spoken(task_id))
+
+    assert list(tmp_path.iterdir()) == [folder]
+    assert len({path.name.lower() for path in folder.iterdir()}) == len(AWKWARD_IDS)
+    found = {json.loads(path.read_text())["task_id"] for path in folder.iterdir()}
+    assert found == set(AWKWARD_IDS)
+
+
+@given(st.text())
+def test_every_task_id_makes_a_plain_short_file_name(task_id):
+    report = {"task_id": task_id, "repeat_idx": 0, "run_id": "r"}
+    path = MessageTracingCallback("folder").path_of(report)
+
+    assert path.parent.name == "folder"
+    assert path.name.isascii() and len(path.name) < 100
+    assert set("/\\:*?\"<>|\0").isdisjoint(path.name)
+
+
+def test_a_second_run_does_not_replace_the_files_of_the_first(tmp_path, spoken):
+    tracing = MessageTracingCallback(tmp_path)
+
+    for run_id in ("one", "two", "two"):
+        tracing.on_task_repeat_end(None, spoken("t", run_id=run_id))
+
+    runs = sorted(json.loads(path.read_text())["run_id"] for path in tmp_path.iterdir())
+    assert runs == ["one", "two"]
+
+
+def test_an_agents_conversation_is_kept_with_its_metadata():
+    tracing = MessageTracingAgentCallback()
+    agent = parrot("polly", tracing)
+
+    agent.run("hello")
+
+    [talk] = tracing.get_all_conversations()
+    assert talk["agent_name"] == "polly"
+    assert talk["agent_type"] == "object"
+    assert talk["query"] == "hello"
+    assert talk["message_count"] == 4 == len(talk["messages"])
+    assert talk["metadata"] == {
+        "timestamp": agent.messages[-1]["timestamp"],
+        "has_tool_calls": True,
+        "roles": ["user", "assistant", "tool"],
+    }
+
+
+def test_without_metadata_messages_are_bare():
+    tracing = MessageTracingAgentCallback(include_metadata=False)
+
+    parrot("polly", tracing).run("hello")
+
+    [talk] = tracing.get_all_conversations()
+    assert "metadata" not in talk
+    assert talk["messages"][-1] == {"role": "assistant", "content": "hello"}
+    assert set(talk["messages"][2]) == {"role", "content", "name", "tool_call_id"}
+
+
+def test_a_conversation_that_no_user_began_has_no_query():
+    tracing = MessageTracingAgentCallback()
+    agent = parrot("polly")
+    tracing.on_run_end(agent, None)
+    agent.messages = MessageHistory([{"role": "system", "content": "be kind"}])
+    tracing.on_run_end(agent, None)
+
+    assert [talk["query"] for talk in tracing.get_all_conversations()] == [None, None]
+    assert tracing.get_all_conversations()[0]["metadata"]["timestamp"] is None
+
+
+def test_statistics_are_by_agent():
+    tracing = MessageTracingAgentCallback()
+    assert tracing.get_statistics() == {
+        "total_conversations": 0,
+        "total_messages": 0,
+        "agents": [],
+    }
+
+    for name in ("a", "b", "a"):
+        parrot(name, tracing).run("hello")
+
+    assert tracing.get_statistics() == {
+        "total_conversations": 3,
+        "total_messages": 12,
+        "agents": ["a", "b"],
+        "avg_messages_per_conversation": 4.0,
+        "agent_statistics": {
+            "a": {"conversations": 2, "total_messages": 8, "avg_messages": 4.0},
+            "b": {"conversations": 1, "total_messages": 4, "avg_messages": 4.0},
+        },
+    }
+    assert len(tracing.get_conversations_by_agent("a")) == 2
+    assert repr(tracing) == "MessageTracingAgentCallback(conversations=3)"
+    tracing.clear()
+    assert tracing.get_all_conversations() == []
+
+
+def test_what_was_handed_out_does_not_change_what_is_kept():
+    tracing = MessageTracingAgentCallback()
+    parrot("a", tracing).run("hello")
+
+    tracing.get_all_conversations().clear()
+
+    assert len(tracing.get_all_conversations()) == 1
+
+
+def test_one_instance_serves_many_threads():
+    tracing = MessageTracingAgentCallback()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: parrot(f"a{n % 4}", tracing).run(str(n)), range(400)))
+
+    queries = sorted(int(talk["query"]) for talk in tracing.get_all_conversations())
+    assert queries == list(range(400))
+    assert tracing.get_statistics()["agent_statistics"]["a0"]["conversations"] == 100
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(False, 0), (True, 1)])
+def test_only_a_verbose_callback_logs(caplog, verbose, lines):
+    caplog.set_level(logging.INFO, logger="maseval")
+
+    parrot("polly", MessageTracingAgentCallback(verbose=verbose)).run("hello")
+
+    assert len(caplog.records) == lines

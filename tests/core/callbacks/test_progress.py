@@ -1,0 +1,190 @@
+import io
+import subprocess
+import sys
+
+import pytest
+
+from maseval.core.callbacks import (
+    ProgressBarCallback,
+    RichProgressBarCallback,
+    TqdmProgressBarCallback,
+    progress_callback,
+)
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import AdaptiveTaskQueue
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Plain(ProgressBarCallback):
+    """Writes down what a bar would show."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.seen: list[str] = []
+
+    def open_bar(self, description):
+        self.seen.append(f"{description}: {self.total}")
+
+    def draw(self):
+        self.seen.append(f"{self.current} {self.status_text()}")
+
+    def close_bar(self):
+        self.seen.append("closed")
+
+
+class Rewarding(Plain):
+    def update_metrics(self, report):
+        return {"reward": str(report["eval"][0]["reward"])}
+
+
+class FirstOnly(AdaptiveTaskQueue):
+    def initial_state(self):
+        return {"selections": 0}
+
+    def select_next_task(self, remaining, state):
+        state["selections"] += 1
+        return remaining[0] if state["selections"] == 1 else None
+
+    def update_state(self, task, report, state):
+        return state
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind"),
+    [
+        (True, TqdmProgressBarCallback),
+        ("tqdm", TqdmProgressBarCallback),
+        ("rich", RichProgressBarCallback),
+    ],
+)
+def test_the_argument_chooses_the_bar(choice, kind):
+    assert type(progress_callback(choice)) is kind
+
+
+def test_false_means_no_bar():
+    assert progress_callback(False) is None
+
+
+@pytest.mark.parametrize("choice", ["bar", "", None, 1, "True"])
+def test_any_other_choice_is_refused_with_the_way_out(choice):
+    with pytest.raises(ConfigurationError, match="Invalid progress_bar value: .*'tqdm' or 'rich'"):
+        progress_callback(choice)
+
+
+def test_a_bar_counts_repetitions_and_successes(rehearsal):
+    bar = Plain()
+    run = rehearsal("a", "b", repeats=2)
+    bar.on_run_start(run)
+    bar.on_task_repeat_end(run, run.report("a"))
+    bar.on_task_repeat_end(run, run.report("a", 1, status="agent_error"))
+    bar.on_run_end(run, [])
+
+    assert bar.seen == [
+        "closed",
+        "Running Rehearsal: 4",
+        "1 1/1 Successful",
+        "2 1/2 Successful",
+        "closed",
+    ]
+
+
+def test_a_second_run_starts_from_zero(rehearsal):
+    bar = Rewarding(desc="mine")
+    run = rehearsal("a")
+    run.run(bar)
+    bar.set_metrics(cost="3")
+    bar.seen.clear()
+
+    run.run(bar)
+
+    assert bar.seen == ["closed", "mine: 1", "1 1/1 Successful | reward=1.0", "closed"]
+    assert (bar.total, bar.current, bar.successful) == (1, 1, 1)
+
+
+def test_metrics_stand_beside_the_successes(rehearsal):
+    bar = Rewarding()
+    bar.on_run_start(rehearsal("a"))
+    bar.set_metrics(cost="3")
+    bar.on_task_repeat_end(None, rehearsal("a").report("a"))
+
+    assert bar.seen[-1] == "1 1/1 Successful | cost=3, reward=1.0"
+
+
+def test_without_status_only_the_bar_is_shown(rehearsal):
+    bar = Plain(show_status=False)
+    rehearsal("a").run(bar)
+
+    assert bar.seen[2] == "1 "
+
+
+def test_the_total_of_an_adaptive_queue_is_known_without_using_it_up(rehearsal):
+    bar = Plain()
+    reports = rehearsal("a", "b", "c", queue=FirstOnly).run(bar)
+
+    assert bar.total == 3
+    assert [report["task_id"] for report in reports] == ["a"]
+
+
+@pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
+def test_a_bar_is_drawn_on_standard_error_and_let_go(kind, rehearsal, monkeypatch, capsys):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "160")
+    bar = kind(desc="[bold]Running [x]")
+
+    rehearsal("a", "b", repeats=2).run(bar)
+
+    shown = screen.getvalue()
+    assert "[bold]Running [x]" in shown
+    assert "4/4" in shown
+    assert "4/4 Successful" in shown
+    assert bar._bar is None
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
+def test_a_log_file_is_not_flooded(kind, rehearsal, monkeypatch):
+    log = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    rehearsal("a", repeats=2000).run(kind())
+
+    assert "2000/2000 Successful" in log.getvalue()
+    assert len(log.getvalue()) < 1500
+
+
+@pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
+def test_a_run_cut_short_closes_its_bar_and_the_next_may_begin(kind, rehearsal, monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "160")
+    bar, run = kind(), rehearsal("a", "b")
+    bar.on_run_start(run)
+    bar.on_task_repeat_end(run, run.report("a"))
+    bar.on_run_end(run, [])
+    ended = len(screen.getvalue())
+    bar.on_task_repeat_end(run, run.report("b"))
+    bar.set_metrics(late="yes")
+    bar.on_run_end(run, [])
+    assert len(screen.getvalue()) == ended
+
+    run.run(bar)
+
+    assert "2/2 Successful" in screen.getvalue()
+
+
+def test_neither_library_is_imported_before_a_bar_is_opened():
+    code = (
+        "import sys\n"
+        "from maseval.core.callbacks import progress_callback\n"
+        "progress_callback('rich'), progress_callback('tqdm')\n"
+        "print([name for name in ('rich', 'tqdm') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"

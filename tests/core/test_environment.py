@@ -1,0 +1,107 @@
+import pytest
+
+from maseval.core.environment import Environment
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import ToolInvocationHistory
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.simulator import ToolLLMSimulator
+
+
+class Room(Environment):
+    def setup_state(self, anything_it_likes):
+        return {"door": "closed", **anything_it_likes}
+
+    def create_tools(self):
+        return {"look": lambda: self.state["door"]}
+
+
+class Recorder:
+    def __init__(self):
+        self.events = []
+
+    def on_setup_start(self, environment):
+        self.events.append(("start", hasattr(environment, "tools")))
+
+    def on_setup_end(self, environment):
+        self.events.append(("end", list(environment.tools)))
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        lambda: Room({"door": "open"}),
+        lambda: Room(task_data={"door": "open"}),
+        lambda: Room(environment_data={"door": "open"}),
+    ],
+)
+def test_the_data_may_come_under_either_name(room):
+    assert room().state == {"door": "open"}
+
+
+def test_without_data_it_starts_empty():
+    assert Room().state == {"door": "closed"}
+
+
+def test_both_names_at_once_are_refused():
+    with pytest.raises(ConfigurationError, match="give only one"):
+        Room({"door": "open"}, environment_data={})
+
+
+def test_tools_see_the_state():
+    room = Room({})
+    room.state["door"] = "open"
+
+    assert room.get_tool("look")() == "open"
+    assert room.get_tool("jump") is None
+    assert list(room.get_tools()) == ["look"]
+
+
+def test_callbacks_hear_of_beginning_and_end():
+    recorder = Recorder()
+
+    Room({}, callbacks=[recorder])
+
+    assert recorder.events == [("start", False), ("end", ["look"])]
+
+
+class Tracing:
+    def gather_traces(self):
+        return {"type": "mine"}
+
+
+class Remembering:
+    def __init__(self):
+        self.history = ToolInvocationHistory()
+        self.history.add_invocation({"x": 1}, "y", "success")
+
+
+class Simulated:
+    def __init__(self):
+        self.simulator = ToolLLMSimulator(ScriptedModelAdapter([]), "t", "does t", {})
+
+
+class Silent:
+    history = "no history of calls"
+
+
+class Workshop(Room):
+    def create_tools(self):
+        return {"a": Tracing(), "b": Remembering(), "c": Simulated(), "d": Silent()}
+
+
+def test_each_tool_tells_what_it_can():
+    traces = Workshop({}).gather_traces()
+
+    assert traces["type"] == "Workshop" and traces["tool_count"] == 4
+    assert traces["tools"]["a"] == {"type": "mine"}
+    assert traces["tools"]["b"]["type"] == "Remembering"
+    assert traces["tools"]["b"]["total_invocations"] == 1
+    assert traces["tools"]["b"]["invocations"][0]["outputs"] == "y"
+    assert traces["tools"]["c"]["simulator_traces"]["simulator_type"] == "ToolLLMSimulator"
+    assert traces["tools"]["d"] == {"type": "Silent", "has_tracing": False}
+
+
+def test_the_configuration_names_the_tools():
+    config = Workshop({}).gather_config()
+
+    assert (config["tool_count"], config["tool_names"]) == (4, ["a", "b", "c", "d"])

@@ -1,0 +1,99 @@
+import copy
+import pickle
+
+import pytest
+
+from maseval.core import exceptions
+from maseval.core.exceptions import (
+    AgentError,
+    MASEvalError,
+    OutputExistsError,
+    TaskTimeoutError,
+    UserError,
+    UserExhaustedError,
+)
+
+TREE = {
+    "AgentError": MASEvalError,
+    "EnvironmentError": MASEvalError,
+    "UserError": MASEvalError,
+    "UserExhaustedError": MASEvalError,
+    "TaskFrozenError": MASEvalError,
+    "TaskTimeoutError": MASEvalError,
+    "ConfigurationError": ValueError,
+    "AgentDataError": exceptions.ConfigurationError,
+    "DuplicateTaskError": exceptions.ConfigurationError,
+    "TaskFormatError": TypeError,
+    "HookResultError": TypeError,
+    "DuplicateComponentError": ValueError,
+    "UnknownModelError": ValueError,
+    "ResultFileError": ValueError,
+    "NoRepetitionError": RuntimeError,
+    "NotRunError": RuntimeError,
+    "ScriptExhaustedError": RuntimeError,
+    "OutputExistsError": FileExistsError,
+}
+
+
+def test_every_error_is_in_the_tree():
+    defined = {name for name, value in vars(exceptions).items() if isinstance(value, type)}
+    assert defined >= {*TREE, "MASEvalError"}
+    assert all(name in exceptions.__doc__ for name in TREE)
+
+
+@pytest.mark.parametrize(("name", "parent"), TREE.items())
+def test_an_error_keeps_both_its_parents(name, parent):
+    error_type = getattr(exceptions, name)
+    assert issubclass(error_type, parent)
+    assert issubclass(error_type, MASEvalError)
+
+
+@pytest.mark.parametrize("name", ["MASEvalError", *TREE])
+def test_every_error_carries_message_component_and_details(name):
+    error = getattr(exceptions, name)("it broke", component="pump", details={"bar": 3})
+    assert str(error) == "[pump] it broke"
+    assert (error.message, error.component, error.details) == ("it broke", "pump", {"bar": 3})
+
+
+def test_without_a_component_only_the_message_is_shown():
+    error = MASEvalError("it broke")
+    assert str(error) == "it broke"
+    assert (error.component, error.details) == (None, {})
+
+
+def test_an_agent_error_ends_with_its_suggestion():
+    error = AgentError("no such flight", component="booking", suggestion="Search first")
+    assert str(error) == "[booking] no such flight. Suggestion: Search first"
+    assert error.suggestion == "Search first"
+
+
+def test_our_environment_error_is_not_an_operating_system_error():
+    assert not issubclass(exceptions.EnvironmentError, OSError)
+
+
+def test_an_exhausted_user_is_not_a_broken_user():
+    assert not issubclass(UserExhaustedError, UserError)
+
+
+def test_a_timeout_tells_how_long_it_took_and_what_was_done():
+    error = TaskTimeoutError("too slow", elapsed=3.5, timeout=2.0, partial_traces={"agents": {}})
+    assert (error.elapsed, error.timeout) == (3.5, 2.0)
+    assert error.partial_traces == {"agents": {}}
+    assert TaskTimeoutError("too slow").partial_traces == {}
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AgentError("a", component="c", details={"k": 1}, suggestion="s"),
+        TaskTimeoutError("t", elapsed=1.0, timeout=0.5, partial_traces={"x": 1}),
+        OutputExistsError("there", component="logger"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_survives_copying_and_pickling(error, duplicate):
+    twin = duplicate(error)
+    assert type(twin) is type(error)
+    assert str(twin) == str(error)
+    assert vars(twin) == vars(error)

@@ -1,0 +1,160 @@
+import json
+from datetime import datetime
+
+import pytest
+
+from maseval.core.messages import ChatResponse, MessageHistory, ToolInvocationHistory, tool_call
+
+
+def test_a_tool_call_has_the_form_a_model_sends():
+    call = tool_call("get_order", {"order_id": "#W1"}, id="c7")
+    assert call["id"] == "c7"
+    assert call["type"] == "function"
+    assert call["function"]["name"] == "get_order"
+    assert json.loads(call["function"]["arguments"]) == {"order_id": "#W1"}
+
+
+def test_the_same_tool_call_always_looks_the_same():
+    assert tool_call("ping") == tool_call("ping", {}, id="call_ping")
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (ChatResponse(), {"role": "assistant"}),
+        (ChatResponse(""), {"role": "assistant", "content": ""}),
+        (ChatResponse("Hi", tool_calls=[]), {"role": "assistant", "content": "Hi"}),
+        (
+            ChatResponse(tool_calls=[tool_call("ping")], role="user"),
+            {"role": "user", "tool_calls": [tool_call("ping")]},
+        ),
+    ],
+)
+def test_a_response_becomes_a_message_with_only_what_it_has(response, message):
+    assert response.to_message() == message
+
+
+def test_a_history_keeps_messages_in_the_order_they_came():
+    history = MessageHistory()
+    history.add_message("user", "Ping it", name="Ann", metadata={"mood": "calm"}, timestamp="t1")
+    history.add_tool_call([tool_call("ping")], timestamp="t2")
+    history.add_tool_call([tool_call("pong")], "now", {"n": 1}, timestamp="t3")
+    history.add_tool_response("call_ping", "ok", name="ping", timestamp="t4")
+
+    assert history.to_list() == [
+        {
+            "role": "user",
+            "content": "Ping it",
+            "name": "Ann",
+            "metadata": {"mood": "calm"},
+            "timestamp": "t1",
+        },
+        {"role": "assistant", "tool_calls": [tool_call("ping")], "timestamp": "t2"},
+        {
+            "role": "assistant",
+            "tool_calls": [tool_call("pong")],
+            "content": "now",
+            "metadata": {"n": 1},
+            "timestamp": "t3",
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "call_ping",
+            "content": "ok",
+            "name": "ping",
+            "timestamp": "t4",
+        },
+    ]
+
+
+def test_the_time_of_a_message_is_that_of_its_arrival():
+    before = datetime.now()
+    history = MessageHistory()
+    history.add_message("user", "Hi")
+    assert before <= datetime.fromisoformat(history[0]["timestamp"]) <= datetime.now()
+
+
+def test_a_history_reads_like_a_sequence():
+    messages = [{"role": "user", "content": str(n)} for n in range(3)]
+    history = MessageHistory(messages)
+
+    assert len(history) == 3
+    assert list(history) == messages
+    assert history[-1] is messages[2]
+    assert history[1:] == messages[1:]
+    assert messages[0] in history
+    assert repr(history) == "MessageHistory(3 messages)"
+
+
+def test_only_a_history_with_messages_is_true():
+    assert not MessageHistory()
+    assert MessageHistory([{"role": "user", "content": ""}])
+
+
+def test_a_list_given_to_a_history_is_used_and_not_copied():
+    messages = []
+    history = MessageHistory(messages)
+    history.add_message("user", "Hi")
+    assert messages == history.to_list()
+
+
+def test_the_list_given_out_is_a_copy():
+    history = MessageHistory([{"role": "user", "content": "Hi"}])
+    history.to_list().clear()
+    assert len(history) == 1
+
+
+def test_the_last_message_of_nothing_is_none():
+    history = MessageHistory()
+    assert history.get_last_message() is None
+    history.add_message("user", "Hi")
+    assert history.get_last_message() is history[0]
+
+
+def test_messages_can_be_filtered_by_role_and_forgotten():
+    history = MessageHistory()
+    for role in ("user", "assistant", "user"):
+        history.add_message(role, "x")
+
+    assert history.filter_by_role("user") == [history[0], history[2]]
+    assert history.filter_by_role("tool") == []
+    history.clear()
+    assert not history
+
+
+def test_a_model_is_not_shown_what_only_we_know():
+    history = MessageHistory()
+    history.add_message("user", "Hi", name="Ann", metadata={"mood": "calm"})
+    history.add_tool_call([tool_call("ping")])
+    history.add_tool_response("call_ping", "ok")
+
+    assert history.to_openai_format() == [
+        {"role": "user", "content": "Hi", "name": "Ann"},
+        {"role": "assistant", "tool_calls": [tool_call("ping")]},
+        {"role": "tool", "content": "ok", "tool_call_id": "call_ping"},
+    ]
+
+
+def test_tool_invocations_are_recorded_each_under_its_own_id():
+    history = ToolInvocationHistory()
+    history.add_invocation({"a": 1}, "one", "success", timestamp="t1", meta={"try": 1})
+    history.add_invocation({"a": 2}, None, "error")
+
+    first, second = history.to_list()
+    assert len(history) == 2
+    assert first.pop("id") != second.pop("id")
+    assert datetime.fromisoformat(second.pop("timestamp"))
+    assert first == {
+        "inputs": {"a": 1},
+        "outputs": "one",
+        "status": "success",
+        "timestamp": "t1",
+        "meta": {"try": 1},
+    }
+    assert second == {"inputs": {"a": 2}, "outputs": None, "status": "error", "meta": None}
+
+
+def test_the_invocation_list_is_the_history_itself():
+    records = [{"id": "1"}]
+    history = ToolInvocationHistory(records)
+    assert history.to_list() is history.logs is records

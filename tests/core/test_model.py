@@ -1,0 +1,280 @@
+import json
+
+import pytest
+
+from maseval.core import model as model_module
+from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
+from maseval.core.messages import ChatResponse, MessageHistory, tool_call
+from maseval.core.model import ModelAdapter, register_model, resolve_model
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.usage import StaticPricingCalculator, TokenUsage
+
+PRICES = StaticPricingCalculator({"scripted": {"input": 1.0, "output": 10.0}})
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+@pytest.fixture
+def no_registrations(monkeypatch):
+    monkeypatch.setattr(model_module, "_registered", {})
+
+
+def test_a_text_answer_is_logged_by_its_size():
+    model = ScriptedModelAdapter(["Hello"])
+
+    model.chat([user("hi"), user("there")], {"temperature": 0}, tools=[{}], thinking={"on": 1})
+
+    (entry,) = model.logs
+    assert entry.pop("timestamp") and entry.pop("duration_seconds") >= 0
+    assert entry == {
+        "message_count": 2,
+        "status": "success",
+        "response_type": "text",
+        "response_length": 5,
+        "tool_calls_count": 0,
+        "generation_params": {"temperature": 0},
+        "tools_provided": 1,
+        "kwargs": {"thinking": "{'on': 1}"},
+    }
+
+
+def test_a_tool_call_is_logged_as_one():
+    model = ScriptedModelAdapter([[tool_call("look"), tool_call("open")]])
+
+    model.chat([user("go")])
+
+    entry = model.logs[0]
+    assert (entry["response_type"], entry["response_length"], entry["tool_calls_count"]) == (
+        "tool_call",
+        0,
+        2,
+    )
+
+
+def test_an_error_is_logged_and_passed_on():
+    model = ScriptedModelAdapter([ConnectionError("line down")])
+
+    with pytest.raises(ConnectionError):
+        model.chat([user("hi")])
+
+    (entry,) = model.logs
+    assert entry.pop("timestamp") and entry.pop("duration_seconds") >= 0
+    assert entry == {
+        "message_count": 1,
+        "status": "error",
+        "error": "line down",
+        "error_type": "ConnectionError",
+        "generation_params": {},
+        "tools_provided": 0,
+        "kwargs": {},
+    }
+
+
+def test_no_secret_reaches_the_traces():
+    failure = ConnectionError("GET https://ann:hush1@host/v1?key=hush2 with Bearer hush3hush3")
+    model = ScriptedModelAdapter(["ok", failure])
+    params = {"max_tokens": 5, "extra_headers": {"X-Api-Key": "hush4"}}
+
+    model.chat([user("hi")], params, api_key="hush5", api_base="https://b:hush6@host")
+    with pytest.raises(ConnectionError):
+        model.chat([user("hi")], params, api_key="hush5")
+
+    assert "hush" not in json.dumps([model.gather_traces(), model.gather_config()])
+    assert model.logs[0]["generation_params"]["max_tokens"] == 5
+
+
+def test_a_history_is_sent_without_what_only_we_know():
+    history = MessageHistory()
+    history.add_message("user", "hi", metadata={"private": True})
+    model = ScriptedModelAdapter(["Hello"])
+
+    model.chat(history)
+
+    assert model.requests[0]["messages"] == [user("hi")]
+
+
+@pytest.mark.parametrize(("reply", "text"), [("Hello", "Hello"), (tool_call("look"), "")])
+def test_generate_is_one_question_and_its_text(reply, text):
+    model = ScriptedModelAdapter([reply])
+
+    assert model.generate("hi", {"temperature": 1}) == text
+    assert model.requests[0]["messages"] == [user("hi")]
+    assert model.requests[0]["generation_params"] == {"temperature": 1}
+
+
+class Wrong(ModelAdapter):
+    @property
+    def model_id(self):
+        return "wrong/one"
+
+    def _chat_impl(self, messages, generation_params=None, tools=None, tool_choice=None, **kwargs):
+        return {"content": "Hello"}
+
+
+def test_an_answer_of_the_wrong_shape_is_named_and_counted():
+    model = Wrong()
+
+    with pytest.raises(HookResultError, match=r"Wrong\._chat_impl returned .*'wrong/one'"):
+        model.generate("hi")
+
+    assert model.gather_traces()["failed_calls"] == 1
+
+
+def test_usage_adds_up_over_the_calls():
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, "cached_input_tokens": 1}
+    model = ScriptedModelAdapter(["a", "b"], usage=usage)
+
+    model.generate("x"), model.generate("y")
+
+    total = model.gather_usage()
+    assert (total.input_tokens, total.total_tokens, total.cached_input_tokens) == (6, 10, 2)
+    assert (total.kind, total.cost) == ("llm", 0.0)
+
+
+def test_labelling_what_was_gathered_leaves_the_record_alone():
+    model = ScriptedModelAdapter(["a"])
+    model.generate("x")
+
+    model.gather_usage().category = "models"
+
+    assert model.gather_usage().category is None
+
+
+def test_a_model_that_was_not_asked_used_nothing():
+    assert ScriptedModelAdapter([]).gather_usage() == TokenUsage()
+
+
+@pytest.mark.parametrize(
+    ("reported", "cost"), [({}, 23.0), ({"cost": 0.25}, 0.25), ({"cost": "unknown"}, 23.0)]
+)
+def test_the_provider_knows_its_cost_best(reported, cost):
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, **reported}
+    model = ScriptedModelAdapter([ChatResponse("a", usage=usage)], cost_calculator=PRICES)
+
+    model.generate("x")
+
+    assert model.gather_usage().cost == cost
+
+
+def test_a_model_without_a_price_costs_nothing():
+    model = ScriptedModelAdapter(["a"], model_id="other", cost_calculator=PRICES)
+
+    model.generate("x")
+
+    assert model.gather_usage().cost == 0.0
+
+
+def test_traces_count_calls_and_time():
+    model = ScriptedModelAdapter(["a", ConnectionError()], delay_seconds=0.001)
+    model.generate("x")
+    with pytest.raises(ConnectionError):
+        model.generate("x")
+
+    traces = model.gather_traces()
+
+    assert traces["model_id"] == "scripted"
+    assert (traces["total_calls"], traces["successful_calls"], traces["failed_calls"]) == (2, 1, 1)
+    assert traces["total_duration_seconds"] >= 0.002
+    assert traces["average_duration_seconds"] == traces["total_duration_seconds"] / 2
+    assert len(traces["logs"]) == 2
+    assert ScriptedModelAdapter([]).gather_traces()["average_duration_seconds"] == 0.0
+
+
+def test_the_configuration_names_model_seed_and_prices():
+    config = ScriptedModelAdapter([], seed=7, cost_calculator=PRICES).gather_config()
+
+    assert config["type"] == config["adapter_type"] == "ScriptedModelAdapter"
+    assert (config["model_id"], config["seed"]) == ("scripted", 7)
+    assert config["cost_calculator"]["pricing"] == {"scripted": {"input": 1.0, "output": 10.0}}
+    assert "cost_calculator" not in ScriptedModelAdapter([]).gather_config()
+
+
+def test_a_calculator_that_tells_nothing_is_named():
+    class Flat:
+        def calculate_cost(self, usage, model_id):
+            return 1.0
+
+    config = ScriptedModelAdapter([], cost_calculator=Flat()).gather_config()
+
+    assert config["cost_calculator"] == "Flat"
+
+
+def test_a_scripted_model_needs_no_installation(no_registrations):
+    model = resolve_model("scripted/play", replies=["Hello"], seed=4)
+
+    assert isinstance(model, ScriptedModelAdapter)
+    assert (model.generate("x"), model.seed, model.model_id) == ("Hello", 4, "scripted/play")
+
+
+@pytest.mark.parametrize(
+    ("model_id", "name"),
+    [("openai/gpt-4o", "gpt-4o"), ("gpt-4o", "gpt-4o"), ("openai/org/tuned", "org/tuned")],
+)
+def test_a_registered_provider_gets_the_rest_of_the_id(no_registrations, model_id, name):
+    register_model("openai", lambda name, **options: ScriptedModelAdapter([], model_id=name))
+
+    assert resolve_model(model_id).model_id == name
+
+
+def test_a_registration_wins_over_what_is_built_in(no_registrations):
+    register_model("scripted", lambda name, **options: ScriptedModelAdapter([], model_id="mine"))
+
+    assert resolve_model("scripted/echo").model_id == "mine"
+
+
+def test_an_unknown_prefix_is_answered_with_the_known_ones(no_registrations):
+    register_model("openai", lambda name, **options: ScriptedModelAdapter([]))
+
+    with pytest.raises(UnknownModelError, match=r"'opnai'.*did you mean 'openai/…'") as caught:
+        resolve_model("opnai/gpt-4o")
+
+    known = str(caught.value).partition("known prefixes: ")[2]
+    assert "openai" in known and "scripted" in known
+
+
+def test_the_way_out_that_the_message_shows_works(no_registrations):
+    with pytest.raises(UnknownModelError, match=r"no provider is installed for 'nowhere'") as caught:
+        resolve_model("nowhere/model")
+    assert "maseval.register_model('nowhere', factory)" in str(caught.value)
+
+    register_model("nowhere", lambda name, **options: ScriptedModelAdapter([], model_id=name))
+
+    assert resolve_model("nowhere/model").model_id == "model"
+
+
+@pytest.mark.parametrize("model_id", ["", "openai/", "scripted", None])
+def test_an_id_without_a_model_is_refused(model_id):
+    with pytest.raises(UnknownModelError, match="names no model"):
+        resolve_model(model_id)
+
+
+@pytest.mark.parametrize("prefix", ["", "a/b"])
+def test_a_prefix_is_one_word(prefix):
+    with pytest.raises(ConfigurationError, match="before the first '/'"):
+        register_model(prefix, ScriptedModelAdapter)
+
+
+def test_a_factory_must_make_a_model(no_registrations):
+    register_model("odd", lambda name, **options: name)
+
+    with pytest.raises(HookResultError, match="'odd' made 'one'"):
+        resolve_model("odd/one")
+
+
+def test_an_installed_package_can_provide_models(no_registrations, tmp_path, monkeypatch):
+    (tmp_path / "acme_models.py").write_text(
+        "from maseval.core.scripted import ScriptedModelAdapter\n"
+        "def make(name, **options):\n"
+        "    return ScriptedModelAdapter(['from acme'], model_id=name)\n"
+    )
+    metadata = tmp_path / "acme_models-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-models\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[maseval.models]\nacme = acme_models:make\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert resolve_model("acme/fast").generate("x") == "from acme"
+    with pytest.raises(UnknownModelError, match="acme"):
+        resolve_model("nowhere/model")

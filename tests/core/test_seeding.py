@@ -1,0 +1,152 @@
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator, SeedingError
+
+seeds = st.integers()
+words = st.text(min_size=1, max_size=20)
+repetitions = st.integers(0, 1000)
+
+
+def repetition(global_seed=42, task_id="task-1", rep_index=0):
+    return DefaultSeedGenerator(global_seed).for_task(task_id).for_repetition(rep_index)
+
+
+def expected(*components):
+    """The rule, worked out another way: eight hex digits without their sign bit."""
+    digest = hashlib.sha256(":".join(map(str, components)).encode("utf-8")).hexdigest()
+    return int(digest[:8], 16) % 2**31
+
+
+@given(seeds, words, repetitions, words)
+def test_a_seed_is_the_documented_hash(seed, task_id, rep_index, name):
+    generator = repetition(seed, task_id, rep_index)
+    assert generator.derive_seed(name) == expected(seed, task_id, rep_index, name)
+    assert generator.derive_seed(name, per_repetition=False) == expected(seed, task_id, name)
+    assert 0 <= generator.derive_seed(name) <= 0x7FFFFFFF
+
+
+def test_known_seeds_do_not_change_between_releases():
+    generator = repetition(42, "task-1", 0)
+    assert generator.derive_seed("agent") == 492866423
+    assert generator.child("tools").derive_seed("weather") == 1092972840
+    assert generator.derive_seed("shared", per_repetition=False) == 1494712153
+
+
+@given(
+    st.lists(words, min_size=1, unique=True).flatmap(
+        lambda w: st.tuples(st.just(w), st.permutations(w))
+    )
+)
+def test_seeds_do_not_depend_on_the_order_of_asking(orders):
+    names, shuffled = orders
+    one, other = repetition(), repetition()
+    for name in names:
+        one.derive_seed(name)
+    for name in shuffled:
+        other.derive_seed(name)
+    assert one.seed_log == other.seed_log
+
+
+def test_every_part_of_the_scope_changes_the_seed():
+    variants = [
+        repetition(),
+        repetition(global_seed=43),
+        repetition(task_id="task-2"),
+        repetition(rep_index=1),
+        repetition().child("part"),
+    ]
+    assert len({generator.derive_seed("agent") for generator in variants}) == len(variants)
+
+
+def test_repetitions_share_a_seed_on_request():
+    task = DefaultSeedGenerator(1).for_task("t")
+    alone = task.derive_seed("db", per_repetition=False)
+    assert task.for_repetition(0).derive_seed("db", per_repetition=False) == alone
+    assert task.for_repetition(5).derive_seed("db", per_repetition=False) == alone
+
+
+def test_without_a_global_seed_nothing_is_seeded_or_logged():
+    generator = DefaultSeedGenerator()
+    assert generator.derive_seed("agent") is None
+    assert generator.for_task("t").for_repetition(0).child("a").derive_seed("b") is None
+    assert generator.seed_log == {}
+
+
+def test_zero_is_a_seed_like_any_other():
+    assert repetition(global_seed=0).derive_seed("agent") == expected(0, "task-1", 0, "agent")
+
+
+def test_a_seed_needs_its_task_and_its_repetition():
+    generator = DefaultSeedGenerator(1)
+    with pytest.raises(SeedingError, match=r"task_id not set. Call for_task\(\) first."):
+        generator.derive_seed("agent")
+    with pytest.raises(SeedingError, match=r"rep_index not set. Call for_repetition\(\) first."):
+        generator.for_task("t").derive_seed("agent")
+    assert generator.for_task("t").for_repetition(0).derive_seed("agent") is not None
+
+
+def test_a_child_extends_the_path_and_shares_the_log():
+    generator = repetition()
+    grandchild = generator.child("tools").child("weather")
+    seed = grandchild.derive_seed("sun")
+
+    assert seed == expected(42, "task-1", 0, "tools/weather/sun")
+    assert generator.seed_log == grandchild.seed_log == {"tools/weather/sun": seed}
+
+
+def test_a_task_starts_with_an_empty_path_and_log():
+    used = repetition().child("tools")
+    used.derive_seed("weather")
+    fresh = used.for_task("task-2")
+
+    assert fresh.seed_log == {}
+    assert fresh.for_repetition(0).derive_seed("a") == expected(42, "task-2", 0, "a")
+    with pytest.raises(SeedingError, match="rep_index"):
+        fresh.derive_seed("a")
+
+
+def test_a_repetition_keeps_path_and_log():
+    part = DefaultSeedGenerator(42).for_task("t").child("tools")
+    seed = part.for_repetition(3).derive_seed("weather")
+    assert part.seed_log == {"tools/weather": seed}
+    assert seed == expected(42, "t", 3, "tools/weather")
+
+
+def test_the_log_given_out_is_a_copy():
+    generator = repetition()
+    generator.seed_log["x"] = 1
+    assert generator.seed_log == {}
+
+
+def test_the_configuration_tells_scope_and_seeds():
+    generator = repetition(7, "t", 2)
+    seed = generator.derive_seed("agent")
+    config = generator.gather_config()
+
+    assert config.pop("gathered_at")
+    assert config == {
+        "type": "DefaultSeedGenerator",
+        "global_seed": 7,
+        "task_id": "t",
+        "rep_index": 2,
+        "seeds": {"agent": seed},
+    }
+
+
+def test_a_subclass_may_bring_its_own_rule_and_stays_itself():
+    class Counting(DefaultSeedGenerator):
+        def _compute_seed(self, full_path, components):
+            return len(full_path) * 1000 + len(components)
+
+    generator = Counting(1).for_task("t").for_repetition(0).child("ab")
+    assert generator.derive_seed("c") == 4004
+    assert generator.derive_seed("c", per_repetition=False) == 4003
+
+
+def test_a_generator_must_say_where_its_seeds_come_from():
+    with pytest.raises(TypeError, match="abstract"):
+        SeedGenerator()

@@ -1,0 +1,227 @@
+import functools
+import gc
+import json
+import weakref
+from enum import Enum
+from typing import Literal, Optional
+
+import pytest
+from pydantic import BaseModel
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.tool import tool_definition
+
+
+class FlightInfo(BaseModel):
+    flight_number: str
+    date: str
+
+
+class Mode(str, Enum):
+    FAST = "fast"
+    SLOW = "slow"
+
+
+class Desk:
+    def change_flights(
+        self,
+        reservation_id: str,
+        cabin: Literal["business", "economy"],
+        flights: list[FlightInfo | str],
+        limit: int = 12,
+    ) -> str:
+        """Change the flights of a reservation.
+
+        The whole list of flights is needed,
+        even of those that stay.
+
+        Args:
+            reservation_id: Such as 'ABC123'.
+            flights: All flights
+                of the reservation.
+            limit: How many at most.
+
+        Returns:
+            The reservation.
+        """
+        return reservation_id
+
+
+def parameters(fn):
+    return tool_definition(fn)["function"]["parameters"]
+
+
+def test_a_definition_has_the_form_pydantic_gives_to_a_model_of_the_arguments():
+    definition = tool_definition(Desk.change_flights)
+
+    assert definition == {
+        "type": "function",
+        "function": {
+            "name": "change_flights",
+            "description": "Change the flights of a reservation.\n\n"
+            "The whole list of flights is needed,\neven of those that stay.",
+            "parameters": {
+                "$defs": {
+                    "FlightInfo": {
+                        "properties": {
+                            "flight_number": {"title": "Flight Number", "type": "string"},
+                            "date": {"title": "Date", "type": "string"},
+                        },
+                        "required": ["flight_number", "date"],
+                        "title": "FlightInfo",
+                        "type": "object",
+                    }
+                },
+                "properties": {
+                    "reservation_id": {
+                        "description": "Such as 'ABC123'.",
+                        "title": "Reservation Id",
+                        "type": "string",
+                    },
+                    "cabin": {
+                        "enum": ["business", "economy"],
+                        "title": "Cabin",
+                        "type": "string",
+                    },
+                    "flights": {
+                        "description": "All flights\nof the reservation.",
+                        "items": {
+                            "anyOf": [
+                                {"$ref": "#/$defs/FlightInfo"},
+                                {"type": "string"},
+                            ]
+                        },
+                        "title": "Flights",
+                        "type": "array",
+                    },
+                    "limit": {
+                        "default": 12,
+                        "description": "How many at most.",
+                        "title": "Limit",
+                        "type": "integer",
+                    },
+                },
+                "required": ["reservation_id", "cabin", "flights"],
+                "title": "parameters",
+                "type": "object",
+            },
+        },
+    }
+
+
+def test_a_bound_method_and_its_function_have_the_same_definition():
+    assert tool_definition(Desk().change_flights) == tool_definition(Desk.change_flights)
+
+
+def test_a_name_can_be_given():
+    assert tool_definition(Desk.change_flights, name="rebook")["function"]["name"] == "rebook"
+    assert tool_definition(Desk.change_flights)["function"]["name"] == "change_flights"
+
+
+def test_a_function_without_docstring_and_arguments_is_described_too():
+    def ping():
+        return "pong"
+
+    assert tool_definition(ping)["function"] == {
+        "name": "ping",
+        "description": "",
+        "parameters": {"properties": {}, "title": "parameters", "type": "object"},
+    }
+
+
+def test_enums_unions_and_annotations_in_quotes_are_understood():
+    def set_mode(mode: "Mode | str", note: "Optional[str]" = None, anything=None) -> None: ...
+
+    schema = parameters(set_mode)
+
+    assert schema["$defs"]["Mode"]["enum"] == ["fast", "slow"]
+    assert schema["properties"]["mode"] == {
+        "anyOf": [{"$ref": "#/$defs/Mode"}, {"type": "string"}],
+        "title": "Mode",
+    }
+    assert schema["properties"]["note"] == {
+        "anyOf": [{"type": "string"}, {"type": "null"}],
+        "default": None,
+        "title": "Note",
+    }
+    assert schema["properties"]["anything"] == {"default": None, "title": "Anything"}
+    assert schema["required"] == ["mode"]
+
+
+def test_arguments_may_bear_names_that_a_model_class_keeps_for_itself():
+    def odd(copy: str, model_config: int, _id: str, schema: str = "x") -> None: ...
+
+    assert list(parameters(odd)["properties"]) == ["copy", "model_config", "_id", "schema"]
+
+
+def test_open_keyword_arguments_are_allowed_and_said_so():
+    def search(query: str, *rest: str, **filters: str) -> None: ...
+
+    schema = parameters(search)
+
+    assert list(schema["properties"]) == ["query"]
+    assert schema["additionalProperties"] is True
+
+
+def test_a_wrapped_function_looks_like_the_one_it_wraps():
+    @functools.wraps(Desk.change_flights)
+    def traced(*args, **kwargs):
+        return Desk.change_flights(*args, **kwargs)
+
+    assert tool_definition(traced) == tool_definition(Desk.change_flights)
+
+
+def test_changing_a_definition_leaves_the_next_one_alone():
+    tool_definition(Desk.change_flights)["function"]["parameters"].clear()
+
+    assert tool_definition(Desk.change_flights)["function"]["parameters"]["required"]
+
+
+def test_a_described_closure_can_be_forgotten():
+    def tool_of(environment):
+        def look() -> str:
+            """Look around."""
+            return repr(environment)
+
+        return look
+
+    look = tool_of(Desk())
+    tool_definition(look)
+    remains = weakref.ref(look)
+    del look
+    gc.collect()
+
+    assert remains() is None
+
+
+def positional(value: int, /) -> None: ...
+def opaque(value: weakref.ref) -> None: ...
+def missing(value: "NowhereDefined") -> None: ...  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (positional, "'positional' takes 'value' by position only"),
+        (opaque, "'opaque' cannot be told to a model"),
+        (missing, "'missing' cannot be read: name 'NowhereDefined'"),
+    ],
+)
+def test_a_function_that_no_model_could_call_is_refused(fn, message):
+    with pytest.raises(ConfigurationError, match=message):
+        tool_definition(fn)
+
+
+def test_callable_objects_are_tools_too():
+    class Greeter:
+        """Greets."""
+
+        def __call__(self, name: str) -> str:
+            return f"Hello {name}"
+
+    definition = tool_definition(Greeter(), name="greet")["function"]
+
+    assert (definition["name"], definition["description"]) == ("greet", "Greets.")
+    assert json.dumps(definition["parameters"]["properties"]) == (
+        '{"name": {"title": "Name", "type": "string"}}'
+    )
