@@ -166,10 +166,10 @@ def _name(thing: object) -> str:
 
 ModelFactory: TypeAlias = Callable[..., ModelAdapter]
 
-_ENTRY_POINT_GROUP = "maseval.models"
+_GROUP = "maseval.models"
 _DEFAULT_PREFIX = "openai"
 # Named rather than imported: the scripted model is built on this module.
-_BUILT_IN = {"scripted": "maseval.core.scripted:from_id"}
+_BUILT_IN = {"scripted": EntryPoint("scripted", "maseval.core.scripted:from_id", _GROUP)}
 _registered: dict[str, ModelFactory] = {}
 
 
@@ -211,21 +211,19 @@ def _split(model_id: str) -> tuple[str, str]:
 def _factory(prefix: str, model_id: str) -> ModelFactory:
     if prefix in _registered:
         return _registered[prefix]
-    if prefix in _BUILT_IN:
-        return _load(EntryPoint(prefix, _BUILT_IN[prefix], _ENTRY_POINT_GROUP))
-    for installed in entry_points(group=_ENTRY_POINT_GROUP, name=prefix):
-        return _load(installed)
-    raise UnknownModelError(_no_provider(prefix, model_id))
-
-
-def _load(entry_point: EntryPoint) -> ModelFactory:
-    factory: ModelFactory = entry_point.load()
+    provider = _BUILT_IN.get(prefix) or _installed().get(prefix)
+    if provider is None:
+        raise UnknownModelError(_no_provider(prefix, model_id))
+    factory: ModelFactory = provider.load()
     return factory
 
 
+def _installed() -> dict[str, EntryPoint]:
+    return {found.name: found for found in entry_points(group=_GROUP)}
+
+
 def _no_provider(prefix: str, model_id: str) -> str:
-    installed = {entry_point.name for entry_point in entry_points(group=_ENTRY_POINT_GROUP)}
-    known = sorted({*_registered, *_BUILT_IN, *installed})
+    known = sorted({*_registered, *_BUILT_IN, *_installed()})
     alike = difflib.get_close_matches(prefix, known, n=1)
     hint = f"did you mean '{alike[0]}/…'? " if alike else ""
     return (

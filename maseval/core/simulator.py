@@ -331,7 +331,12 @@ def _filled(template: str | None, **values: Any) -> str:
 def _json_object(output: str) -> dict[str, Any]:
     """The JSON object in a model's answer, whatever is written around it."""
     first, last = output.find("{"), output.rfind("}")
-    found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())
+    try:
+        found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # a number or a nesting beyond Python's limits
+        raise json.JSONDecodeError(str(error), output, 0) from error
     if not isinstance(found, dict):
         raise json.JSONDecodeError("expected a JSON object", output, 0)
     return found

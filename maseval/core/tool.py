@@ -12,11 +12,6 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from docstring_parser import Docstring, DocstringStyle, parse
-from pydantic import BaseModel, ConfigDict, Field, create_model
-from pydantic.errors import PydanticUserError
-from pydantic.fields import FieldInfo
-
 from maseval.core.exceptions import ConfigurationError
 
 # Weak keys: a tool is often a closure over one environment, which must not outlive its repetition.
@@ -42,25 +37,38 @@ def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> di
 
 
 def _describe(function: Callable[..., object]) -> dict[str, Any]:
+    from docstring_parser import DocstringStyle, parse  # here, to keep `import maseval` quick
+
     docstring = parse(inspect.getdoc(function) or "", style=DocstringStyle.GOOGLE)
     paragraphs = (docstring.short_description, docstring.long_description)
+    texts = {parameter.arg_name: parameter.description for parameter in docstring.params}
     return {
         "name": getattr(function, "__name__", type(function).__name__),
         "description": "\n\n".join(text for text in paragraphs if text),
-        "parameters": _parameters_schema(function, docstring),
+        "parameters": _parameters_schema(function, texts),
     }
 
 
-def _parameters_schema(function: Callable[..., object], docstring: Docstring) -> dict[str, Any]:
-    texts = {param.arg_name: param.description for param in docstring.params}
+def _parameters_schema(
+    function: Callable[..., object], texts: dict[str, str | None]
+) -> dict[str, Any]:
+    # Here, because it takes as long as the rest of the engine to import.
+    from pydantic import BaseModel, ConfigDict, Field, create_model
+    from pydantic.errors import PydanticUserError
+
     signature = _signature(function)
     takes_more = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature)
-    # Numbered fields with the real names as aliases: an argument may be called `copy` or `_id`,
-    # which a model class would not have as a field.
-    fields: dict[str, Any] = {
-        f"argument_{number}": (_annotation(parameter), _field(parameter, texts))
-        for number, parameter in enumerate(_named(signature, function))
-    }
+    fields: dict[str, Any] = {}
+    for parameter in _named(signature, function):
+        field = Field(
+            ... if parameter.default is parameter.empty else parameter.default,
+            alias=parameter.name,
+            description=texts.get(parameter.name) or None,
+        )
+        kind = Any if parameter.annotation is parameter.empty else parameter.annotation
+        # A number for a name, and the real one as alias: an argument may be called `copy` or
+        # `_id`, which a model class would not have as a field.
+        fields[f"argument_{len(fields)}"] = (kind, field)
     config = ConfigDict(extra="allow") if takes_more else None
     try:
         model: type[BaseModel] = create_model("parameters", __config__=config, **fields)
@@ -95,17 +103,6 @@ def _named(
                 "its arguments; wrap it in a function without '/'"
             )
     return named
-
-
-def _annotation(parameter: inspect.Parameter) -> Any:
-    return Any if parameter.annotation is parameter.empty else parameter.annotation
-
-
-def _field(parameter: inspect.Parameter, texts: dict[str, str | None]) -> FieldInfo:
-    default = ... if parameter.default is parameter.empty else parameter.default
-    description = texts.get(parameter.name) or None
-    field: FieldInfo = Field(default, alias=parameter.name, description=description)
-    return field
 
 
 def _title(function: Callable[..., object]) -> str:

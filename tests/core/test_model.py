@@ -235,7 +235,9 @@ def test_an_unknown_prefix_is_answered_with_the_known_ones(no_registrations):
 
 
 def test_the_way_out_that_the_message_shows_works(no_registrations):
-    with pytest.raises(UnknownModelError, match=r"no provider is installed for 'nowhere'") as caught:
+    with pytest.raises(
+        UnknownModelError, match=r"no provider is installed for 'nowhere'"
+    ) as caught:
         resolve_model("nowhere/model")
     assert "maseval.register_model('nowhere', factory)" in str(caught.value)
 

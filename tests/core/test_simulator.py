@@ -258,7 +258,7 @@ def test_calls_of_the_wrong_shape_are_asked_for_again(calls):
 
 
 @given(
-    answer=st.dictionaries(st.text(), st.recursive(st.integers() | st.text(), st.lists)),
+    answer=st.dictionaries(st.text(), st.integers() | st.lists(st.text())),
     before=st.text().filter(lambda text: "{" not in text),
     after=st.text().filter(lambda text: "}" not in text),
 )
@@ -266,6 +266,11 @@ def test_the_json_object_is_found_whatever_is_around_it(answer, before, after):
     output = before + json.dumps({**answer, "text": "found"}) + after
 
     assert person(output)([]) == "found"
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000 + "]" * 100_000, "9" * 10_000])
+def test_an_answer_beyond_all_limits_is_asked_for_again(value):
+    assert person('{"text": ' + value + "}", says(text="Sorry."))(HISTORY) == "Sorry."
 
 
 @given(st.text())

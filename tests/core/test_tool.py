@@ -2,8 +2,8 @@ import functools
 import gc
 import json
 import weakref
-from enum import Enum
-from typing import Literal, Optional
+from enum import StrEnum
+from typing import Literal
 
 import pytest
 from pydantic import BaseModel
@@ -17,7 +17,7 @@ class FlightInfo(BaseModel):
     date: str
 
 
-class Mode(str, Enum):
+class Mode(StrEnum):
     FAST = "fast"
     SLOW = "slow"
 
@@ -130,7 +130,7 @@ def test_a_function_without_docstring_and_arguments_is_described_too():
 
 
 def test_enums_unions_and_annotations_in_quotes_are_understood():
-    def set_mode(mode: "Mode | str", note: "Optional[str]" = None, anything=None) -> None: ...
+    def set_mode(mode: "Mode | str", note: "str | None" = None, anything=None) -> None: ...
 
     schema = parameters(set_mode)
 

@@ -63,7 +63,9 @@ def test_a_conversation_that_the_agent_began_has_no_initial_query():
     user = ann(says("A hat."))
     user.respond("What do you want?")
 
-    with pytest.raises(ConversationStartError, match="began with a message of 'assistant'") as caught:
+    with pytest.raises(
+        ConversationStartError, match="began with a message of 'assistant'"
+    ) as caught:
         user.get_initial_query()
 
     assert isinstance(caught.value, RuntimeError)
@@ -102,7 +104,9 @@ def test_a_failure_is_logged_and_passed_on():
 def test_a_user_out_of_turns_refuses_without_asking_the_model():
     user = ann(initial_query="A hat?", max_turns=1)
 
-    with pytest.raises(UserExhaustedError, match=r"'Ann' is done \(max_turns\).*exhausted_response"):
+    with pytest.raises(
+        UserExhaustedError, match=r"'Ann' is done \(max_turns\).*exhausted_response"
+    ):
         user.respond("Which colour?")
 
     assert user.model.requests == [] and len(user.messages) == 1
@@ -191,7 +195,7 @@ def test_a_turn_can_be_counted_from_outside():
     ],
 )
 def test_stop_tokens_and_condition_belong_together(options):
-    with pytest.raises(ConfigurationError, match="both be None|empty stop token"):
+    with pytest.raises(ConfigurationError, match=r"both be None|empty stop token"):
         ann(**options)
 
 

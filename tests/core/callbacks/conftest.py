@@ -1,4 +1,4 @@
-"""A small run to observe: what callbacks see of a benchmark, and reports as the engine makes them."""
+"""A small run to observe: what callbacks see of a benchmark, and its reports."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -105,8 +105,9 @@ def test_every_task_id_makes_a_plain_short_file_name(task_id):
     path = MessageTracingCallback("folder").path_of(report)
 
     assert path.parent.name == "folder"
+    assert path.name[0].isalnum() or path.name[0] == "_"
     assert path.name.isascii() and len(path.name) < 100
-    assert set("/\\:*?\"<>|\0").isdisjoint(path.name)
+    assert set('/\\:*?"<>|\0').isdisjoint(path.name)
 
 
 def test_a_second_run_does_not_replace_the_files_of_the_first(tmp_path, spoken):

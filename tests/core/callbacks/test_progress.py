@@ -1,6 +1,7 @@
 import io
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_false_means_no_bar():
 
 @pytest.mark.parametrize("choice", ["bar", "", None, 1, "True"])
 def test_any_other_choice_is_refused_with_the_way_out(choice):
-    with pytest.raises(ConfigurationError, match="Invalid progress_bar value: .*'tqdm' or 'rich'"):
+    with pytest.raises(ConfigurationError, match=r"Invalid progress_bar value: .*'tqdm' or 'rich'"):
         progress_callback(choice)
 
 
@@ -156,6 +157,19 @@ def test_a_log_file_is_not_flooded(kind, rehearsal, monkeypatch):
 
     assert "2000/2000 Successful" in log.getvalue()
     assert len(log.getvalue()) < 1500
+
+
+def test_a_slow_run_does_not_write_a_line_for_each_repetition_to_a_log_file(rehearsal, monkeypatch):
+    log = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    bar, run = TqdmProgressBarCallback(), rehearsal("a", repeats=5)
+    bar.on_run_start(run)
+    for repeat in range(5):
+        time.sleep(0.11)
+        bar.on_task_repeat_end(run, run.report("a", repeat))
+    bar.on_run_end(run, [])
+
+    assert log.getvalue().count("\r") == 2
 
 
 @pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])

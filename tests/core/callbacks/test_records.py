@@ -82,8 +82,9 @@ def test_a_torn_last_line_is_reported_and_left_out(tmp_path, tail):
         file.write(tail)
 
     assert read_records(path) == ([{"n": 1}, {"n": 2}], tail.decode())
-    with pytest.warns(TornRecordWarning, match=rf"r\.jsonl.* {len(tail)} bytes"):
+    with pytest.warns(TornRecordWarning, match=rf"r\.jsonl.* {len(tail)} bytes") as caught:
         assert list(iter_records(path)) == [{"n": 1}, {"n": 2}]
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

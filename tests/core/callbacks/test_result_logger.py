@@ -1,0 +1,398 @@
+import json
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from maseval.core.callbacks import (
+    FileResultLogger,
+    ResultLogger,
+    TornRecordWarning,
+    read_reports,
+)
+from maseval.core.callbacks.records import read_records
+from maseval.core.exceptions import OutputExistsError, ResultFileError
+from maseval.core.task import AdaptiveTaskQueue
+
+
+class InMemory(ResultLogger):
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.kept = []
+
+    def log_iteration(self, report):
+        self.kept.append(report)
+
+    def finalize(self):
+        pass
+
+    def validate(self):
+        return self.logged == self.expected
+
+
+class FirstOnly(AdaptiveTaskQueue):
+    def initial_state(self):
+        return {"selections": 0}
+
+    def select_next_task(self, remaining, state):
+        state["selections"] += 1
+        return remaining[0] if state["selections"] == 1 else None
+
+    def update_state(self, task, report, state):
+        return state
+
+
+def file_logger(folder, name="r.jsonl", **options):
+    return FileResultLogger(folder, filename_pattern=name, **options)
+
+
+def warned(caplog):
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize("part", ["traces", "config", "eval", "task", "usage"])
+def test_each_flag_leaves_out_its_part_alone(part, rehearsal):
+    results = InMemory(**{f"include_{part}": False})
+
+    [report] = rehearsal("a").run(results)
+
+    assert results.kept == [{key: value for key, value in report.items() if key != part}]
+
+
+@pytest.mark.parametrize(("check", "lines"), [(True, 1), (False, 0)])
+def test_a_run_that_lacks_a_task_is_warned_of_if_asked(rehearsal, caplog, check, lines):
+    rehearsal("a", "b").run(InMemory(validate_on_completion=check), leave_out=("b",))
+
+    assert len(caplog.records) == lines
+
+
+def test_reports_come_back_as_they_were(tmp_path, rehearsal):
+    reports = rehearsal("a", "b", repeats=2).run(file_logger(tmp_path))
+
+    again = read_reports(tmp_path / "r.jsonl")
+
+    assert again == reports
+    assert list(again[0]) == list(reports[0])
+    assert len({id(report["config"]["benchmark"]) for report in again}) == 1
+
+
+def test_what_all_reports_share_is_stored_once(tmp_path, rehearsal):
+    rehearsal("a", "b").run(file_logger(tmp_path))
+
+    assert (tmp_path / "r.jsonl").read_text().count("c0ffee") == 0
+    assert json.loads((tmp_path / "r.run.json").read_text()) == {
+        "run_id": "run-1",
+        "benchmark": {"git": {"commit_hash": "c0ffee"}},
+        "format": 1,
+    }
+
+
+def test_the_shared_part_is_on_disk_before_the_first_record(tmp_path, rehearsal):
+    run, results = rehearsal("a", "b"), file_logger(tmp_path)
+    results.on_run_start(run)
+    results.on_task_repeat_end(run, run.report("a"))
+
+    assert read_reports(tmp_path / "r.jsonl") == [run.report("a")]
+
+
+def test_a_report_with_another_shared_part_carries_its_own(tmp_path, rehearsal):
+    run, results = rehearsal("a", "b", "c"), file_logger(tmp_path, validate_on_completion=False)
+    reports = [
+        run.report("a", config={"benchmark": {"git": 1}}),
+        run.report("b", config={"benchmark": {"git": 2}}),
+        run.report("c", config={"benchmark": {"git": 1}}),
+    ]
+    results.on_run_start(run)
+    for report in reports:
+        results.on_task_repeat_end(run, report)
+
+    assert read_reports(tmp_path / "r.jsonl") == reports
+
+
+def test_a_first_report_without_configuration_does_not_hide_that_of_the_next(tmp_path, rehearsal):
+    run, results = rehearsal("a", "b"), file_logger(tmp_path)
+    results.on_run_start(run)
+    results.on_task_repeat_end(run, run.report("a", config={}))
+    results.on_task_repeat_end(run, run.report("b"))
+
+    assert read_reports(tmp_path / "r.jsonl")[1] == run.report("b")
+    assert "c0ffee" not in (tmp_path / "r.jsonl").read_text()
+
+
+def test_without_configuration_nothing_of_it_is_written(tmp_path, rehearsal):
+    rehearsal("a").run(file_logger(tmp_path, include_config=False))
+
+    assert all("c0ffee" not in path.read_text() for path in tmp_path.iterdir())
+    assert "config" not in read_reports(tmp_path / "r.jsonl")[0]
+
+
+def test_reports_without_their_run_file_are_read_with_a_warning(tmp_path, rehearsal):
+    rehearsal("a").run(file_logger(tmp_path))
+    (tmp_path / "r.run.json").unlink()
+
+    with pytest.warns(UserWarning, match=r"r\.run\.json is missing"):
+        [report] = read_reports(tmp_path / "r.jsonl")
+    assert "benchmark" not in report["config"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_damaged_run_file_is_named(tmp_path, rehearsal, content):
+    rehearsal("a").run(file_logger(tmp_path))
+    (tmp_path / "r.run.json").write_text(content)
+
+    with pytest.raises(ResultFileError, match=r"r\.run\.json is damaged"):
+        read_reports(tmp_path / "r.jsonl")
+
+
+def test_metadata_tells_what_was_meant_to_be_in_the_file(tmp_path, rehearsal):
+    rehearsal("a", "b", repeats=3).run(file_logger(tmp_path, include_usage=False))
+
+    metadata = json.loads((tmp_path / "r.meta.json").read_text())
+    assert metadata.pop("timestamp")
+    assert metadata == {
+        "output_file": str(tmp_path / "r.jsonl"),
+        "n_tasks": 2,
+        "n_repeats": 3,
+        "total_iterations": 6,
+        "lines_written": 6,
+        "include_traces": True,
+        "include_config": True,
+        "include_eval": True,
+        "include_task": True,
+        "include_usage": False,
+        "validation_enabled": True,
+    }
+
+
+def test_metadata_can_be_left_out(tmp_path, rehearsal):
+    rehearsal("a").run(file_logger(tmp_path, write_metadata=False))
+
+    assert not (tmp_path / "r.meta.json").exists()
+
+
+def test_runs_within_one_second_have_files_of_their_own(tmp_path, rehearsal, caplog):
+    results = FileResultLogger(tmp_path)
+    files = []
+    for _ in range(3):
+        rehearsal("a", "b").run(results)
+        files.append(results.output_file)
+
+    assert len(set(files)) == 3
+    assert all(len(read_reports(file)) == 2 for file in files)
+    assert warned(caplog) == []
+
+
+def test_a_second_run_is_judged_by_its_own_tasks(tmp_path, rehearsal, caplog):
+    results = FileResultLogger(tmp_path)
+    rehearsal("a", "b").run(results)
+    rehearsal("c").run(results)
+
+    assert warned(caplog) == []
+    assert results.expected == results.logged == {("c", 0)}
+
+
+def test_a_taken_name_is_refused_before_anything_is_paid_for(tmp_path, rehearsal):
+    rehearsal("a").run(file_logger(tmp_path))
+
+    with pytest.raises(OutputExistsError, match=r"Output file already exists: .*r\.jsonl"):
+        file_logger(tmp_path).on_run_start(rehearsal("b"))
+    assert read_reports(tmp_path / "r.jsonl")[0]["task_id"] == "a"
+
+
+def test_if_the_run_goes_on_without_a_file_its_reports_are_kept_beside(tmp_path, rehearsal, caplog):
+    rehearsal("a").run(file_logger(tmp_path))
+    run, results = rehearsal("b"), file_logger(tmp_path)
+    with pytest.raises(OutputExistsError):
+        results.on_run_start(run)
+    results.on_task_repeat_end(run, run.report("b"))
+    results.on_run_end(run, [])
+
+    assert read_reports(tmp_path / "r.rescued.jsonl") == [run.report("b")]
+    assert "r.rescued.jsonl" in warned(caplog)[0]
+    assert caplog.records[0].levelno == logging.ERROR
+
+
+def test_overwriting_replaces_the_run_that_was_there(tmp_path, rehearsal):
+    rehearsal("a", "b").run(file_logger(tmp_path))
+    rehearsal("c").run(file_logger(tmp_path, overwrite=True))
+
+    assert [report["task_id"] for report in read_reports(tmp_path / "r.jsonl")] == ["c"]
+
+
+def test_a_report_that_json_cannot_express_is_written_all_the_same(tmp_path, rehearsal):
+    run, results = rehearsal("a"), file_logger(tmp_path)
+    results.on_run_start(run)
+    results.on_task_repeat_end(run, run.report("a", final_answer={math.nan: object, "x": math.inf}))
+    results.on_run_end(run, [])
+
+    answer = read_reports(tmp_path / "r.jsonl")[0]["final_answer"]
+    assert answer == {"NaN": "<class 'object'>", "x": "Infinity"}
+
+
+def test_a_stopped_run_names_what_is_missing(tmp_path, rehearsal, caplog):
+    results = file_logger(tmp_path)
+    rehearsal(*"abcdefgh").run(results, leave_out=tuple("cdefgh"))
+
+    assert not results.validate()
+    assert "missing: c (repetition 0), " in warned(caplog)[0]
+    assert warned(caplog)[0].endswith("g (repetition 0) and 1 more")
+
+
+def test_of_an_adaptive_queue_only_what_it_started_is_expected(tmp_path, rehearsal, caplog):
+    results = file_logger(tmp_path)
+
+    reports = rehearsal("a", "b", repeats=2, queue=FirstOnly).run(results)
+
+    assert results.validate()
+    assert len(read_reports(tmp_path / "r.jsonl")) == 2 == len(reports)
+    assert warned(caplog) == []
+
+
+def last_line_twice(text):
+    return text + text.splitlines()[-1] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (last_line_twice, "more than once: b (repetition 0)"),
+        (lambda text: text[:-20], "the last line is cut off"),
+        (lambda text: text[:5] + "\n" + text, "line 1: not a record"),
+        (lambda text: text + "{}\n", "a record lacks 'task_id'"),
+        (lambda text: text.replace('"b"', '"z"'), "not expected: z (repetition 0)"),
+        (lambda text: text.replace('"b"', '"z"'), "missing: b (repetition 0)"),
+    ],
+)
+def test_validation_says_what_is_wrong(tmp_path, rehearsal, caplog, damage, problem):
+    results = file_logger(tmp_path)
+    rehearsal("a", "b").run(results)
+    assert results.validate()
+    path = tmp_path / "r.jsonl"
+    path.write_text(damage(path.read_text()))
+
+    assert not results.validate()
+    assert any(problem in message for message in warned(caplog))
+
+
+def test_a_removed_file_is_not_valid(tmp_path, rehearsal):
+    results = file_logger(tmp_path)
+    rehearsal("a").run(results)
+    (tmp_path / "r.jsonl").unlink()
+
+    assert not results.validate()
+
+
+def test_a_torn_last_report_is_left_out_with_a_warning(tmp_path, rehearsal):
+    rehearsal("a", "b").run(file_logger(tmp_path))
+    path = tmp_path / "r.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+
+    with pytest.warns(TornRecordWarning, match=r"r\.jsonl.*bytes are left out"):
+        assert [report["task_id"] for report in read_reports(path)] == ["a"]
+
+
+LONG_RUN = """
+    import sys
+    from types import SimpleNamespace
+    from maseval.core.callbacks import FileResultLogger
+    from maseval.core.task import SequentialTaskQueue, Task
+
+    tasks = SequentialTaskQueue([Task(query="q", id="a")])
+    run = SimpleNamespace(tasks=tasks, n_task_repeats=10**5)
+    results = FileResultLogger(sys.argv[1], "r.jsonl")
+    results.on_run_start(run)
+    told = open(sys.argv[2], "wb", buffering=0)
+    machine = {"git": "c0ffee"}
+    for n in range(10**5):
+        report = {"task_id": "a", "repeat_idx": n, "traces": "x" * 50_000, "run_id": "r"}
+        results.on_task_repeat_end(run, {**report, "config": {"benchmark": machine}})
+        told.write(b".")
+"""
+
+
+@pytest.mark.filterwarnings("ignore::maseval.core.callbacks.TornRecordWarning")
+def test_a_killed_run_keeps_every_report_it_was_given(tmp_path):
+    told = tmp_path / "told"
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(LONG_RUN), tmp_path / "out", told]
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while not (told.exists() and told.stat().st_size >= 10):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    reports = read_reports(tmp_path / "out" / "r.jsonl")
+
+    assert [report["repeat_idx"] for report in reports] == list(range(len(reports)))
+    assert told.stat().st_size <= len(reports) <= told.stat().st_size + 1
+    assert all(report["config"]["benchmark"] == {"git": "c0ffee"} for report in reports)
+
+
+FULL_DISK = """
+    import resource, signal, sys, tempfile
+    from types import SimpleNamespace
+    from maseval.core.callbacks import FileResultLogger
+    from maseval.core.task import SequentialTaskQueue, Task
+
+    tempfile.tempdir = sys.argv[2]
+    tasks = SequentialTaskQueue([Task(query="q", id=name) for name in "abc"])
+    run = SimpleNamespace(tasks=tasks, n_task_repeats=1)
+    results = FileResultLogger(sys.argv[1], "r.jsonl")
+    results.on_run_start(run)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    for name in "abc":
+        limit = 30_000 if name == "b" else resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        report = {"task_id": name, "repeat_idx": 0, "run_id": "r", "traces": "x" * 20_000}
+        results.on_task_repeat_end(run, {**report, "config": {"benchmark": {"git": 1}}})
+    results.on_run_end(run, [])
+"""
+
+
+def test_a_report_that_no_longer_fits_is_kept_beside_and_the_next_goes_on(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FULL_DISK), tmp_path / "out", tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    beside = tmp_path / "out" / "r.rescued.jsonl"
+    assert [each["task_id"] for each in read_reports(tmp_path / "out" / "r.jsonl")] == ["a", "c"]
+    [kept] = read_reports(beside)
+    assert (kept["task_id"], kept["config"]) == ("b", {"benchmark": {"git": 1}})
+    assert f"task b, repetition 0 is kept in {beside}" in run.stderr
+    assert f"reports are kept in {beside}" in run.stderr
+    assert read_records(tmp_path / "out" / "r.jsonl").torn is None
+
+
+def test_a_name_in_a_folder_that_is_a_file_fails_at_the_start(tmp_path, rehearsal):
+    (tmp_path / "taken").write_text("")
+
+    with pytest.raises(OSError, match="taken"):
+        file_logger(tmp_path / "taken").on_run_start(rehearsal("a"))
+
+
+def test_records_are_flushed_to_the_disk_unless_told_otherwise(tmp_path, rehearsal, monkeypatch):
+    flushed: list[int] = []
+    really = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda target: (flushed.append(target), really(target)))
+    run = rehearsal(*"abcd")
+
+    run.run(file_logger(tmp_path, "slow.jsonl"))
+    durable = len(flushed)
+    flushed.clear()
+    run.run(file_logger(tmp_path, "fast.jsonl", atomic_writes=False))
+
+    assert durable - len(flushed) == 4
