@@ -6,16 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-try:
-    from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
-except ImportError:  # until the loader is there
-
-    class DataUnavailableError(Exception):
-        pass
-
-    def ensure_data_exists(verbose: int = 0) -> Path:
-        return Path(os.environ["MASEVAL_TAU2_DATA"])
-
+from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 
 CHECKOUT = Path(__file__).parents[2]
 

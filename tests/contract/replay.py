@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.messages import ToolCall, ToolMessage
 from maseval.benchmark.tau2.world import World
 
 Vector = dict[str, Any]
@@ -118,7 +119,7 @@ def _ready(new_world: NewWorld, task: Vector) -> World:
     return world
 
 
-def _call(step: Vector, name: str) -> Vector:
+def _call(step: Vector, name: str) -> ToolCall:
     requestor = step.get("requestor", "assistant")
     return {"id": "", "name": name, "arguments": step["arguments"], "requestor": requestor}
 
@@ -169,7 +170,7 @@ def _assertions(world: World, task: Vector, recorded: list[Vector], where: str) 
     yield from _difference(f"{where}: assertions", found, recorded)
 
 
-def _response(found: Vector, recorded: Vector, where: str) -> Iterator[str]:
+def _response(found: ToolMessage, recorded: Vector, where: str) -> Iterator[str]:
     yield from _difference(f"{where}: error flag", found["error"], recorded["error"])
     if recorded["error"] and not _comparable(recorded.get("exc_type")):
         return

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from replay import (
+from tests.contract.replay import (
     assert_same,
     records,
     replay_tasks,

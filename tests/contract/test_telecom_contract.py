@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from replay import (
+from tests.contract.replay import (
     assert_same,
     records,
     replay_tasks,
@@ -20,6 +20,8 @@ from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
 from maseval.benchmark.tau2.world import World
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+CALL_KEYS = ("name", "arguments", "requestor")
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +93,33 @@ def test_the_workflow_variant_has_the_same_world(folder, facts):
 
     assert world.get_db_hash() == facts["telecom-workflow"]["agent_db_hash"]
     assert world.get_user_db_hash() == facts["telecom-workflow"]["user_db_hash"]
+
+
+def started(new_world: Callable[[], World], task: dict[str, Any]) -> World:
+    world, state = new_world(), task["initial_state"]
+    data, actions = state.get("initialization_data"), state["initialization_actions"]
+    world.set_state(data, actions, state.get("message_history") or [])
+    return world
+
+
+def test_the_reference_solution_of_every_base_task_fulfils_it(new_world, tasks):
+    base = tasks["telecom"].values()
+    assert len(base) == 114
+    unmet = []
+    for task in base:
+        world = started(new_world, task)
+        criteria = task["evaluation_criteria"]
+        for action in criteria["actions"]:
+            answer = world.respond({"id": "", **{key: action[key] for key in CALL_KEYS}})
+            assert not answer["error"], answer["content"]
+        unmet += [task["id"] for each in criteria["env_assertions"] if not world.check(each)]
+    assert not unmet
+
+
+@pytest.mark.slow
+def test_every_task_of_the_full_set_can_be_started(new_world, tasks):
+    full = tasks["telecom_full"].values()
+    assert len(full) == 2285
+    fresh = new_world().get_user_db_hash()
+    for task in full:
+        assert started(new_world, task).get_user_db_hash() != fresh

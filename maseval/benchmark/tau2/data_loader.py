@@ -1,7 +1,7 @@
 """The benchmark's data for whoever runs it: policies, databases and tasks of a domain.
 
 Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Whatever is asked for is fetched first if it is
-missing; ``data_files`` knows which files are right, ``data_sources`` where they come from.
+missing; ``data.files`` knows which files are right, ``data.sources`` where they come from.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from maseval.benchmark.tau2.data_files import (
+from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     MANIFEST,
     CacheError,
@@ -19,8 +19,8 @@ from maseval.benchmark.tau2.data_files import (
     DataUnavailableError,
     Tau2DataError,
 )
-from maseval.benchmark.tau2.data_sources import GITHUB_BASE
-from maseval.benchmark.tau2.data_store import (
+from maseval.benchmark.tau2.data.sources import GITHUB_BASE
+from maseval.benchmark.tau2.data.store import (
     AnyPath,
     default_data_dir,
     domain_folder,

@@ -66,3 +66,26 @@ def message_text(message: Mapping[str, Any]) -> str:
     if message.get("cost") is not None:
         lines.append(f"cost: {message['cost']}")
     return "\n".join(lines)
+
+
+def assistant_message(content: str | None, **more: Any) -> Message:
+    """A message of the agent, with every key that v0.2.0 writes."""
+    return _spoken("assistant", content, more)
+
+
+def user_message(content: str | None, **more: Any) -> Message:
+    """A message of the customer, with every key that v0.2.0 writes."""
+    return _spoken("user", content, more)
+
+
+def _spoken(role: str, content: str | None, more: dict[str, Any]) -> Message:
+    return {
+        "role": role,
+        "content": content,
+        "tool_calls": more.get("tool_calls"),
+        "turn_idx": None,
+        "timestamp": None,
+        "cost": more.get("cost"),
+        "usage": more.get("usage"),
+        "raw_data": None,
+    }

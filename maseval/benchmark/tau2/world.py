@@ -110,12 +110,13 @@ class World:
         try:
             result = self.call(call["name"], call["requestor"], call["arguments"])
             self.sync()
+            content = to_json_str(result)
         except Exception as exception:  # a tool called by a model: its error is an answer
-            result, error = f"Error: {exception}", True
+            content, error = f"Error: {exception}", True
         return {
             "id": call["id"],
             "role": "tool",
-            "content": to_json_str(result),
+            "content": content,
             "requestor": call["requestor"],
             "error": error,
         }

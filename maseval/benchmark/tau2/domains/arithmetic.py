@@ -70,7 +70,8 @@ def _parse(expression: str) -> ast.expr:
 
 
 def _has_too_many_operations(expression: str) -> bool:
-    if sum(map(expression.count, "+-*/(")) <= MAX_OPERATIONS:
+    at_most = sum(map(expression.count, "+-*/(")) - 2 * expression.count("**")
+    if at_most <= MAX_OPERATIONS:
         return False
     found = islice(_OPERATION.finditer(expression), MAX_OPERATIONS + 1)
     return sum(1 for _ in found) > MAX_OPERATIONS

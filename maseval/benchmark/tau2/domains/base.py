@@ -80,7 +80,7 @@ class DB(BaseModel):
 
     def copy_deep(self) -> Self:
         """An independent database with the same content."""
-        return type(self).model_validate(self.model_dump())
+        return type(self).model_validate(self.model_dump(warnings=False))
 
 
 def _same(left: DB, right: DB, name: str) -> bool:
@@ -183,7 +183,9 @@ class ToolKitBase(Generic[DBT]):
     def update_db(self, update: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
         if update:
-            self.db = type(self.db).model_validate(merged(self.db.model_dump(), update))
+            self.db = type(self.db).model_validate(
+                merged(self.db.model_dump(warnings=False), update)
+            )
 
     def get_db_hash(self) -> str:
         """The hash of the database as it is now."""

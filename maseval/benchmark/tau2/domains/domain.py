@@ -21,7 +21,7 @@ def policy_file(name: str, solo: str | None = None) -> Policy:
     return read
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """One world that an agent can be put to work in.
 

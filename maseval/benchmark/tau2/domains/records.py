@@ -255,7 +255,9 @@ class Table(MutableMapping[str, RecordT]):
         return core_schema.no_info_plain_validator_function(
             lambda value: value if isinstance(value, Table) else cls.of(record_type, value),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda table: {key: record.model_dump() for key, record in table.items()}
+                lambda table: {
+                    key: record.model_dump(warnings=False) for key, record in table.items()
+                }
             ),
         )
 

@@ -196,7 +196,7 @@ class AirlineTools(ToolKitBase[AirlineDB]):
             first.date = date
             next_date = _date_of_arrival(first, date)
             for second in self._search_direct_flight(first.destination, destination, next_date):
-                # Compared as texts, as in the original: '+1' takes part, which misses connections.
+                # Compared as texts, as in v0.2.0, with the '+1' of an arrival on the next day.
                 if second.scheduled_departure_time_est >= first.scheduled_arrival_time_est:
                     second.date = next_date
                     pairs.append([first, second])

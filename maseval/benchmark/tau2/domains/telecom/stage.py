@@ -35,19 +35,23 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def set_user_info(self, name: str, phone_number: str) -> None:
+        """Say whose phone it is; its number couples it to a line of the company."""
         self.db.surroundings.name = name
         self.db.surroundings.phone_number = phone_number
 
     @for_tasks
     def set_user_location(self, abroad: bool) -> None:
+        """Take the customer abroad, or home."""
         self.db.surroundings.is_abroad = abroad
 
     @for_tasks
     def simulate_network_search(self) -> None:
+        """Make the phone look for a network."""
         phone.search_network(self.db)
 
     @for_tasks
     def turn_airplane_mode_on(self) -> str:
+        """Toggle until on. As for all switches here, at least once."""
         self._toggle_until(True, phone.toggle_airplane_mode)
         return "Airplane Mode is now ON."
 
@@ -58,6 +62,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def turn_data_on(self) -> str:
+        """Set the switch without a search, unlike every other one."""
         self.db.device.data_enabled = True
         return "Data connection restored."
 
@@ -87,7 +92,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
         return "Data Saver Mode is now OFF."
 
     def _toggle_until(self, wanted: bool, toggle: Callable[[TelecomUserDB], bool]) -> None:
-        # At least once, also where the switch is already as wanted: the side effects count.
+        # Also where the switch is already as wanted: the searches and side effects count.
         while toggle(self.db) != wanted:
             pass
 
@@ -99,6 +104,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def lock_sim_card(self, mode: str) -> str:
+        """Lock by "pin" or "puk"; any other mode locks nothing."""
         device = self.db.device
         device.sim_card_status = _LOCKS.get(mode, device.sim_card_status)
         phone.search_network(self.db)
@@ -112,6 +118,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def break_apn_mms_setting(self) -> str:
+        """Lose the address to which picture messages are sent."""
         self.db.device.active_apn_settings.mmsc_url = None
         return "APN settings for picture messages broken."
 
@@ -126,6 +133,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def break_vpn(self) -> str:
+        """Connect, if need be, and slow the server down for good."""
         device = self.db.device
         phone.connect_vpn(device, self.default_vpn)
         if device.vpn_details is None:
@@ -135,6 +143,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def remove_app_permission(self, app_name: str, permission: str) -> tuple[bool, str]:
+        """Whether it could be taken away, and what to say about it."""
         permission = permission.lower()
         app = self.db.device.app_statuses.get(app_name)
         if app is None:
@@ -154,6 +163,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
 
     @for_tasks
     def assert_mobile_data_status(self, expected_status: bool) -> bool:
+        """Whether mobile data works, not whether it is switched on."""
         return phone.mobile_data_works(self.db) == expected_status
 
     @for_tasks
@@ -168,6 +178,7 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
     def assert_internet_speed(
         self, expected_speed: float, expected_desc: str | None = None
     ) -> bool:
+        """At least that many Mbps, with that description if one is given."""
         speed = phone.speed_test(self.db)
         fast_enough = (speed.mbps or 0.0) >= expected_speed
         if expected_desc is None:

@@ -239,6 +239,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
 
     @for_tasks
     def set_data_usage(self, customer_id: str, line_id: str, data_used_gb: float) -> str:
+        """Say how much data a line has used; stored as given."""
         self._line_of(customer_id, line_id).data_used_gb = data_used_gb
         return f"Data usage set to {data_used_gb} GB for line {line_id}"
 
@@ -246,6 +247,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
     def suspend_line_for_overdue_bill(
         self, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool
     ) -> str:
+        """Put last month's unpaid charge on a new bill and cut the line off for it."""
         line = self._line(line_id)
         if line.status != LineStatus.ACTIVE:
             raise ValueError("Line must be active to suspend for unpaid bill")
@@ -274,21 +276,25 @@ class TelecomTools(ToolKitBase[TelecomDB]):
 
     @for_tasks
     def get_available_plan_ids(self) -> list[str]:
+        """The ids of all plans."""
         return [plan.plan_id for plan in self.db.plans]
 
     @for_tasks
     def assert_data_refueling_amount(
         self, customer_id: str, line_id: str, expected_amount: float
     ) -> bool:
+        """Whether that much data, in GB, was added to the line."""
         line = self._line_of(customer_id, line_id)
         return abs(line.data_refueling_gb - expected_amount) < 1e-6
 
     @for_tasks
     def assert_line_status(self, customer_id: str, line_id: str, expected_status: str) -> bool:
+        """Whether the line has that status."""
         return self._line_of(customer_id, line_id).status == expected_status
 
     @for_tasks
     def assert_overdue_bill_exists(self, customer_id: str, overdue_bill_id: str) -> bool:
+        """True, or an error that says what is wrong with the bill."""
         if overdue_bill_id not in self.get_customer_by_id(customer_id).bill_ids:
             raise ValueError(f"Overdue bill {overdue_bill_id} not found")
         if self.bill(overdue_bill_id).status != BillStatus.OVERDUE:
@@ -297,6 +303,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
 
     @for_tasks
     def assert_no_overdue_bill(self, overdue_bill_id: str) -> bool:
+        """Whether there is no such bill, or it is paid."""
         return all(
             bill.status == BillStatus.PAID
             for bill in self.db.bills

@@ -156,7 +156,7 @@ class TelecomUserTools(PhoneStage):
 
     @is_tool(ToolType.READ)
     def check_apn_settings(self) -> str:
-        """Look up the access point settings: the APN's name and the address for picture messages."""
+        """Look up the access point: its name (APN) and the address for picture messages (MMSC)."""
         settings = self.db.device.active_apn_settings.model_copy()
         return (
             f"Current APN Name: {settings.apn_name.value}\n"
@@ -319,7 +319,10 @@ class TelecomUserTools(PhoneStage):
 
     @is_tool(ToolType.WRITE)
     def reboot_device(self) -> str:
-        """Restart the phone: settings marked for a reset are reset, the network is searched anew."""
+        """Restart the phone, which then searches for a network.
+
+        Access point settings that were marked for a reset get their defaults.
+        """
         device = self.db.device
         lines = ["Restarting network services..."]
         if device.active_apn_settings.reset_at_reboot:

@@ -3,9 +3,9 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2 import data_wheel
-from maseval.benchmark.tau2.data_files import MANIFEST
-from maseval.benchmark.tau2.data_wheel import RECIPES, unzipped, without_final_newline
+from maseval.benchmark.tau2.data import wheel
+from maseval.benchmark.tau2.data.files import MANIFEST
+from maseval.benchmark.tau2.data.wheel import RECIPES, unzipped, without_final_newline
 
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():
@@ -41,7 +41,7 @@ def test_the_base_tasks_of_telecom_are_picked_from_the_full_list_in_order():
 
 
 def test_a_member_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr(data_wheel, "MEMBER_LIMIT", 1000)
+    monkeypatch.setattr(wheel, "MEMBER_LIMIT", 1000)
     assert unzipped(gzip.compress(b"x" * 1000)) == b"x" * 1000
     with pytest.raises(ValueError, match="more than 1,000 bytes"):
         unzipped(gzip.compress(b"x" * 1001))

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from maseval.benchmark.tau2.data_files import (
+from maseval.benchmark.tau2.data.files import (
     MANIFEST,
     CacheError,
     ChecksumError,

@@ -1,5 +1,6 @@
 import hashlib
 import io
+import os
 import socket
 import tarfile
 import threading
@@ -7,18 +8,18 @@ import time
 import zipfile
 
 import pytest
-from file_server import content, dripping, in_turn, silence, status
+from tests.benchmark.tau2.file_server import content, dripping, in_turn, silence, status
 
-from maseval.benchmark.tau2.data_files import MANIFEST, DataFile, SourceError
-from maseval.benchmark.tau2.data_progress import Progress
-from maseval.benchmark.tau2.data_sources import (
+from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, SourceError
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import (
     GITHUB_BASE,
     LocalSource,
     PackageIndexSource,
     TagSource,
     default_sources,
 )
-from maseval.benchmark.tau2.data_wheel import WHEEL_FOLDER, Recipe, without_final_newline
+from maseval.benchmark.tau2.data.wheel import WHEEL_FOLDER, Recipe, without_final_newline
 
 SILENT = Progress(0)
 DB = b'{"orders": {}}'
@@ -27,6 +28,11 @@ POLICY = b"Be kind."
 
 def data_file(name, data):
     return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch):
+    monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)
 
 
 FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
@@ -71,13 +77,14 @@ def test_a_wrong_answer_ends_the_attempt_at_once_and_is_told(file_server, answer
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_busy_server_is_asked_again(file_server, code):
     file_server.answers = {DB_PATH: in_turn(status(code), status(code), content(DB))}
-    assert fetched(TagSource(file_server.url), FILES[:1]) == {"domains/shop/db.json": DB}
+    source = TagSource(file_server.url, patience=1)
+    assert fetched(source, FILES[:1]) == {"domains/shop/db.json": DB}
 
 
 def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
     file_server.answers = {DB_PATH: status(500)}
     with pytest.raises(SourceError, match="answered 500"):
-        fetched(TagSource(file_server.url))
+        fetched(TagSource(file_server.url, patience=1))
     assert len(file_server.asked) == 3
 
 
@@ -253,7 +260,7 @@ def test_the_members_of_a_wheel_become_files_by_their_recipes(local_index):
 
 
 def test_a_wheel_may_also_be_given_as_an_archive(local_index, monkeypatch):
-    monkeypatch.setattr("maseval.benchmark.tau2.data_sources.RECIPES", RECIPES)
+    monkeypatch.setattr("maseval.benchmark.tau2.data.sources.RECIPES", RECIPES)
     (wheel,) = local_index.glob("*.whl")
     assert fetched(LocalSource(wheel)) == EVERYTHING
 
@@ -295,6 +302,8 @@ def test_the_real_package_index_brings_every_file_of_the_manifest():
     try:
         contents = fetched(PackageIndexSource(), list(MANIFEST.files.values()))
     except SourceError as error:
+        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
+            raise
         pytest.skip(f"no package index: {error}")
     assert set(contents) == set(MANIFEST.files)
     for name, data in contents.items():

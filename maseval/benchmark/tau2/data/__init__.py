@@ -1,0 +1,1 @@
+"""How the benchmark's files get onto the machine: fetched, checked, kept."""

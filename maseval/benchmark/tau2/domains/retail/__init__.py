@@ -1,0 +1,17 @@
+"""Retail: an online shop whose assistant looks up, changes, returns and exchanges orders.
+
+After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
+"""
+
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.retail.models import RetailDB
+from maseval.benchmark.tau2.domains.retail.tools import RetailTools
+
+RETAIL = Domain(
+    name="retail",
+    db=RetailDB,
+    toolkit=RetailTools,
+    solo_refusal="Retail domain does not support solo mode",
+)
+
+__all__ = ["RETAIL", "RetailDB", "RetailTools"]

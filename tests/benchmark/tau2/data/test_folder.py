@@ -1,0 +1,323 @@
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from tests.benchmark.tau2.file_server import content, status
+
+from maseval.benchmark.tau2.data.files import (
+    CacheError,
+    ChecksumError,
+    DataFile,
+    DataUnavailableError,
+    Manifest,
+)
+from maseval.benchmark.tau2.data.folder import DataFolder, fill
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import LocalSource, TagSource
+
+DB = b'{"orders": {}}'
+POLICY = b"Be kind."
+
+
+def data_file(name, data):
+    return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+DB_FILE = data_file("domains/shop/db.json", DB)
+POLICY_FILE = data_file("domains/shop/policy.md", POLICY)
+FILES = [DB_FILE, POLICY_FILE]
+MANIFEST = Manifest.of("v1", FILES)
+DB_PATH = "/v1/data/tau2/domains/shop/db.json"
+POLICY_PATH = "/v1/data/tau2/domains/shop/policy.md"
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch):
+    monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return DataFolder(tmp_path / "cache", MANIFEST, tmp_path / "cache" / "verified.json")
+
+
+@pytest.fixture
+def mirror(file_server):
+    file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
+    return file_server
+
+
+def tag(server):
+    return TagSource(server.url, "v1", patience=1)
+
+
+def filled(folder, *sources, **options):
+    fill(folder, FILES, sources, Progress(0), **options)
+    return folder
+
+
+def files_in(folder):
+    """Everything that is there, except what we keep for ourselves."""
+    ours = {".lock", "verified.json"}
+    found = (path for path in folder.root.rglob("*") if path.is_file() and path.name not in ours)
+    return {path.relative_to(folder.root).as_posix(): path.read_bytes() for path in found}
+
+
+COMPLETE = {DB_FILE.name: DB, POLICY_FILE.name: POLICY}
+
+
+def test_an_empty_folder_is_filled_and_then_needs_no_source(folder, mirror):
+    filled(folder, tag(mirror))
+    assert files_in(folder) == COMPLETE
+    mirror.asked.clear()
+    filled(folder, tag(mirror))
+    assert mirror.asked == []
+
+
+def test_only_what_is_missing_is_fetched(folder, mirror):
+    folder.store(DB_FILE, DB)
+    filled(folder, tag(mirror))
+    assert mirror.asked == [POLICY_PATH]
+
+
+def test_force_fetches_what_is_there_already(folder, mirror):
+    filled(folder, tag(mirror))
+    mirror.asked.clear()
+    filled(folder, tag(mirror), force=True)
+    assert mirror.asked == [DB_PATH, POLICY_PATH]
+
+
+def test_a_file_is_hashed_once_and_then_trusted_while_it_is_unchanged(folder, mirror, monkeypatch):
+    filled(folder, tag(mirror))
+    hashed = []
+    monkeypatch.setattr(hashlib, "file_digest", lambda stream, name: hashed.append(stream.name))
+    assert folder.lacking(FILES) == []
+    assert hashed == []
+
+
+@pytest.mark.parametrize("other", [b"", DB[:-1], b'{"orders": []}', DB + b"\n"])
+def test_a_file_that_was_changed_is_noticed_and_fetched_again(folder, mirror, other):
+    filled(folder, tag(mirror))
+    folder.path(DB_FILE).write_bytes(other)
+    assert folder.lacking(FILES) == [DB_FILE]
+    filled(folder, tag(mirror))
+    assert files_in(folder) == COMPLETE
+
+
+def test_a_file_that_was_touched_is_hashed_again_and_stays(folder, mirror):
+    filled(folder, tag(mirror))
+    os.utime(folder.path(DB_FILE), (1, 1))
+    assert folder.lacking(FILES) == []
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        "",
+        "[]",
+        "null",
+        '{"version": "v1"}',
+        '{"version": "v1", "files": {"domains/shop/db.json": 1}}',
+    ],
+)
+def test_damaged_stamps_only_mean_that_files_are_hashed_again(folder, mirror, stamps):
+    filled(folder, tag(mirror))
+    (folder.root / "verified.json").write_text(stamps)
+    assert folder.lacking(FILES) == []
+
+
+def test_the_stamps_of_another_version_do_not_count(folder):
+    folder.store(DB_FILE, DB)
+    state = folder.path(DB_FILE).stat()
+    folder.path(DB_FILE).write_bytes(b"x" * len(DB))
+    os.utime(folder.path(DB_FILE), ns=(state.st_atime_ns, state.st_mtime_ns))
+    stamp = {"size": len(DB), "mtime_ns": state.st_mtime_ns, "sha256": DB_FILE.sha256}
+    stamps = folder.root / "verified.json"
+    for version, lacking in (("v1", []), ("v0", [DB_FILE])):
+        stamps.write_text(json.dumps({"version": version, "files": {DB_FILE.name: stamp}}))
+        assert folder.lacking([DB_FILE]) == lacking
+
+
+def test_wrong_content_never_enters_the_folder(folder):
+    with pytest.raises(ChecksumError):
+        folder.store(DB_FILE, b"wrong")
+    assert not folder.root.exists()
+
+
+def test_a_source_that_delivers_wrong_content_is_passed_over(folder, mirror, tmp_path, capsys):
+    wrong = tmp_path / "wrong" / DB_FILE.name
+    wrong.parent.mkdir(parents=True)
+    wrong.write_bytes(b"wrong")
+    fill(folder, FILES, [LocalSource(tmp_path / "wrong"), tag(mirror)], Progress(1))
+    assert files_in(folder) == COMPLETE
+    assert "domains/shop/db.json is not the file of the benchmark" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (content(b"x" * len(DB)), "is not the file of the benchmark"),
+        (content(DB[:3], promised=len(DB)), "broke off after 3 of 14 bytes"),
+        (status(404), "404 Not Found"),
+        (status(500), "500 Internal Server Error"),
+    ],
+)
+def test_without_any_source_the_error_tells_what_each_answered(
+    folder, mirror, tmp_path, answer, told
+):
+    mirror.answers[DB_PATH] = answer
+    with pytest.raises(DataUnavailableError) as failure:
+        filled(folder, LocalSource(tmp_path / "nowhere"), tag(mirror))
+    message = str(failure.value)
+    assert "could not get domains/shop/db.json and 1 more" in message
+    assert f"{tmp_path / 'nowhere'}: no such file or folder" in message
+    assert f"{mirror.url}/v1: " in message
+    assert told in message
+    assert "set MASEVAL_TAU2_DATA to a folder or archive" in message
+    assert "run ensure_data_exists() once" in message
+    assert files_in(folder) == {}
+
+
+def test_what_one_source_lacks_the_next_one_adds(folder, mirror, tmp_path):
+    partial = tmp_path / "partial" / DB_FILE.name
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(DB)
+    filled(folder, LocalSource(tmp_path / "partial"), tag(mirror))
+    assert mirror.asked == [POLICY_PATH]
+
+
+def test_a_failed_repair_leaves_the_good_files_alone(folder, mirror):
+    filled(folder, tag(mirror))
+    mirror.answers = {}
+    with pytest.raises(DataUnavailableError):
+        filled(folder, tag(mirror), force=True)
+    assert files_in(folder) == COMPLETE
+    assert folder.lacking(FILES) == []
+
+
+def test_a_source_that_brings_everything_is_asked_for_all_that_is_missing(folder):
+    class Everything:
+        name = "everything"
+        brings_all = True
+
+        def fetch(self, files, progress):
+            yield from ((file, COMPLETE[file.name]) for file in files)
+
+    fill(folder, [POLICY_FILE], [Everything()], Progress(0))
+    assert files_in(folder) == COMPLETE
+
+
+def test_what_a_killed_process_left_behind_is_swept_away_after_a_while(folder, mirror):
+    filled(folder, tag(mirror))
+    old, young = (folder.root / "domains" / f".partial-{name}" for name in ("old", "young"))
+    old.write_bytes(b"half")
+    young.write_bytes(b"half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    filled(folder, tag(mirror))
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_a_cache_that_cannot_be_a_folder_is_an_error_with_a_way_out(tmp_path, mirror):
+    (tmp_path / "file").write_text("in the way")
+    folder = DataFolder(tmp_path / "file" / "cache", MANIFEST, tmp_path / "stamps")
+    with pytest.raises(CacheError, match=r"cannot write .*file.*set MASEVAL_CACHE_DIR"):
+        filled(folder, tag(mirror))
+    assert mirror.asked == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_cache_can_be_read_but_not_filled(folder, mirror):
+    folder.store(DB_FILE, DB)
+    for path in (folder.root, folder.path(DB_FILE).parent):
+        path.chmod(0o555)
+    try:
+        assert folder.lacking(FILES) == [POLICY_FILE]
+        with pytest.raises(CacheError, match="Permission denied; set MASEVAL_CACHE_DIR"):
+            filled(folder, tag(mirror))
+    finally:
+        for path in (folder.root, folder.path(DB_FILE).parent):
+            path.chmod(0o755)
+
+
+def test_a_full_disk_is_an_error_with_a_way_out_and_leaves_nothing_behind(folder, mirror):
+    """The operating system refuses files above a size, as it does when a disk is full."""
+    large = b"x" * 200_000
+    file = data_file("domains/shop/large.json", large)
+    allowed, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    filled(folder, tag(mirror))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
+    try:
+        with pytest.raises(CacheError, match="the disk is full; set MASEVAL_CACHE_DIR"):
+            folder.store(file, large)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (allowed, most))
+    assert files_in(folder) == COMPLETE
+
+
+FILL = """
+import sys
+from pathlib import Path
+from maseval.benchmark.tau2.data.files import DataFile, Manifest
+from maseval.benchmark.tau2.data.folder import DataFolder, fill
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import TagSource
+
+root, url, *files = sys.argv[1:]
+manifest = Manifest.of("v1", [DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)])
+folder = DataFolder(Path(root), manifest, Path(root) / "verified.json")
+fill(folder, list(manifest.files.values()), [TagSource(url, "v1")], Progress(0))
+assert folder.lacking(manifest.files.values()) == []
+"""
+
+
+def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(folder, mirror):
+    def slowly(data):
+        def answer(request):
+            time.sleep(0.2)
+            content(data)(request)
+
+        return answer
+
+    mirror.answers = {DB_PATH: slowly(DB), POLICY_PATH: slowly(POLICY)}
+    files = [f"{file.name} {file.size} {file.sha256}" for file in FILES]
+    command = [sys.executable, "-c", FILL, str(folder.root), mirror.url, *files]
+    processes = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait(30) for process in processes] == [0, 0, 0]
+    assert files_in(folder) == COMPLETE
+    assert sorted(mirror.asked) == [DB_PATH, POLICY_PATH]
+
+
+def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
+    with folder.locked(Progress(0)):
+        other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Progress(1)))
+        other.start()
+        time.sleep(0.2)
+        assert mirror.asked == []
+    other.join(10)
+    assert files_in(folder) == COMPLETE
+    assert "waiting for another process" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 1), (2, 3)])
+def test_without_a_terminal_a_download_tells_as_much_as_it_is_asked_to(
+    folder, mirror, capsys, verbose, lines
+):
+    fill(folder, FILES, [tag(mirror)], Progress(verbose))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == lines
+
+
+def test_on_a_terminal_a_download_draws_a_bar(folder, mirror, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fill(folder, FILES, [tag(mirror)], Progress(1))
+    drawn = capsys.readouterr().err
+    assert "100%" in drawn
+    assert f"{mirror.url}/v1" in drawn

@@ -1,0 +1,488 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from maseval.benchmark.tau2.domains.airline import AIRLINE
+from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight
+from maseval.benchmark.tau2.domains.airline.routes import flights_between
+from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
+from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.domains.records import SharedRecordError, is_shared
+from maseval.benchmark.tau2.world import World
+
+ANN = {"first_name": "Ann", "last_name": "Lee", "dob": "1990-01-01"}
+BEN = {"first_name": "Ben", "last_name": "Lee", "dob": "1991-01-01"}
+
+
+def available(economy=200, seats=9):
+    return {
+        "status": "available",
+        "available_seats": {"business": 1, "economy": seats, "basic_economy": seats},
+        "prices": {"business": 900, "economy": economy, "basic_economy": 50},
+    }
+
+
+def flight(
+    number, origin="JFK", destination="SFO", departs="10:00:00", arrives="12:00:00", **dates
+):
+    return {
+        "flight_number": number,
+        "origin": origin,
+        "destination": destination,
+        "scheduled_departure_time_est": departs,
+        "scheduled_arrival_time_est": arrives,
+        "dates": {f"2024-05-{day[1:]}": status for day, status in dates.items()},
+    }
+
+
+USER = {
+    "user_id": "ann",
+    "name": {"first_name": "Ann", "last_name": "Lee"},
+    "address": {
+        "address1": "1 Elm St",
+        "city": "Rome",
+        "country": "USA",
+        "state": "NY",
+        "zip": "13440",
+    },
+    "email": "ann@example.com",
+    "dob": "1990-01-01",
+    "payment_methods": {
+        "card": {"source": "credit_card", "id": "card", "brand": "visa", "last_four": "1111"},
+        "gift": {"source": "gift_card", "id": "gift", "amount": 300},
+        "voucher": {"source": "certificate", "id": "voucher", "amount": 100},
+    },
+    "saved_passengers": [],
+    "membership": "gold",
+    "reservations": ["R1"],
+}
+SEGMENT = {"flight_number": "HAT1", "origin": "JFK", "destination": "SFO", "date": "2024-05-20"}
+RESERVATION = {
+    "reservation_id": "R1",
+    "user_id": "ann",
+    "origin": "JFK",
+    "destination": "SFO",
+    "flight_type": "one_way",
+    "cabin": "economy",
+    "flights": [{**SEGMENT, "price": 150}],
+    "passengers": [ANN],
+    "payment_history": [{"payment_id": "card", "amount": 150}],
+    "created_at": "2024-05-01T00:00:00",
+    "total_baggages": 1,
+    "nonfree_baggages": 0,
+    "insurance": "no",
+}
+FLIGHTS = [
+    flight("HAT1", d20=available(), d21=available(), d10={"status": "cancelled"}),
+    flight("HAT2", "SFO", "LAX", "13:00:00", "14:00:00", d20=available()),
+    flight("HAT3", "SFO", "LAX", "11:00:00", "12:00:00", d20=available(), d21=available()),
+    flight("HAT4", "JFK", "SFO", "23:00:00", "01:00:00+1", d20=available()),
+]
+
+
+CONTENT = {
+    "flights": {entry["flight_number"]: entry for entry in FLIGHTS},
+    "users": {"ann": USER},
+    "reservations": {"R1": RESERVATION},
+}
+
+
+def airline():
+    return AirlineTools(AirlineDB.model_validate(CONTENT))
+
+
+def booking(**changes):
+    return {
+        "user_id": "ann",
+        "origin": "JFK",
+        "destination": "SFO",
+        "flight_type": "one_way",
+        "cabin": "economy",
+        "flights": [{"flight_number": "HAT1", "date": "2024-05-20"}],
+        "passengers": [ANN, BEN],
+        "payment_methods": [
+            {"payment_id": "gift", "amount": 250},
+            {"payment_id": "voucher", "amount": 60},
+            {"payment_id": "card", "amount": 200},
+        ],
+        "total_baggages": 3,
+        "nonfree_baggages": 1,
+        "insurance": "yes",
+        **changes,
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("airline")
+    (folder / "db.json").write_text(json.dumps(CONTENT))
+    return folder
+
+
+def respond(world, name, arguments):
+    return world.respond(
+        {"id": "1", "name": name, "arguments": arguments, "requestor": "assistant"}
+    )
+
+
+def test_a_booking_takes_seats_and_money_and_appears_in_the_profile():
+    tools = airline()
+
+    booked = tools.book_reservation(**booking())
+
+    profile = tools.get_user_details("ann")
+    assert booked.reservation_id == "HATHAT"
+    assert tools.get_reservation_details("HATHAT") == booked
+    assert profile.reservations == ["R1", "HATHAT"]
+    assert profile.payment_methods["gift"].amount == 50
+    assert "voucher" not in profile.payment_methods
+    [found, _] = tools.search_direct_flight("JFK", "SFO", "2024-05-20")
+    assert found.available_seats == {"business": 1, "economy": 7, "basic_economy": 9}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"user_id": "eve"}, "User eve not found"),
+        ({"flights": [{"flight_number": "X", "date": "2024-05-20"}]}, "Flight X not found"),
+        (
+            {"flights": [{"flight_number": "HAT1", "date": "2024-06-01"}]},
+            "Flight HAT1 not found on date 2024-06-01",
+        ),
+        (
+            {"flights": [{"flight_number": "HAT1", "date": "2024-05-10"}]},
+            "Flight HAT1 not available on date 2024-05-10",
+        ),
+        ({"cabin": "business"}, "Not enough seats on flight HAT1"),
+        (
+            {"payment_methods": [{"payment_id": "cash", "amount": 510}]},
+            "Payment method cash not found",
+        ),
+        (
+            {"payment_methods": [{"payment_id": "gift", "amount": 510}]},
+            "Not enough balance in payment method gift",
+        ),
+        (
+            {"payment_methods": [{"payment_id": "card", "amount": 500}]},
+            "Payment amount does not add up, total price is 510, but paid 500",
+        ),
+        ({"insurance": "maybe"}, "Input should be 'yes' or 'no'"),
+        ({"payment_methods": [{"payment_id": "card", "amount": 0.5}]}, "1 validation error for"),
+    ],
+)
+def test_a_refused_booking_leaves_the_database_as_it_was(changes, message):
+    tools = airline()
+    before = tools.get_db_hash()
+
+    with pytest.raises(ValueError) as refusal:
+        tools.book_reservation(**booking(**changes))
+
+    assert message in str(refusal.value)
+    assert tools.get_db_hash() == before
+
+
+def test_a_certificate_listed_twice_is_gone_before_the_booking_fails():
+    tools = airline()
+    payments = [{"payment_id": "voucher", "amount": 55}, {"payment_id": "card", "amount": 400}]
+
+    with pytest.raises(KeyError, match="voucher"):
+        tools.book_reservation(**booking(payment_methods=[*payments, payments[0]]))
+
+    assert "voucher" not in tools.get_user_details("ann").payment_methods
+    assert "HATHAT" not in tools.db.reservations
+
+
+def test_there_are_three_ids_for_new_reservations_and_three_for_certificates():
+    tools = airline()
+    free = booking(flights=[], payment_methods=[], nonfree_baggages=0, insurance="no")
+
+    ids = [tools.book_reservation(**free).reservation_id for _ in range(3)]
+    for _ in range(3):
+        tools.send_certificate("ann", 100)
+
+    assert ids == ["HATHAT", "HATHAU", "HATHAV"]
+    with pytest.raises(ValueError, match="Too many reservations"):
+        tools.book_reservation(**free)
+    with pytest.raises(ValueError, match="Too many certificates"):
+        tools.send_certificate("ann", 100)
+
+
+def test_a_cancellation_repeated_refunds_the_refund():
+    tools = airline()
+
+    tools.cancel_reservation("R1")
+    cancelled = tools.cancel_reservation("R1")
+
+    assert cancelled.status == "cancelled"
+    assert [payment.amount for payment in cancelled.payment_history] == [150, -150, -150, 150]
+
+
+@pytest.mark.parametrize(
+    ("cabin", "date", "price", "entries"),
+    [
+        ("economy", "2024-05-20", 150, [150]),
+        ("economy", "2024-05-21", 200, [150, 50]),
+        ("basic_economy", "2024-05-20", 50, [150, -100]),
+    ],
+)
+def test_a_flight_keeps_its_price_while_date_and_cabin_stay(cabin, date, price, entries):
+    tools = airline()
+
+    changed = tools.update_reservation_flights(
+        "R1", cabin, [{"flight_number": "HAT1", "date": date}], "card"
+    )
+
+    assert [segment.price for segment in changed.flights] == [price]
+    assert [payment.amount for payment in changed.payment_history] == entries
+    assert changed.cabin == cabin
+
+
+def test_an_update_to_no_flights_refunds_everything_and_takes_any_cabin():
+    tools = airline()
+
+    changed = tools.update_reservation_flights("R1", "attic", [], "gift")
+
+    assert (changed.flights, changed.cabin) == ([], "attic")
+    assert tools.get_user_details("ann").payment_methods["gift"].amount == 450
+
+
+@pytest.mark.parametrize(
+    ("payment_id", "bags", "message"),
+    [
+        ("cash", 0, "Payment method not found"),
+        ("voucher", 0, "Certificate cannot be used to update reservation"),
+        ("gift", 7, "Gift card balance is not enough"),
+    ],
+)
+def test_a_change_is_refused_when_it_cannot_be_paid(payment_id, bags, message):
+    tools = airline()
+    before = tools.get_db_hash()
+
+    with pytest.raises(ValueError, match=message):
+        tools.update_reservation_baggages("R1", bags, bags, payment_id)
+
+    assert tools.get_db_hash() == before
+
+
+def test_a_fractional_charge_fails_after_the_gift_card_has_paid():
+    tools = airline()
+
+    with pytest.raises(ValueError, match="validation error for Payment"):
+        tools.update_reservation_baggages("R1", 3, 0.25, "gift")
+
+    assert tools.get_user_details("ann").payment_methods["gift"].amount == 287.5
+    assert tools.get_reservation_details("R1").total_baggages == 1
+
+
+def test_passengers_are_replaced_only_by_as_many():
+    tools = airline()
+
+    assert tools.update_reservation_passengers("R1", [BEN]).passengers[0].first_name == "Ben"
+    with pytest.raises(ValueError, match="Number of passengers does not match"):
+        tools.update_reservation_passengers("R1", [ANN, BEN])
+
+
+def test_what_is_stored_unchecked_is_answered_and_hashed_as_it_came(folder):
+    world = World(AIRLINE, folder)
+    bags = {"reservation_id": "R1", "payment_id": "card", "nonfree_baggages": 0}
+
+    stored = respond(world, "update_reservation_baggages", {**bags, "total_baggages": ["many"]})
+    respond(world, "update_reservation_passengers", {"reservation_id": "R1", "passengers": "A"})
+
+    details = respond(world, "get_reservation_details", {"reservation_id": "R1"})
+    assert not stored["error"]
+    assert json.loads(details["content"])["total_baggages"] == ["many"]
+    assert json.loads(details["content"])["passengers"] == "A"
+    assert world.get_db_hash() != World(AIRLINE, folder).get_db_hash()
+
+
+def test_a_connection_leaves_after_the_first_flight_has_arrived():
+    tools = airline()
+
+    pairs = tools.search_onestop_flight("JFK", "LAX", "2024-05-20")
+
+    assert [[leg.flight_number for leg in pair] for pair in pairs] == [
+        ["HAT1", "HAT2"],
+        ["HAT4", "HAT3"],
+    ]
+    assert [leg.date for leg in pairs[1]] == ["2024-05-20", "2024-05-21"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "destination", "numbers"),
+    [
+        ("JFK", "SFO", ["HAT1", "HAT4"]),
+        ("JFK", None, ["HAT1", "HAT4"]),
+        (None, "LAX", ["HAT2", "HAT3"]),
+        (None, None, ["HAT1", "HAT2", "HAT3", "HAT4"]),
+        ("LAX", "JFK", []),
+        (["JFK"], {"to": "SFO"}, []),
+        (1, 2.5, []),
+    ],
+)
+def test_routes_are_the_same_in_a_loaded_database_and_in_one_of_its_own(
+    folder, origin, destination, numbers
+):
+    for db in (airline().db, AirlineDB.load(folder / "db.json")):
+        found = flights_between(db.flights, origin, destination)
+        assert [flight.flight_number for flight in found] == numbers
+
+
+def test_flights_added_to_or_taken_from_a_loaded_database_are_noticed(folder):
+    flights = AirlineDB.load(folder / "db.json").flights
+    flights["HAT9"] = Flight.model_validate(flight("HAT9", d20=available()))
+    del flights["HAT4"]
+
+    found = flights_between(flights, "JFK", "SFO")
+
+    assert [flight.flight_number for flight in found] == ["HAT1", "HAT9"]
+
+
+def test_a_booking_copies_the_one_date_it_changes(folder):
+    tools = World(AIRLINE, folder).tools
+
+    tools.book_reservation(**booking())
+
+    dates = tools.db.flights["HAT1"].dates
+    assert {date: is_shared(status) for date, status in dates.items()} == {
+        "2024-05-10": True,
+        "2024-05-20": False,
+        "2024-05-21": True,
+    }
+
+
+WRITES = {
+    "book_reservation": booking(),
+    "cancel_reservation": {"reservation_id": "R1"},
+    "send_certificate": {"user_id": "ann", "amount": 50},
+    "update_reservation_baggages": {
+        "reservation_id": "R1",
+        "total_baggages": 2,
+        "nonfree_baggages": 1,
+        "payment_id": "gift",
+    },
+    "update_reservation_flights": {
+        "reservation_id": "R1",
+        "cabin": "basic_economy",
+        "flights": [{"flight_number": "HAT1", "date": "2024-05-21"}],
+        "payment_id": "gift",
+    },
+    "update_reservation_passengers": {"reservation_id": "R1", "passengers": [BEN]},
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_one_environment_writes_no_other_sees(folder, name):
+    writer, bystander = World(AIRLINE, folder), World(AIRLINE, folder)
+    untouched = bystander.get_db_hash()
+
+    answers = [respond(writer, name, WRITES[name]) for _ in range(2)]
+
+    assert not answers[0]["error"], answers[0]["content"]
+    assert writer.get_db_hash() != untouched
+    assert bystander.get_db_hash() == untouched
+    assert World(AIRLINE, folder).get_db_hash() == untouched
+    assert not writer.same_state(bystander)
+
+
+def test_the_writing_tools_are_those_tested_above():
+    names = AirlineTools.get_tool_descriptions()
+
+    assert WRITES.keys() == {
+        name for name in names if AirlineTools.tool_type(name) == ToolType.WRITE
+    }
+
+
+def test_what_a_reading_tool_hands_out_cannot_be_changed(folder):
+    tools = World(AIRLINE, folder).tools
+
+    with pytest.raises(SharedRecordError):
+        tools.get_user_details("ann").membership = "silver"
+    with pytest.raises(SharedRecordError):
+        tools.get_reservation_details("R1").passengers.clear()
+
+
+def test_every_tool_and_every_argument_is_explained():
+    for definition in AirlineTools.definitions():
+        function = definition["function"]
+        assert function["description"]
+        assert "\n\n\n" not in function["description"]
+        for name, schema in function["parameters"]["properties"].items():
+            assert schema.get("description"), f"{function['name']}: {name}"
+
+
+def test_there_is_no_solo_mode(folder):
+    with pytest.raises(ValueError, match="Airline domain does not support solo mode"):
+        World(AIRLINE, folder, solo=True)
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+places = st.sampled_from(["JFK", "SFO", "LAX", "HAT1", "HAT4", "2024-05-20", "2024-05-10"])
+ids = st.sampled_from(["ann", "R1", "HATHAT", "card", "gift", "voucher"])
+words = places | ids | st.sampled_from(["economy", "business", "one_way", "yes", "no", "1+1", "2"])
+mappings = st.sampled_from([ANN, BEN]) | st.fixed_dictionaries(
+    {},
+    optional={
+        "flight_number": words | anything,
+        "date": words | anything,
+        "payment_id": words | anything,
+        "amount": st.integers(-500, 500) | anything,
+        "dob": words | anything,
+    },
+)
+values = st.one_of(words, st.integers(-2, 5), st.lists(mappings, max_size=3), mappings, anything)
+PARAMETERS = {
+    definition["function"]["name"]: list(definition["function"]["parameters"]["properties"])
+    for definition in AirlineTools.definitions()
+}
+
+
+@st.composite
+def calls(draw):
+    """A call of any tool: close to one that works, or with anything as its arguments."""
+    name = draw(st.sampled_from(sorted(PARAMETERS)))
+    arguments = dict(WRITES.get(name, {})) if draw(st.booleans()) else {}
+    wild = st.sampled_from([*PARAMETERS[name], "extra", "self", "requestor"])
+    for parameter in PARAMETERS[name]:
+        if parameter not in arguments and draw(st.integers(0, 9)):
+            arguments[parameter] = draw(values)
+    for parameter in draw(st.lists(wild, max_size=2)):
+        arguments[parameter] = draw(values)
+    return name, arguments
+
+
+def charges_before_it_fails(name, content):
+    """The cases in which v0.2.0, too, leaves a change behind."""
+    return {
+        "book_reservation": content.startswith(("Error: 'voucher'", "Error: int too large")),
+        "update_reservation_baggages": "for Payment" in content,
+    }.get(name, False)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conversation=st.lists(calls(), min_size=1, max_size=4))
+def test_every_call_is_answered_and_a_failed_one_changes_nothing(folder, conversation):
+    world = World(AIRLINE, folder)
+    untouched = World(AIRLINE, folder).get_db_hash()
+    for name, arguments in conversation:
+        before = world.get_db_hash()
+
+        answer = respond(world, name, arguments)
+
+        assert isinstance(answer["content"], str)
+        may_change = AirlineTools.tool_type(name) == ToolType.WRITE and (
+            not answer["error"] or charges_before_it_fails(name, answer["content"])
+        )
+        assert may_change or world.get_db_hash() == before
+    assert World(AIRLINE, folder).get_db_hash() == untouched

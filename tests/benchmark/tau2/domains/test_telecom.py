@@ -1,0 +1,491 @@
+"""The telecom company and its customer's phone, on a small company of one customer."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maseval.benchmark.tau2.domains.telecom import TELECOM
+from maseval.benchmark.tau2.domains.telecom.coupling import sync
+from maseval.benchmark.tau2.domains.telecom.models import (
+    Address,
+    Bill,
+    Customer,
+    Line,
+    Plan,
+    TelecomDB,
+)
+from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
+from maseval.benchmark.tau2.domains.telecom.user_models import (
+    APNSettings,
+    NetworkModePreference,
+    NetworkStatus,
+    PerformanceLevel,
+    TelecomUserDB,
+)
+from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+from maseval.benchmark.tau2.world import World
+
+NUMBER = "555-0001"
+
+
+def line(line_id: str = "L1", **fields: Any) -> Line:
+    return Line.model_validate(
+        {"line_id": line_id, "phone_number": NUMBER, "plan_id": "P1", "status": "Active", **fields}
+    )
+
+
+def bill(bill_id: str = "B1", **fields: Any) -> Bill:
+    dates = {
+        "period_start": "2025-01-01",
+        "period_end": "2025-01-31",
+        "issue_date": "2025-01-05",
+        "due_date": "2025-01-19",
+    }
+    return Bill.model_validate(
+        {"bill_id": bill_id, "customer_id": "C1", "total_due": 40.0, **dates, **fields}
+    )
+
+
+def database(*records: Line | Bill) -> TelecomDB:
+    lines = [each for each in records if isinstance(each, Line)] or [line()]
+    bills = [each for each in records if isinstance(each, Bill)]
+    plan = Plan(
+        plan_id="P1",
+        name="Basic",
+        data_limit_gb=5.0,
+        price_per_month=40.0,
+        data_refueling_price_per_gb=2.0,
+    )
+    customer = Customer(
+        customer_id="C1",
+        full_name="Ada Byron",
+        date_of_birth="1815-12-10",
+        email="ada@example.com",
+        phone_number="555-0000",
+        address=Address(street="1 Way", city="Town", state="CA", zip_code="90210"),
+        line_ids=[each.line_id for each in lines],
+        bill_ids=[each.bill_id for each in bills],
+        created_at="2025-01-15T10:30:00",  # type: ignore[arg-type]
+    )
+    return TelecomDB(plans=[plan], customers=[customer], lines=lines, bills=bills)
+
+
+def company(*records: Line | Bill) -> TelecomTools:
+    return TelecomTools(database(*records))
+
+
+def new_phone() -> TelecomUserTools:
+    return TelecomUserTools(TelecomUserDB())
+
+
+def phone_of(tools: TelecomTools) -> TelecomUserTools:
+    """The phone of the customer, in step with the company."""
+    phone = new_phone()
+    phone.set_user_info("Ada Byron", NUMBER)
+    sync(tools, phone)
+    return phone
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("telecom")
+    db = database(line(), bill("B1"), bill("B2", status="Issued"))
+    (folder / "db.json").write_text(db.model_dump_json())
+    user_db = {"surroundings": {"name": "Ada Byron", "phone_number": NUMBER}}
+    (folder / "user_db.json").write_text(json.dumps(user_db))
+    return folder
+
+
+SMALL = dataclasses.replace(TELECOM, db_file="db.json", user_db_file="user_db.json")
+
+
+def call(world: World, requestor: str, name: str, **arguments: Any) -> str:
+    message = {"id": "1", "name": name, "arguments": arguments, "requestor": requestor}
+    content = world.respond(message)["content"]
+    assert content is not None
+    return content
+
+
+def hashes(world: World) -> tuple[str, str | None]:
+    return world.get_db_hash(), world.get_user_db_hash()
+
+
+def test_a_customer_is_found_by_the_number_of_any_line():
+    tools = company()
+
+    assert tools.get_customer_by_phone(NUMBER).customer_id == "C1"
+    assert tools.get_customer_by_phone("555-0000").customer_id == "C1"
+    with pytest.raises(ValueError, match="Customer with phone number 555 not found"):
+        tools.get_customer_by_phone("555")
+
+
+def test_a_name_is_compared_without_regard_to_case_and_may_find_nobody():
+    tools = company()
+
+    assert [each.customer_id for each in tools.get_customer_by_name("ADA byron", "1815-12-10")]
+    assert tools.get_customer_by_name("Ada Byron", "1815-12-11") == []
+
+
+@pytest.mark.parametrize("status", ["Suspended", "Closed", "Pending Activation"])
+def test_only_an_active_line_is_suspended(status):
+    tools = company(line(status=status))
+    before = tools.get_db_hash()
+
+    with pytest.raises(ValueError, match="Line must be active to suspend"):
+        tools.suspend_line("C1", "L1", "lost phone")
+
+    assert tools.get_db_hash() == before
+
+
+def test_a_suspended_line_resumes_without_a_trace():
+    tools = company()
+    before = tools.get_db_hash()
+
+    tools.suspend_line("C1", "L1", "holiday")
+    assert tools.get_db_hash() != before
+    tools.resume_line("C1", "L1")
+
+    assert tools.get_db_hash() == before
+
+
+def test_bills_are_listed_latest_first():
+    tools = company(bill("B1"), bill("B2", issue_date="2025-02-05"), bill("B3"))
+
+    listed = [each.bill_id for each in tools.get_bills_for_customer("C1")]
+
+    assert listed == ["B2", "B1", "B3"]
+    assert [each.bill_id for each in tools.get_bills_for_customer("C1", limit=-1)] == listed[:-1]
+
+
+def test_refuelled_data_is_charged_to_the_draft_bill():
+    tools = company(bill("B1", status="Paid"), bill("B2", total_due=1.0))
+
+    result = tools.refuel_data("C1", "L1", 1.5)
+
+    assert result["charge"] == 3.0
+    assert tools.bill("B2").total_due == 4.0
+    assert tools.bill("B2").line_items[0].description == "Data refueling: 1.5 GB at $2.0/GB"
+
+
+def test_without_a_draft_a_bill_with_a_counted_id_is_opened():
+    tools = company()
+
+    tools.refuel_data("C1", "L1", 1)
+    tools.bill("B00000001").status = "Issued"
+    tools.refuel_data("C1", "L1", 1)
+
+    assert [each.bill_id for each in tools.db.bills] == ["B00000001", "B00000002"]
+    assert tools.get_customer_by_id("C1").bill_ids == ["B00000001", "B00000002"]
+
+
+def test_one_bill_at_a_time_awaits_payment():
+    tools = company(bill("B1"), bill("B2"))
+    tools.send_payment_request("C1", "B1")
+
+    with pytest.raises(ValueError, match="already awaiting payment"):
+        tools.send_payment_request("C1", "B2")
+
+
+def test_a_requested_payment_reaches_the_company():
+    tools = company(bill("B1", status="Overdue"))
+    phone = phone_of(tools)
+
+    tools.send_payment_request("C1", "B1")
+    sync(tools, phone)
+    assert phone.check_payment_request() == "You have a payment request for bill B1 of 40.0 USD."
+    phone.make_payment()
+    sync(tools, phone)
+
+    assert tools.assert_no_overdue_bill("B1")
+    assert phone.check_payment_request() == "No payment request has been made."
+
+
+def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
+    tools = company()
+    phone = phone_of(tools)
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B9", contract_ended=True)
+    sync(tools, phone)
+    phone.simulate_network_search()
+    assert phone.assert_service_status("no_service")
+
+    tools.resume_line("C1", "L1")
+    sync(tools, phone)
+    assert phone.assert_service_status("no_service")
+    phone.reboot_device()
+
+    assert phone.assert_service_status("connected")
+
+
+@pytest.mark.parametrize(("used", "exceeded"), [(4.9, False), (5.0, True), (5.1, True)])
+def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
+    tools = company(line(data_used_gb=used))
+
+    assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
+
+
+def test_a_phone_without_a_number_is_not_coupled():
+    tools, phone = company(line(status="Suspended")), new_phone()
+
+    sync(tools, phone)
+
+    assert phone.db.surroundings.line_active
+
+
+@pytest.mark.parametrize(
+    ("mode", "speed"),
+    [
+        ("4g_5g_preferred", "275.00 Mbps (Excellent)"),
+        ("4g_only", "44.00 Mbps (Good)"),
+        ("3g_only", "1.50 Mbps (Poor)"),
+        ("2g_only", "0.05 Mbps (Very Poor)"),
+    ],
+)
+def test_the_network_mode_decides_the_speed(mode, speed):
+    phone = new_phone()
+
+    phone.set_network_mode_preference(mode)
+
+    assert speed in phone.run_speed_test()
+
+
+@pytest.mark.parametrize(
+    ("brakes", "speed"),
+    [
+        (["break_vpn"], "27.50 Mbps (Good)"),
+        (["turn_data_saver_mode_on"], "55.00 Mbps (Good)"),
+        (["break_vpn", "turn_data_saver_mode_on"], "5.50 Mbps (Fair)"),
+    ],
+)
+def test_a_slow_vpn_and_data_saving_slow_the_phone_down(brakes, speed):
+    phone = new_phone()
+    phone.simulate_network_search()
+
+    for step in brakes:
+        getattr(phone, step)()
+
+    assert speed in phone.run_speed_test()
+
+
+@pytest.mark.parametrize(
+    ("broken", "repairs"),
+    [
+        (["turn_airplane_mode_on"], ["toggle_airplane_mode"]),
+        (["unseat_sim_card"], ["reseat_sim_card"]),
+        (["break_apn_settings"], ["reset_apn_settings", "reboot_device"]),
+    ],
+)
+def test_service_returns_when_its_fault_is_repaired(broken, repairs):
+    phone = new_phone()
+    for step in broken:
+        getattr(phone, step)()
+    assert phone.check_network_status().count("no_service") == 1
+
+    for step in repairs:
+        getattr(phone, step)()
+
+    assert phone.db.device.network_connection_status is NetworkStatus.CONNECTED
+
+
+def test_reseating_does_not_unlock_a_sim_card():
+    phone = new_phone()
+    phone.lock_sim_card("pin")
+
+    phone.reseat_sim_card()
+
+    assert phone.check_sim_status() == "The SIM card is locked with a PIN code."
+    assert phone.assert_service_status("no_service")
+
+
+def test_abroad_both_phone_and_line_must_allow_roaming():
+    tools = company(line(roaming_enabled=False))
+    phone = phone_of(tools)
+    phone.set_user_location(abroad=True)
+    phone.toggle_roaming()
+    assert phone.assert_mobile_data_status(False)
+
+    tools.enable_roaming("C1", "L1")
+    sync(tools, phone)
+
+    assert phone.assert_mobile_data_status(True)
+
+
+def test_turning_a_switch_off_that_is_off_toggles_twice():
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    phone.turn_roaming_off()
+
+    assert phone.assert_mobile_roaming_status(False)
+    assert phone.assert_service_status("connected")
+
+
+def test_a_broken_vpn_stays_slow_when_connected_again_but_only_on_this_phone():
+    phone = new_phone()
+    phone.break_vpn()
+    phone.disconnect_vpn()
+    phone.connect_vpn()
+    other = new_phone()
+    other.connect_vpn()
+
+    assert "<PerformanceLevel.POOR: 'poor'>" in phone.check_vpn_status()
+    assert phone.assert_internet_not_excellent()
+    assert other.db.device.vpn_details.server_performance is PerformanceLevel.EXCELLENT
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda phone: phone.set_network_mode_preference("2g_only"),
+        lambda phone: phone.set_wifi_calling(enabled=True, mms_over_wifi=True),
+        lambda phone: phone.break_apn_mms_setting(),
+        lambda phone: phone.remove_app_permission("messaging", "SMS"),
+        lambda phone: phone.remove_app_permission("messaging", "storage"),
+        lambda phone: phone.turn_data_off(),
+    ],
+)
+def test_a_single_fault_is_enough_to_stop_picture_messages(fault):
+    phone = new_phone()
+    assert phone.assert_can_send_mms(True)
+
+    fault(phone)
+
+    assert phone.can_send_mms() == "Your messaging app cannot send MMS messages."
+
+
+def test_the_status_bar_shows_what_is_on():
+    phone = new_phone()
+    phone.toggle_data_saver_mode()
+    phone.connect_vpn()
+    phone.db.device.wifi_enabled = phone.db.device.wifi_connected = True
+    phone.db.device.wifi_ssid = "home"
+
+    assert phone.check_status_bar() == (
+        "Status Bar: 📶³ Good | 5G | 📱 Data Enabled | 🔽 Data Saver | 📡 Connected to home "
+        "| 🔒 VPN Connected | 🔋 80%"
+    )
+    switched = phone.toggle_airplane_mode()
+    assert switched == "Airplane Mode is now ON.\nStatus Bar: ✈️ Airplane Mode | 🔋 80%"
+
+
+def test_an_unknown_network_mode_is_refused_in_words():
+    phone = new_phone()
+    before = phone.get_db_hash()
+
+    text = phone.set_network_mode_preference("6g")
+
+    assert text.startswith("Failed to set network mode: '6g' is not a valid option.")
+    assert phone.get_db_hash() == before
+
+
+def test_settings_that_are_no_settings_are_kept_and_fail_later(folder):
+    world = World(SMALL, folder)
+
+    assert call(world, "user", "set_apn_settings", apn_settings="internet") == (
+        "Error: 'str' object has no attribute 'apn_name'"
+    )
+    assert call(world, "user", "toggle_data") == "Error: 'str' object has no attribute 'apn_name'"
+    assert world.user_tools.db.device.data_enabled is False
+    assert call(world, "user", "set_apn_settings", apn_settings={}).startswith("APN settings set")
+
+
+def test_a_task_file_cannot_reach_what_is_not_meant_for_it(folder):
+    world = World(SMALL, folder)
+
+    with pytest.raises(AttributeError, match="'TelecomTools' object has no attribute 'bills_of'"):
+        world.run_function({"env_type": "assistant", "func_name": "bills_of", "arguments": {}})
+
+
+def test_solo_mode_gives_the_agent_the_phone(folder):
+    world = World(SMALL, folder, solo=True)
+
+    assert call(world, "assistant", "check_sim_status") == "Your SIM card is active and working."
+    assert "not allowed in solo mode" in call(world, "user", "check_sim_status")
+
+
+VALID: dict[str, list[Any]] = {
+    "phone_number": [NUMBER],
+    "customer_id": ["C1"],
+    "full_name": ["Ada Byron"],
+    "dob": ["1815-12-10"],
+    "id": ["L1", "B1", "C1", "P1", "D1"],
+    "line_id": ["L1"],
+    "bill_id": ["B1", "B2"],
+    "reason": ["holiday"],
+    "summary": ["done"],
+    "limit": [1, 12],
+    "gb_amount": [0.5, 3, float("inf"), float("nan"), 10**400],
+    "mode": ["4g_only", "2g_only"],
+    "apn_settings": [{}, {"apn_name": "broken"}, {"mms_port": "80"}, {"reset_at_reboot": 1}],
+    "app_name": ["messaging"],
+    "permission": ["SMS", "network"],
+}
+TOOLS = [("assistant", name) for name in TelecomTools._tool_types] + [
+    ("user", name) for name in TelecomUserTools._tool_types
+]
+
+
+def parameters(requestor: str, name: str) -> list[str]:
+    toolkit = TelecomTools if requestor == "assistant" else TelecomUserTools
+    return list(toolkit.get_tool_metadata(name)["inputs"])
+
+
+def test_the_tools_of_one_environment_leave_the_others_alone(folder):
+    untouched = World(SMALL, folder)
+    before = hashes(untouched)
+    world = World(SMALL, folder)
+
+    for requestor, name in TOOLS:
+        call(world, requestor, name, **{key: VALID[key][0] for key in parameters(requestor, name)})
+
+    assert hashes(world)[0] != before[0] and hashes(world)[1] != before[1]
+    assert hashes(untouched) == before
+    assert hashes(World(SMALL, folder)) == before
+
+
+any_text = st.text(st.characters(), max_size=5)
+any_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | any_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@st.composite
+def any_call(draw: st.DrawFn) -> dict[str, Any]:
+    requestor, name = draw(st.sampled_from(TOOLS))
+    arguments = {
+        key: draw(st.sampled_from(VALID[key]) | any_json)
+        for key in parameters(requestor, name)
+        if draw(st.integers(0, 9))
+    }
+    if not draw(st.integers(0, 9)):
+        arguments[draw(st.sampled_from(["extra", "self", "requestor", "tool_name", ""]))] = 1
+    return {"id": "1", "name": name, "arguments": arguments, "requestor": requestor}
+
+
+def is_sound(world: World) -> bool:
+    device = world.user_tools.db.device
+    return isinstance(device.active_apn_settings, APNSettings) and isinstance(
+        device.network_mode_preference, NetworkModePreference
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(calls=st.lists(any_call(), max_size=12))
+def test_any_call_is_answered_and_an_error_changes_nothing(folder, calls):
+    world = World(SMALL, folder)
+    for each in calls:
+        was_sound, before = is_sound(world), hashes(world)
+
+        message = world.respond(each)
+
+        assert isinstance(message["content"], str)
+        assert message["error"] == message["content"].startswith("Error: ")
+        # The two known exceptions: a value that is no setting is stored before it fails.
+        if message["error"] and was_sound and is_sound(world):
+            assert hashes(world) == before
