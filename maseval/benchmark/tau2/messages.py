@@ -10,6 +10,12 @@ from typing import Any, Literal, TypedDict
 Requestor = Literal["assistant", "user"]
 Message = dict[str, Any]
 
+INITIAL_GREETING = "Hi! How can I help you today?"
+STOP = "###STOP###"
+TRANSFER = "###TRANSFER###"
+OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
+STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
+
 
 class ToolCall(TypedDict):
     """A tool to be called, by name, on behalf of one side."""
@@ -39,6 +45,12 @@ def has_text(message: Mapping[str, Any]) -> bool:
     """Whether a message says anything."""
     content = message.get("content")
     return content is not None and bool(content.strip())
+
+
+def is_user_stop(message: Mapping[str, Any]) -> bool:
+    """Whether a user's message ends the conversation; with tool calls it never does."""
+    content = message.get("content") or ""
+    return not is_tool_call(message) and any(token in content for token in STOP_TOKENS)
 
 
 def call_text(call: Mapping[str, Any]) -> str:
@@ -78,14 +90,29 @@ def user_message(content: str | None, **more: Any) -> Message:
     return _spoken("user", content, more)
 
 
-def _spoken(role: str, content: str | None, more: dict[str, Any]) -> Message:
+def _spoken(role: str, content: str | None, more: Mapping[str, Any]) -> Message:
     return {
         "role": role,
         "content": content,
         "tool_calls": more.get("tool_calls"),
         "turn_idx": None,
-        "timestamp": None,
+        "timestamp": more.get("timestamp"),
         "cost": more.get("cost"),
         "usage": more.get("usage"),
         "raw_data": None,
     }
+
+
+def complete(message: Mapping[str, Any]) -> Message:
+    """A message from a file with every key that v0.2.0 writes, defaults filled in."""
+    match message["role"]:
+        case "tool":
+            defaults = {"id": "", "content": None, "requestor": "assistant", "error": False}
+            return {**defaults, **message}
+        case "assistant" | "user" as role:
+            calls = message.get("tool_calls")
+            if calls is not None:
+                calls = [{"id": "", "requestor": "assistant", **call} for call in calls]
+            return _spoken(role, message.get("content"), {**message, "tool_calls": calls})
+        case _:
+            return dict(message)

@@ -1,0 +1,60 @@
+# Every target sets up what it needs in a virtual environment of its own. Start with `make`.
+
+PYTHON ?= python3
+# How many processes run the tests; 0 runs them in one, which a debugger needs.
+WORKERS ?= auto
+BENCHES := engine
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# Without the theme's announcement of its successor.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick check bench docs serve
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Run the demo: a small benchmark with a scripted model, no key needed
+	@$(BIN)/python -m maseval.benchmark.booking
+
+test: $(READY) ## Run all tests
+	@$(PYTEST)
+
+quick: $(READY) ## Run the tests that need neither data nor patience
+	@$(PYTEST) -q -m "not slow and not contract and not network and not data"
+
+check: $(READY) ## Check format, lint, types and documentation
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MKDOCS) build --strict
+
+bench: $(READY) ## Measure speed
+	@for bench in $(BENCHES); do $(BIN)/python -m benchmarks.$$bench || exit 1; done
+
+docs: $(READY) ## Build the documentation into site/
+	@$(MKDOCS) build --strict
+
+serve: $(READY) ## Show the documentation at http://127.0.0.1:8000 while you write it
+	@$(MKDOCS) serve
+
+$(READY): requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON) here. maseval needs Python 3.11 or newer; name it like this:"; \
+	  echo "  make PYTHON=/path/to/python3.12"; exit 1; } >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "maseval needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) -V 2>&1)."; \
+	  echo "Name another one like this:  make PYTHON=python3.12"; exit 1; } >&2
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) comes without venv and pip. On Debian and Ubuntu:  apt install python3-venv"; \
+	  exit 1; } >&2
+	@echo "Setting up $(VENV), once ..." >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -r requirements/dev.txt
+	@$(PIP) install --no-deps -e .
+	@touch $@

@@ -1,0 +1,213 @@
+"""DefaultTau2Agent: the reference agent, a model with the domain's policy and tools.
+
+After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from maseval.benchmark.tau2.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.messages import (
+    STOP,
+    Message,
+    ToolCall,
+    assistant_message,
+    is_tool_call,
+    user_message,
+)
+from maseval.benchmark.tau2.prompts import agent_prompt
+from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.exceptions import AgentError
+from maseval.core.messages import ChatResponse, MessageHistory
+from maseval.core.model import ModelAdapter
+from maseval.core.tool import tool_definition
+
+logger = logging.getLogger(__name__)
+
+
+class TooManyToolCallsError(AgentError):
+    """The agent went on calling tools without ever answering."""
+
+
+class DefaultTau2Agent:
+    """A model that in every turn either speaks to the user or calls tools.
+
+    The run loop asks for one message at a time (``reply``) and carries out the calls itself.
+    ``run`` does a whole turn, text against text, and makes the calls through ``tools``.
+    """
+
+    def __init__(
+        self,
+        tools: Mapping[str, Callable[..., Any]],
+        policy: str,
+        model: ModelAdapter,
+        llm_args: Mapping[str, Any] | None = None,
+        max_tool_calls: int | None = 50,
+        verbose: int = 0,
+        *,
+        tool_definitions: Sequence[dict[str, Any]] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        self.tools = dict(tools)
+        self.policy = policy
+        self.model = model
+        self.llm_args = dict(llm_args or {})
+        self.max_tool_calls = max_tool_calls
+        self.verbose = verbose
+        self.tool_definitions = (
+            list(tool_definitions)
+            if tool_definitions is not None
+            else [tool_definition(tool) for tool in self.tools.values()]
+        )
+        self.system_prompt = system_prompt or agent_prompt(policy)
+        self._messages: list[Message] = []
+
+    tool_choice = "auto"
+
+    def begin(self, history: Sequence[Message]) -> None:
+        """Start anew, with what the agent has seen of a task's own history."""
+        self._messages = list(history)
+
+    def reply(self, incoming: Sequence[Message]) -> Message:
+        """The agent's next message: a text, or tool calls."""
+        self._messages.extend(incoming)
+        response = self.model.chat(
+            [{"role": "system", "content": self.system_prompt}, *to_chat(self._messages)],
+            generation_params=self.llm_args,
+            tools=self.tool_definitions or None,
+            tool_choice=self.tool_choice if self.tool_definitions else None,
+        )
+        message = self._message(response)
+        self._messages.append(message)
+        self._show(message)
+        return message
+
+    def _message(self, response: ChatResponse) -> Message:
+        return assistant_message(
+            response.content,
+            tool_calls=calls_of(response, "assistant"),
+            **cost_and_usage(response),
+        )
+
+    def is_stop(self, message: Message) -> bool:
+        """The reference agent never ends a conversation."""
+        return False
+
+    def run(self, query: str) -> str:
+        """Answer a user's message, calling tools until the model speaks."""
+        answer = self.reply([user_message(query)])
+        calls = 0
+        while is_tool_call(answer):
+            calls += len(answer["tool_calls"])
+            if self.max_tool_calls is not None and calls > self.max_tool_calls:
+                raise TooManyToolCallsError(
+                    f"the agent made {calls} tool calls in one turn without answering; "
+                    f"max_tool_calls is {self.max_tool_calls}",
+                    component="default_agent",
+                )
+            answer = self.reply([self._use(call) for call in answer["tool_calls"]])
+        return str(answer["content"] or "")
+
+    def _use(self, call: ToolCall) -> Message:
+        tool = self.tools.get(call["name"])
+        content = (
+            f"Error: Tool '{call['name']}' not found."
+            if tool is None
+            else tool(**call["arguments"])
+        )
+        return {"role": "tool", "id": call["id"], "content": content, "requestor": "assistant"}
+
+    def _show(self, message: Message) -> None:
+        if self.verbose:
+            shown = message if self.verbose > 1 else message["content"] or message["tool_calls"]
+            logger.info("agent: %s", shown)
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        self._messages = []
+
+    def get_messages(self) -> list[Message]:
+        """The conversation as the agent has seen it."""
+        return list(self._messages)
+
+
+class SoloAgent(DefaultTau2Agent):
+    """Works from a ticket, with nobody to talk to, until it calls ``done``."""
+
+    tool_choice = "required"
+
+    def _message(self, response: ChatResponse) -> Message:
+        message = super()._message(response)
+        if any(call["name"] == DONE["function"]["name"] for call in message["tool_calls"] or ()):
+            return {**message, "content": STOP, "tool_calls": None}
+        return message
+
+    def is_stop(self, message: Message) -> bool:
+        """Whether the agent has called ``done``."""
+        return not is_tool_call(message) and STOP in (message["content"] or "")
+
+
+DONE: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "done",
+        "description": "Say that the ticket is settled, or that nothing more can be done for it.",
+        "parameters": {"properties": {}, "title": "parameters", "type": "object"},
+    },
+}
+
+
+class DefaultTau2AgentAdapter(AgentAdapter):
+    """The reference agent as the engine sees it."""
+
+    agent: DefaultTau2Agent
+
+    def __init__(
+        self,
+        agent: DefaultTau2Agent,
+        name: str = "default_agent",
+        callbacks: Iterable[AgentObserver] | None = None,
+    ) -> None:
+        super().__init__(agent, name, callbacks)
+
+    def begin(self, history: Sequence[Message]) -> None:
+        """Start anew."""
+        self.agent.begin(history)
+
+    def reply(self, incoming: Sequence[Message]) -> Message:
+        """The agent's next message; callbacks hear of whole turns, from query to answer."""
+        if not incoming or incoming[-1]["role"] == "user":
+            for callback in self.callbacks:
+                callback.on_run_start(self)
+        message = self.agent.reply(incoming)
+        if not is_tool_call(message):
+            for callback in self.callbacks:
+                callback.on_run_end(self, message["content"])
+        return message
+
+    def is_stop(self, message: Message) -> bool:
+        """Whether the agent's message ends the conversation."""
+        return self.agent.is_stop(message)
+
+    def _run_agent(self, query: str) -> str:
+        return self.agent.run(query)
+
+    def get_messages(self) -> MessageHistory:
+        """The conversation as the agent has seen it, in OpenAI's form."""
+        return MessageHistory(to_chat(self.agent.get_messages()))
+
+    def gather_traces(self) -> dict[str, Any]:
+        # The conversation itself is the environment's trajectory and stands there alone.
+        traces = super().gather_traces()
+        del traces["messages"]
+        return {**traces, "adapter_type": type(self).__name__}
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "model_id": self.agent.model.model_id,
+            "llm_args": self.agent.llm_args,
+            "max_tool_calls": self.agent.max_tool_calls,
+            "tool_names": [tool["function"]["name"] for tool in self.agent.tool_definitions],
+        }

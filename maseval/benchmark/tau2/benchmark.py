@@ -1,0 +1,313 @@
+"""Tau2Benchmark: customer service under test, with any agent.
+
+The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval drives the agent.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from maseval.benchmark.tau2.agent import (
+    DONE,
+    DefaultTau2Agent,
+    DefaultTau2AgentAdapter,
+    SoloAgent,
+)
+from maseval.benchmark.tau2.data_loader import (
+    DEFAULT_VERSION,
+    data_fingerprint,
+    load_guidelines,
+)
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.messages import assistant_message, user_message
+from maseval.benchmark.tau2.orchestrator import Orchestrator, Participant
+from maseval.benchmark.tau2.participants import TextAgent, TextUser
+from maseval.benchmark.tau2.prompts import (
+    agent_prompt,
+    resolution_steps,
+    scenario_text,
+    template,
+)
+from maseval.benchmark.tau2.recording import TerminationReason
+from maseval.benchmark.tau2.user import Tau2User
+from maseval.core.agent import AgentAdapter
+from maseval.core.benchmark import AgentData, Benchmark, Tasks
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.user import User
+
+MAX_INVOCATIONS = 200
+
+
+class Mode(StrEnum):
+    """Under which conditions the agent works."""
+
+    NORMAL = "normal"
+    SOLO = "solo"
+    ORACLE_PLAN = "oracle-plan"
+
+
+class Tau2Benchmark(Benchmark):
+    """tau2 for an agent of your own: implement ``setup_agents``.
+
+    ``environment.tools`` are functions that your agent may call; what it does with them is
+    recorded and scored. The user's and the judge's models are named by ``configure_model_ids`` and
+    made by ``get_model_adapter``. ``max_invocations`` is the original's ``max_steps``.
+
+    Args:
+        mode: ``"solo"`` gives the agent both sides' tools and no user.
+        lenient_order_ids: Take retail order ids without their ``#``; not the original's rule.
+        short_conversations: Ask the user to come to an end quickly; not the original's rule.
+    """
+
+    def __init__(
+        self,
+        callbacks: Iterable[BenchmarkCallback] | None = None,
+        n_task_repeats: int = 1,
+        max_invocations: int = MAX_INVOCATIONS,
+        num_workers: int = 1,
+        fail_on_setup_error: bool = False,
+        fail_on_task_error: bool = False,
+        fail_on_evaluation_error: bool = False,
+        progress_bar: bool | str = True,
+        seed: int | None = None,
+        seed_generator: SeedGenerator | None = None,
+        *,
+        tasks: Tasks | None = None,
+        agent_data: AgentData | None = None,
+        mode: str | Mode = Mode.NORMAL,
+        lenient_order_ids: bool = False,
+        short_conversations: bool = False,
+    ) -> None:
+        super().__init__(
+            callbacks,
+            n_task_repeats,
+            max_invocations,
+            num_workers,
+            fail_on_setup_error,
+            fail_on_task_error,
+            fail_on_evaluation_error,
+            progress_bar,
+            seed,
+            seed_generator,
+            tasks=tasks,
+            agent_data=agent_data,
+        )
+        if mode not in list(Mode):
+            raise ConfigurationError(f"unknown mode {mode!r}; choose one of: {', '.join(Mode)}")
+        self.mode = Mode(mode)
+        self.lenient_order_ids = lenient_order_ids
+        self.short_conversations = short_conversations
+
+    def run(self, tasks: Tasks | None = None, agent_data: AgentData | None = None) -> list[Report]:
+        """Run every task; see ``Benchmark.run``."""
+        self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
+        return super().run(tasks, agent_data)
+
+    @cached_property
+    def benchmark_level_config(self) -> dict[str, Any]:
+        """The machine, and the rules and data that every verdict of the run rests on."""
+        domains = {task.environment_data.get("domain", "retail") for task in self.tasks.to_list()}
+        return {
+            **super().benchmark_level_config,
+            "tau2": {
+                "rules": f"tau2-bench {DEFAULT_VERSION}",
+                "mode": self.mode.value,
+                "max_steps": self.max_invocations,
+                "lenient_order_ids": self.lenient_order_ids,
+                "short_conversations": self.short_conversations,
+                "data": {name: data_fingerprint(name) for name in sorted(domains)},
+            },
+        }
+
+    def setup_environment(
+        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
+    ) -> Tau2Environment:
+        """The world of the task's domain, brought to where the task begins."""
+        return Tau2Environment(
+            {
+                **task.environment_data,
+                "solo": self.mode is Mode.SOLO,
+                "lenient_order_ids": self.lenient_order_ids,
+            }
+        )
+
+    def setup_user(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
+        """The customer, played by the model that ``task.user_data["model_id"]`` names."""
+        if self.mode is Mode.SOLO:
+            return None
+        model = self.get_model_adapter(
+            _model_id(task.user_data, "user", "configure_model_ids(tasks, user_model_id=...)"),
+            register_name="user_simulator",
+            seed=seed_generator.derive_seed("simulators/user"),
+        )
+        toolkit = environment.user_toolkit
+        return Tau2User(
+            model,
+            scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),
+            task.query,
+            tools=environment.create_user_tools(),
+            tool_definitions=toolkit.definitions() if toolkit else None,
+            llm_args={"temperature": 0.0, **task.user_data.get("llm_args", {})},
+            max_turns=None,
+            guidelines=self._guidelines(environment, task),
+        )
+
+    def _guidelines(self, environment: Tau2Environment, task: Task) -> str:
+        with_tools = environment.user_toolkit is not None
+        text = load_guidelines(with_tools, task.environment_data.get("data_dir"))
+        if self.short_conversations:
+            text = f"{text}\n\n{template('short_conversations')}"
+        return text
+
+    def setup_evaluators(
+        self,
+        environment: Tau2Environment,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
+        """The original's checks; a judge model only if the task names one."""
+        judge_id = task.evaluation_data.get("model_id")
+        judge = (
+            self.get_model_adapter(
+                judge_id,
+                register_name="nl_evaluator",
+                seed=seed_generator.derive_seed("evaluators/nl_judge"),
+            )
+            if judge_id
+            else None
+        )
+        return [Tau2Evaluator(task, environment, nl_model=judge)]
+
+    def run_agents(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        query: str = "",
+    ) -> Any:
+        """One turn of the agents; several answers are given as a list."""
+        return super().run_agents(agents, task, environment, query)
+
+    def execution_loop(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        user: User | None,
+    ) -> Any:
+        """Let agent, user and environment take steps until one of them ends it."""
+        if user is None and self.mode is not Mode.SOLO:
+            return self._answer_once(agents, task, environment)
+        agent_side = self._agent_side(agents, task, environment)
+        user_side = None if user is None else _user_side(user)
+        Orchestrator(environment, agent_side, user_side, max_steps=self.max_invocations).run()
+        spoken = (m["content"] for m in reversed(environment.trajectory.messages))
+        return next((text for text in spoken if text), None)
+
+    def _agent_side(
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
+    ) -> Participant:
+        if len(agents) == 1 and hasattr(agents[0], "reply"):
+            return agents[0]
+        return TextAgent(lambda query: self.run_agents(agents, task, environment, query))
+
+    def _answer_once(
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
+    ) -> Any:
+        trajectory = environment.trajectory
+        trajectory.open_with(user_message(task.query, cost=0.0))
+        environment.step_limit = self.max_invocations
+        answer = self.run_agents(agents, task, environment, task.query)
+        trajectory.add(assistant_message(str(answer), cost=0.0))
+        over = trajectory.steps >= self.max_invocations
+        reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
+        trajectory.end(reason.value)
+        return answer
+
+
+class DefaultAgentTau2Benchmark(Tau2Benchmark):
+    """tau2 with the reference agent, ready to run.
+
+    ``agent_data`` needs ``model_id`` and may have ``llm_args``, ``max_tool_calls`` and
+    ``verbose``. With ``mode="oracle-plan"`` the agent is shown the reference solution.
+    """
+
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
+        """One reference agent, named ``default_agent``."""
+        model = self.get_model_adapter(
+            _model_id(agent_data, "agent", 'agent_data={"model_id": ...}'),
+            register_name="agent_model",
+            seed=seed_generator.derive_seed("agents/default_agent"),
+        )
+        definitions = list(environment.toolkit.definitions())
+        agent_class = DefaultTau2Agent
+        if self.mode is Mode.SOLO:
+            agent_class = SoloAgent
+            if environment.user_toolkit:
+                definitions += environment.user_toolkit.definitions()
+            definitions.append(DONE)
+        agent = agent_class(
+            environment.tools,
+            environment.policy,
+            model,
+            llm_args={"temperature": 0.0, **agent_data.get("llm_args", {})},
+            max_tool_calls=agent_data.get("max_tool_calls"),
+            verbose=agent_data.get("verbose", 0),
+            tool_definitions=definitions,
+            system_prompt=self._system_prompt(environment, task),
+        )
+        adapter = DefaultTau2AgentAdapter(agent)
+        return [adapter], {adapter.name: adapter}
+
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        match self.mode:
+            case Mode.SOLO:
+                ticket = task.metadata.get("ticket")
+                if not ticket:
+                    raise ConfigurationError(
+                        f"task {task.id!r} has no ticket, so it cannot be run in solo mode; "
+                        "telecom's tasks have one"
+                    )
+                instruction = template("solo_instruction")
+                return agent_prompt(environment.policy, instruction=instruction, ticket=ticket)
+            case Mode.ORACLE_PLAN:
+                steps = resolution_steps(task.evaluation_data.get("actions") or ())
+                instruction = template("oracle_instruction")
+                return agent_prompt(
+                    environment.policy, instruction=instruction, resolution_steps=steps
+                )
+            case _:
+                return agent_prompt(environment.policy)
+
+
+def _user_side(user: User) -> Participant:
+    return user if hasattr(user, "reply") else TextUser(user)
+
+
+def _model_id(data: dict[str, Any], role: str, way: str) -> str:
+    model_id = data.get("model_id")
+    if not model_id:
+        raise ConfigurationError(f"{role} model_id not configured; give it with {way}")
+    return str(model_id)

@@ -1,0 +1,84 @@
+"""Between a simulation's messages and what a language model is sent and answers.
+
+After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from maseval.benchmark.tau2.messages import Message, Requestor, ToolCall
+from maseval.core.messages import ChatResponse
+
+INVALID_ARGUMENTS = "invalid_json_arguments"
+"""Stands for arguments that are no JSON object: no tool has it, so the call fails, and fails the
+same way when it is replayed."""
+
+
+def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages in the form that a ``ModelAdapter`` takes."""
+    return [_to_chat(message) for message in messages]
+
+
+def _to_chat(message: Mapping[str, Any]) -> dict[str, Any]:
+    match message["role"]:
+        case "tool":
+            return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}
+        case "assistant" if message.get("tool_calls") is not None:
+            calls = [_call_to_chat(call) for call in message["tool_calls"]]
+            return {"role": "assistant", "content": message["content"], "tool_calls": calls}
+        case role:
+            return {"role": role, "content": message["content"]}
+
+
+def _call_to_chat(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+    return {"id": call["id"], "type": "function", "function": function}
+
+
+def calls_of(response: ChatResponse, requestor: Requestor) -> list[ToolCall] | None:
+    """The tool calls of a reply, on behalf of one side; None if there are none."""
+    if not response.tool_calls:
+        return None
+    return [
+        {
+            "id": call.get("id") or "",
+            "name": str(call["function"].get("name") or ""),
+            "arguments": arguments_of(call["function"].get("arguments")),
+            "requestor": requestor,
+        }
+        for call in response.tool_calls
+    ]
+
+
+def arguments_of(raw: object) -> dict[str, Any]:
+    """A call's arguments as a mapping, whatever the model wrote."""
+    if raw is None or raw == "":
+        return {}
+    decoded = raw
+    if isinstance(raw, str):
+        try:
+            decoded = json.loads(raw)
+        except ValueError:
+            return {INVALID_ARGUMENTS: raw}
+    if decoded is None:
+        return {}
+    return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}
+
+
+def cost_and_usage(response: ChatResponse) -> dict[str, Any]:
+    """What a reply cost, as far as the provider tells."""
+    usage = response.usage or {}
+    cost = usage.get("cost")
+    return {"cost": float(cost) if isinstance(cost, int | float) else None, "usage": usage or None}
+
+
+def filtered(messages: Iterable[Message], side: Requestor) -> list[Message]:
+    """The part of a history that one side has seen."""
+    return [message for message in messages if _seen_by(message, side)]
+
+
+def _seen_by(message: Message, side: Requestor) -> bool:
+    if message["role"] == "tool":
+        return bool(message.get("requestor", "assistant") == side)
+    return message["role"] == side or message.get("tool_calls") is None

@@ -1,0 +1,296 @@
+"""Tau2Environment: a world with real tools, and the record of what was done in it.
+
+After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
+"""
+
+import functools
+import inspect
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import load_domain_config
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.messages import (
+    Message,
+    Requestor,
+    ToolCall,
+    ToolMessage,
+    assistant_message,
+    user_message,
+)
+from maseval.benchmark.tau2.trajectory import Trajectory
+from maseval.benchmark.tau2.world import World, to_json_str
+from maseval.core.environment import Environment, EnvironmentObserver
+
+OVER = "Error: the simulation is over: its limit of {} steps is reached"
+
+
+class Tau2Environment(Environment):
+    """One simulation's world, made from a task's environment data.
+
+    ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``initial_state``,
+    ``policy``, ``db_path`` and ``solo``. ``tools`` are the agent's tools: each is called like a
+    function, returns the text that a model reads and never raises. Every call is recorded in
+    ``trajectory``, so an agent of any framework is scored by what it did.
+    """
+
+    state: dict[str, Any]
+    tools: dict[str, Callable[..., str]]
+
+    def __init__(
+        self,
+        task_data: dict[str, Any] | None = None,
+        callbacks: Iterable[EnvironmentObserver] | None = None,
+        *,
+        environment_data: dict[str, Any] | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self.step_limit: int | None = None
+        super().__init__(task_data, callbacks, environment_data=environment_data)
+
+    def setup_state(self, task_data: dict[str, Any]) -> dict[str, Any]:
+        """Build the world and bring it to where the task begins."""
+        domain = domain_named(task_data.get("domain", "retail"))
+        self.folder = _folder(domain, task_data.get("db_path"))
+        self.solo = bool(task_data.get("solo", False))
+        self.world = World(domain, self.folder, solo=self.solo)
+        self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
+        history: list[Message] = self.initial_state.get("message_history") or []
+        self.trajectory = Trajectory(history)
+        self.set_state(
+            self.initial_state.get("initialization_data"),
+            self.initial_state.get("initialization_actions"),
+            history,
+        )
+        policy = task_data.get("policy")
+        if policy is None or self.solo:
+            policy = domain.policy(self.folder, solo=self.solo)
+        return {
+            "db": self.world.tools.db,
+            "toolkit": self.world.tools,
+            "user_toolkit": self.world.user_tools,
+            "policy": policy,
+        }
+
+    @property
+    def domain(self) -> str:
+        """The domain's name."""
+        return self.world.domain.name
+
+    @property
+    def db(self) -> DB:
+        """The company's database."""
+        db: DB = self.world.tools.db
+        return db
+
+    @property
+    def toolkit(self) -> ToolKitBase[Any]:
+        """The agent's tools and their database."""
+        return self.world.tools
+
+    @property
+    def user_toolkit(self) -> ToolKitBase[Any] | None:
+        """The customer's tools, where the customer has any."""
+        return self.world.user_tools
+
+    @property
+    def policy(self) -> str:
+        """What the agent must obey."""
+        policy: str = self.state["policy"]
+        return policy
+
+    # Tools as functions, for agents and users of any framework.
+
+    def create_tools(self) -> dict[str, Callable[..., str]]:
+        """The agent's tools by name; in solo mode the customer's as well."""
+        tools = self._recorded(self.toolkit, "assistant")
+        if self.solo and self.user_toolkit:
+            tools |= self._recorded(self.user_toolkit, "assistant")
+        return tools
+
+    def create_user_tools(self) -> dict[str, Callable[..., str]]:
+        """The customer's tools by name."""
+        if self.user_toolkit is None or self.solo:
+            return {}
+        return self._recorded(self.user_toolkit, "user")
+
+    def _recorded(
+        self, toolkit: ToolKitBase[Any], requestor: Requestor
+    ) -> dict[str, Callable[..., str]]:
+        return {
+            name: self._recorded_tool(name, method, requestor)
+            for name, method in toolkit.tools.items()
+        }
+
+    def _recorded_tool(
+        self, name: str, method: Callable[..., Any], requestor: Requestor
+    ) -> Callable[..., str]:
+        @functools.wraps(method)
+        def tool(*args: Any, **kwargs: Any) -> str:
+            if args:
+                names = list(inspect.signature(method).parameters)
+                kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
+            return self.call_tool(name, kwargs, requestor)
+
+        return tool
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        requestor: Requestor = "assistant",
+        call_id: str = "",
+    ) -> str:
+        """Make a call on one side's behalf, record call and answer, return the answer's text."""
+        with self._lock:
+            limit = self.step_limit
+            if limit is not None and self.trajectory.steps >= limit:
+                return OVER.format(limit)
+            call: ToolCall = {
+                "id": call_id or self.trajectory.next_call_id(),
+                "name": name,
+                "arguments": dict(arguments),
+                "requestor": requestor,
+            }
+            make = assistant_message if requestor == "assistant" else user_message
+            self.trajectory.add(make(None, tool_calls=[call], cost=0.0))
+            answer = self.respond(call)
+            self.trajectory.add_answers([answer])
+            return answer["content"] or ""
+
+    # The same calls as the original has them; nothing of these is recorded.
+
+    def respond(self, call: ToolCall) -> ToolMessage:
+        """The tool message that answers a call, in live runs and in replay alike."""
+        return self.world.respond(call)
+
+    def get_response(
+        self,
+        tool_name: str,
+        requestor: Requestor = "assistant",
+        tool_call_id: str = "",
+        /,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """``respond`` with the arguments spelled out."""
+        answer = self.respond(
+            {"id": tool_call_id, "name": tool_name, "arguments": kwargs, "requestor": requestor}
+        )
+        return {key: answer[key] for key in ("id", "content", "requestor", "error")}  # type: ignore[literal-required]
+
+    def make_tool_call(
+        self, tool_name: str, requestor: Requestor = "assistant", /, **kwargs: Any
+    ) -> Any:
+        """A tool's raw result; errors are raised, and nothing is synchronised."""
+        return self.world.call(tool_name, requestor, kwargs)
+
+    def make_user_tool_call(self, tool_name: str, /, **kwargs: Any) -> Any:
+        """``make_tool_call`` for the customer."""
+        return self.world.call(tool_name, "user", kwargs)
+
+    def run_env_function_call(self, env_function_call: Mapping[str, Any]) -> Any:
+        """Call what a task file asks for, and synchronise."""
+        return self.world.run_function(env_function_call)
+
+    def run_env_assertion(
+        self, assertion: Mapping[str, Any], raise_assertion_error: bool = True
+    ) -> bool:
+        """Whether a task file's assertion holds."""
+        met = self.world.check(assertion)
+        if raise_assertion_error and not met:
+            raise AssertionError(assertion.get("message") or f"Assertion failed: {assertion}")
+        return met
+
+    def set_state(
+        self,
+        initialization_data: Mapping[str, Any] | None,
+        initialization_actions: Iterable[Mapping[str, Any]] | None,
+        message_history: Sequence[Message],
+    ) -> None:
+        """Apply initial values and actions, and replay the calls of a conversation."""
+        self.world.set_state(initialization_data, initialization_actions, message_history)
+
+    def sync_tools(self) -> None:
+        """Let each side's database see what the other's says."""
+        self.world.sync()
+
+    @classmethod
+    def to_json_str(cls, resp: Any) -> str:
+        """A tool's result as the text a model reads."""
+        return to_json_str(resp)
+
+    def get_db_hash(self) -> str:
+        """The hash of the company's database as it is now."""
+        return self.world.get_db_hash()
+
+    def get_user_db_hash(self) -> str | None:
+        """The hash of the customer's database as it is now; None where there is none."""
+        return self.world.get_user_db_hash()
+
+    def get_initial_db_hash(self) -> str:
+        """The hash of the company's database when the simulation began."""
+        return self._initial_hashes()[0]
+
+    def _initial_hashes(self) -> tuple[str, str | None]:
+        state = canonical_json(self.initial_state)
+        return _initial_hashes(self.world.domain, self.folder, state)
+
+    def gather_traces(self) -> dict[str, Any]:
+        initial = self._initial_hashes()
+        final = self.get_db_hash(), self.get_user_db_hash()
+        return {
+            **super().gather_traces(),
+            "domain": self.domain,
+            "initial_db_hash": initial[0],
+            "final_db_hash": final[0],
+            "final_user_db_hash": final[1],
+            "db_changed": initial[0] != final[0],
+            "user_db_changed": initial[1] != final[1],
+            "simulation": self.trajectory.to_simulation(),
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {
+            **super().gather_config(),
+            "domain": self.domain,
+            "solo": self.solo,
+            "toolkit_stats": self.toolkit.get_statistics(),
+            "db_stats": self.db.get_statistics(),
+        }
+        if self.user_toolkit:
+            config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
+        return config
+
+
+def _folder(domain: Domain, db_path: str | Path | None) -> Path:
+    if db_path is None:
+        db_path = load_domain_config(domain)["db_path"]
+    return Path(db_path).parent
+
+
+@lru_cache(maxsize=4096)
+def _initial_hashes(domain: Domain, folder: Path, state: str) -> tuple[str, str | None]:
+    world, initial = World(domain, folder), json.loads(state)
+    world.set_state(
+        initial.get("initialization_data"),
+        initial.get("initialization_actions"),
+        initial.get("message_history") or [],
+    )
+    return world.get_db_hash(), world.get_user_db_hash()
+
+
+def get_environment_constructor(
+    task_data: dict[str, Any],
+) -> Callable[..., Tau2Environment]:
+    """A maker of fresh environments for a task: ``make(solo_mode=False)``."""
+
+    def make(solo_mode: bool = False) -> Tau2Environment:
+        return Tau2Environment({**task_data, "solo": solo_mode})
+
+    return make

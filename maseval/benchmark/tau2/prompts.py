@@ -1,0 +1,78 @@
+"""Every word we send to a model, composed from the texts in ``prompt_templates``.
+
+The shapes are those of tau2-bench v0.2.0 (MIT, Sierra Research); policies, guidelines and
+scenarios are its data, the instructions are ours.
+"""
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def template(name: str) -> str:
+    """One of the texts in ``prompt_templates``, without its final newline."""
+    folder = files("maseval.benchmark.tau2") / "prompt_templates"
+    return (folder / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str) -> str:
+    """The agent's system prompt: instructions, policy, and further sections by their tags."""
+    parts = {"instructions": instruction or template("agent_instruction"), "policy": policy}
+    return "\n".join(f"<{tag}>\n{text}\n</{tag}>" for tag, text in (parts | sections).items())
+
+
+def user_prompt(guidelines: str, scenario: str | None) -> str:
+    """The simulated user's system prompt."""
+    return f"{guidelines}\n\n<scenario>\n{scenario}\n</scenario>"
+
+
+def scenario_text(persona: str | None, instructions: str | Mapping[str, Any] | None) -> str:
+    """A task's user scenario as the simulated user reads it."""
+    lines = []
+    if persona is not None:
+        lines += ["Persona:", _indented(persona)]
+    if isinstance(instructions, Mapping):
+        instructions = _structured(instructions)
+    lines += ["Instructions:", _indented(str(instructions))]
+    return "\n".join(lines)
+
+
+def _structured(instructions: Mapping[str, Any]) -> str:
+    optional = (("Known info", "known_info"), ("Unknown info", "unknown_info"))
+    return "\n".join(
+        [
+            f"Domain: {instructions['domain']}",
+            f"Reason for call:\n{_indented(instructions['reason_for_call'])}",
+            *(
+                f"{title}:\n{_indented(instructions[key])}"
+                for title, key in optional
+                if instructions.get(key) is not None
+            ),
+            f"Task instructions:\n{_indented(instructions['task_instructions'])}",
+        ]
+    )
+
+
+def _indented(text: str) -> str:
+    return textwrap.indent(text, "\t")
+
+
+def resolution_steps(actions: Iterable[Mapping[str, Any]], *, with_arguments: bool = True) -> str:
+    """The reference solution as numbered steps, for an agent that may see it."""
+    return "\n".join(
+        f"[Step {number}] {_step(action, with_arguments)}"
+        for number, action in enumerate(actions, start=1)
+    )
+
+
+def _step(action: Mapping[str, Any], with_arguments: bool) -> str:
+    shown = action["name"]
+    if with_arguments:
+        arguments = ", ".join(f"{key}={value}" for key, value in action["arguments"].items())
+        shown = f"{shown}({arguments})"
+    if action.get("requestor", "assistant") == "user":
+        return f"Instruct the user to perform the following action: {shown}."
+    return f"Perform the following action: {shown}."

@@ -1,0 +1,84 @@
+"""No environment ever sees another's writes, in one thread or in many."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.world import World
+
+pytestmark = [pytest.mark.data]
+
+
+def sequences(domain_name: str) -> list[tuple[dict, list[dict]]]:
+    """Real work for a world: the start and the reference calls of tasks that have some."""
+    tasks = [task for task in load_raw_tasks(domain_name) if task["evaluation_criteria"]["actions"]]
+    return [
+        (
+            task.get("initial_state") or {},
+            [
+                {"requestor": "assistant", **action, "id": str(number)}
+                for number, action in enumerate(task["evaluation_criteria"]["actions"])
+            ],
+        )
+        for task in tasks
+    ]
+
+
+class Player:
+    """A world with calls still to be made, one at a time."""
+
+    def __init__(self, domain_name: str, folder: Path, sequence: tuple[dict, list[dict]]) -> None:
+        start, self.calls = sequence
+        self.world = World(domain_named(domain_name), folder / "domains" / domain_name)
+        self.world.initialize(
+            start.get("initialization_data"), start.get("initialization_actions")
+        )
+        self.answers: list[str | None] = []
+
+    def step(self) -> None:
+        if len(self.answers) < len(self.calls):
+            self.answers.append(self.world.respond(self.calls[len(self.answers)])["content"])
+
+    def finish(self) -> tuple[list[str | None], str, str | None]:
+        while len(self.answers) < len(self.calls):
+            self.step()
+        return self.answers, self.world.get_db_hash(), self.world.get_user_db_hash()
+
+
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(seed=st.integers(0, 2**32), threads=st.sampled_from([1, 4]))
+def test_interleaved_worlds_end_as_each_does_alone(tau2_data, domain, seed, threads):
+    chance = random.Random(seed)
+    chosen = chance.sample(sequences(domain), 6)
+    alone = [Player(domain, tau2_data, sequence).finish() for sequence in chosen]
+
+    players = [Player(domain, tau2_data, sequence) for sequence in chosen]
+    if threads == 1:
+        for _ in range(60):
+            chance.choice(players).step()
+        together = [player.finish() for player in players]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            together = list(pool.map(Player.finish, players))
+
+    assert together == alone
+
+
+def test_a_thousand_writes_leave_the_shared_database_as_it_was(tau2_data):
+    folder = tau2_data / "domains" / "retail"
+    before = World(domain_named("retail"), folder).get_db_hash()
+    for sequence in sequences("retail")[:60]:
+        Player("retail", tau2_data, sequence).finish()
+
+    assert World(domain_named("retail"), folder).get_db_hash() == before

@@ -1,0 +1,147 @@
+"""The run loop takes the original's steps: every recorded orchestration comes out the same."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.messages import assistant_message, user_message
+from maseval.benchmark.tau2.orchestrator import Orchestrator
+from maseval.benchmark.tau2.trajectory import cost_of
+from tests.contract.mock_domain import mock_domain
+from tests.contract.replay import records
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+SHOWN = ("role", "id", "content", "tool_calls", "requestor", "error", "turn_idx")
+
+
+class ScriptRanOut(Exception):
+    """The recording's own sign that a script has no more lines."""
+
+
+class Scripted:
+    """A side that says what the recording says it said, and notes what it was handed."""
+
+    def __init__(self, script: Sequence[dict[str, Any]], requestor: str) -> None:
+        self.script = list(script)
+        self.requestor = requestor
+        self.inputs: list[Any] = []
+        self.histories: list[Any] = []
+
+    def begin(self, history: Sequence[dict[str, Any]]) -> None:
+        self.histories.append([shown(message) for message in history])
+
+    def reply(self, incoming: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        if len(incoming) > 1:
+            packaged = [shown(message) for message in incoming]
+            self.inputs.append({"role": "multi_tool", "tool_messages": packaged})
+        else:
+            self.inputs.append(shown(incoming[0]))
+        if not self.script:
+            raise ScriptRanOut
+        line = self.script.pop(0)
+        calls = line.get("tool_calls")
+        if calls is not None:
+            calls = [{**call, "requestor": self.requestor} for call in calls]
+        make = assistant_message if self.requestor == "assistant" else user_message
+        return make(line["content"], tool_calls=calls, cost=line.get("cost", 0.0))
+
+    def is_stop(self, message: dict[str, Any]) -> bool:
+        return "<<AGENT_STOP>>" in (message["content"] or "")
+
+
+def shown(message: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: message.get(key)
+        for key in SHOWN
+        if key in message and not (key == "turn_idx" and message[key] is None)
+    }
+
+
+def without_times(text: str) -> str:
+    text = re.sub(r"timestamp: \S+", "timestamp: <TS>", text)
+    return text.replace("\ntimestamp: <TS>", "")
+
+
+def played(record: dict[str, Any], contract_dir: Path, data_dir: Path) -> dict[str, Any]:
+    """What our run loop makes of a recording."""
+    mock = record["domain"] == "mock"
+    domain = mock_domain(contract_dir) if mock else domain_named(record["domain"])
+    task = load_raw_task(domain, record["task_id"])
+    folder = domain.data_dir or data_dir / "domains" / domain.folder_name
+    state = dict(task.get("initial_state") or {})
+    if record["message_history"] is not None:
+        state["message_history"] = record["message_history"]
+    agent = Scripted(record["agent_script"], "assistant")
+    user = Scripted(record["user_script"], "user")
+    outcome: dict[str, Any] = {"exception": None}
+    environment = orchestrator = None
+    try:
+        environment = Tau2Environment(
+            {"domain": domain, "initial_state": state, "db_path": folder / domain.db_file}
+        )
+        limits = {"max_steps": record["max_steps"], "max_errors": record["max_errors"]}
+        orchestrator = Orchestrator(environment, agent, user, **limits)
+        orchestrator.run()
+    except ScriptRanOut:
+        outcome["exception"] = {"type": "Stop"}
+    except Exception as error:
+        base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+        outcome["exception"] = {"type": base.__name__, "message": without_times(str(error))}
+    if orchestrator is None or environment is None:
+        return outcome
+    trajectory = environment.trajectory
+    simulation = trajectory.to_simulation()
+    messages = simulation["messages"] if outcome["exception"] is None else trajectory.messages
+    if orchestrator.from_role is None:  # refused before it began
+        messages = []
+    return {
+        **outcome,
+        "termination_reason": trajectory.termination_reason,
+        "step_count": trajectory.steps,
+        "num_errors": orchestrator.num_errors,
+        "done": orchestrator.done,
+        "from_role": orchestrator.from_role,
+        "to_role": orchestrator.to_role,
+        "messages": [shown(message) for message in messages],
+        "agent_inputs": agent.inputs,
+        "user_inputs": user.inputs,
+        "agent_init_history": agent.histories,
+        "user_init_history": user.histories,
+        "agent_cost": cost_of(trajectory.messages, "assistant"),
+        "user_cost": cost_of(trajectory.messages, "user"),
+        "final_agent_db_hash": environment.get_db_hash(),
+        "final_user_db_hash": environment.get_user_db_hash(),
+    }
+
+
+def differences(record: dict[str, Any], ours: dict[str, Any]) -> list[str]:
+    found = []
+    for key, value in ours.items():
+        expected = record.get(key)
+        if key == "exception" and expected and expected["type"] == "Stop":
+            expected = {"type": "Stop"}
+        elif key == "exception" and expected:
+            expected = {**expected, "message": without_times(expected["message"])}
+        if key in ("agent_cost", "user_cost") and ours["exception"]:
+            continue
+        if expected != value:
+            found.append(f"{record['id']} ({record['label']}) {key}: {value!r} != {expected!r}")
+    return found
+
+
+def test_every_recorded_orchestration_comes_out_the_same(contract_dir, data_dir):
+    vectors = list(records(contract_dir / "orchestrator.jsonl.gz"))
+    found = [
+        line
+        for record in vectors
+        for line in differences(record, played(record, contract_dir, data_dir))
+    ]
+    assert not found, "\n".join([f"{len(found)} differences", *found[:10]])
+    assert len(vectors) >= 90

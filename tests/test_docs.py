@@ -1,0 +1,157 @@
+"""Every example in README and docs runs, and says what it says it does."""
+
+import importlib.util
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+import maseval.core
+from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+
+CHECKOUT = Path(__file__).parents[1]
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```[ ]*$", re.M | re.S
+)
+SHELLS = ("sh", "bash", "console", "shell")
+
+
+class Block(NamedTuple):
+    """A fenced block; ``line`` is that of its first line of content."""
+
+    line: int
+    language: str
+    is_output: bool
+    text: str
+
+
+def name_of(page):
+    return page.relative_to(CHECKOUT).as_posix()
+
+
+def blocks_of(page):
+    text = page.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        indent, info = len(fence["indent"]), fence["info"].strip()
+        lines = [line[indent:] for line in fence["text"].splitlines()]
+        yield Block(
+            line=text.count("\n", 0, fence.start()) + 2,
+            language=info.split()[0] if info else "",
+            is_output='title="output"' in info,
+            text="\n".join(lines) + "\n",
+        )
+
+
+def pages_with_python():
+    for page in PAGES:
+        if any(block.language == "python" for block in blocks_of(page)):
+            needs_data = name_of(page).startswith("docs/domains/")
+            yield pytest.param(
+                page, id=name_of(page), marks=[pytest.mark.data] if needs_data else []
+            )
+
+
+def commands():
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language in SHELLS:
+                for offset, line in enumerate(block.text.splitlines()):
+                    words = shlex.split(line.removeprefix("$ "), comments=True)
+                    if words:
+                        where = f"{name_of(page)}:{block.line + offset}"
+                        yield pytest.param(words, id=where)
+
+
+@pytest.fixture
+def tau2_data(request):
+    """The data files, for the pages that are marked as needing them."""
+    if request.node.get_closest_marker("data") is None:
+        return
+    try:
+        ensure_data_exists(verbose=0)
+    except DataUnavailableError as error:
+        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
+            pytest.fail(f"no tau2 data, and MASEVAL_REQUIRE_DATA=1 asks for it: {error}")
+        pytest.skip(f"no tau2 data: {error}")
+
+
+@pytest.mark.parametrize("page", list(pages_with_python()))
+def test_the_python_examples_of_a_page_run(page, tau2_data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    # A module of its own, because pydantic and dataclasses look up where a class comes from.
+    module = ModuleType("documented_example")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    printed = None
+
+    for block in blocks_of(page):
+        where = f"{name_of(page)}:{block.line}"
+        if block.is_output:
+            assert printed is not None, f"{where}: no example stands before this output"
+            assert printed == block.text, f"{where}: this is not what the example prints"
+        elif block.language == "python":
+            # Blank lines in front make a traceback point at the line of the page.
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            exec(code, vars(module))
+            printed = capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", list(commands()))
+def test_a_documented_command_names_something_that_exists(words):
+    program, *arguments = words
+    match Path(program).name, arguments:
+        case "make", targets:
+            known = re.findall(r"^([a-z]+):.*##", (CHECKOUT / "Makefile").read_text(), re.M)
+            assert {target for target in targets if "=" not in target} <= set(known)
+        case (("python" | "python3"), ["-m", module, *_]):
+            assert importlib.util.find_spec(module) is not None
+        case (("python" | "python3"), [script, *_]):
+            assert (CHECKOUT / script).is_file()
+        case "maseval", _:
+            project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+            assert "maseval" in project.get("scripts", {})
+        case other, _:
+            assert other in ("cd", "git", "pip")
+
+
+def test_no_python_example_is_overlooked():
+    for page in PAGES:
+        opened = page.read_text(encoding="utf-8").count("```python")
+        found = sum(block.language == "python" for block in blocks_of(page))
+        assert found == opened, name_of(page)
+
+
+def test_the_readme_shows_what_the_demo_prints():
+    demo = [sys.executable, "-m", "maseval.benchmark.booking"]
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    printed = subprocess.run(
+        demo, capture_output=True, check=True, encoding="utf-8", env=environment
+    ).stdout
+
+    shown = [block.text.splitlines() for block in blocks_of(CHECKOUT / "README.md")]
+
+    assert [line.rstrip() for line in printed.splitlines()] in shown
+
+
+def test_every_module_of_the_core_has_its_page():
+    modules = {
+        module.name
+        for module in pkgutil.walk_packages(maseval.core.__path__, "maseval.core.")
+        if not module.ispkg
+    }
+    pages = (CHECKOUT / "docs" / "api").glob("*.md")
+    documented = [
+        name
+        for page in pages
+        for name in re.findall(r"^::: (maseval\.core\S*)", page.read_text(), re.M)
+    ]
+
+    assert sorted(documented) == sorted(modules)
