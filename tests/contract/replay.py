@@ -174,16 +174,14 @@ def _response(found: ToolMessage, recorded: Vector, where: str) -> Iterator[str]
     yield from _difference(f"{where}: error flag", found["error"], recorded["error"])
     if recorded["error"] and not _comparable(recorded.get("exc_type")):
         return
+    content = found["content"] or ""
     if recorded["content"] is None:
-        digest = hashlib.sha256(found["content"].encode()).hexdigest()
+        digest = hashlib.sha256(content.encode()).hexdigest()
         yield from _difference(f"{where}: content", digest, recorded["content_sha256"])
-        yield from _difference(f"{where}: length", len(found["content"]), recorded["content_len"])
+        yield from _difference(f"{where}: length", len(content), recorded["content_len"])
     else:
-        yield from _difference(
-            f"{where}: content",
-            _without_library_version(found["content"]),
-            _without_library_version(recorded["content"]),
-        )
+        expected = _without_library_version(recorded["content"])
+        yield from _difference(f"{where}: content", _without_library_version(content), expected)
 
 
 def _comparable(exception_name: str | None) -> bool:

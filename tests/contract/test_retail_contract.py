@@ -4,6 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
+
+from maseval.benchmark.tau2.domains.retail import RETAIL, RetailTools
+from maseval.benchmark.tau2.world import World
 from tests.contract.replay import (
     assert_same,
     records,
@@ -12,9 +15,6 @@ from tests.contract.replay import (
     schema_differences,
     task_sets,
 )
-
-from maseval.benchmark.tau2.domains.retail import RETAIL, RetailTools
-from maseval.benchmark.tau2.world import World
 
 pytestmark = pytest.mark.contract
 

@@ -6,16 +6,18 @@ told during a run is what the evaluator sees when it plays the run again.
 After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
 """
 
+import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.records import Record, record_text
 from maseval.benchmark.tau2.messages import (
     Message,
     ToolCall,
@@ -24,6 +26,7 @@ from maseval.benchmark.tau2.messages import (
     is_tool_call,
     message_text,
 )
+from maseval.core.exceptions import MASEvalError
 
 # A model may invent any argument name. In the original these three collide with the parameters
 # of the function that carries the call; the texts are what its users have recorded.
@@ -37,22 +40,34 @@ _REQUESTOR_COLLISION = (
 )
 
 
-class ReplayError(ValueError):
-    """A recorded conversation does not come out the same when its calls are made again."""
+class ReplayError(MASEvalError, ValueError):
+    """A recorded conversation does not come out the same when its calls are made again.
+
+    ``original`` is the exception that v0.2.0 raises here.
+    """
 
     def __init__(
         self,
         text: str,
-        index: int,
+        index: int | None,
         call: Mapping[str, Any] | None = None,
         expected: str | None = None,
         found: str | None = None,
+        original: Exception | None = None,
     ) -> None:
         super().__init__(text)
+        self.original = original or ValueError(text)
         self.index = index
         self.call = call
         self.expected = expected
         self.found = found
+
+
+class WorldState(NamedTuple):
+    """What the hashes of both sides' databases are made of."""
+
+    company: DBState
+    customer: DBState | None
 
 
 class World:
@@ -102,7 +117,8 @@ class World:
         for name in arguments:
             if name in _COLLISIONS:
                 raise TypeError(_COLLISIONS[name])
-        return self.toolkit_for(tool_name, requestor).find_tool(tool_name)(**arguments)
+        tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
+        return tool(**_own(arguments))
 
     def respond(self, call: ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
@@ -127,7 +143,7 @@ class World:
         if toolkit is None:
             raise ValueError(f"the {self.domain.name} domain has no user tools")
         function = toolkit.task_function(function_call["func_name"])
-        result = function(**function_call["arguments"])
+        result = function(**_own(function_call["arguments"]))
         self.sync()
         return result
 
@@ -148,8 +164,6 @@ class World:
         message_history: Sequence[Message],
     ) -> None:
         """Bring a fresh world to where a task, and a conversation in it, have left off."""
-        if self.solo and any(message["role"] == "user" for message in message_history):
-            raise AssertionError("User messages are not allowed in solo mode")
         self.initialize(initialization_data, initialization_actions)
         self.replay(message_history)
         self.sync()
@@ -170,18 +184,28 @@ class World:
 
     def replay(self, messages: Sequence[Message]) -> None:
         """Make the recorded calls again; a different answer is a ``ReplayError``."""
+        if self.solo:
+            _refuse_users(messages)
         for index, call, recorded in list(calls_with_answers(messages)):
+            self._repeat(index, call, recorded)
+
+    def _repeat(self, index: int, call: ToolCall, recorded: Message) -> None:
+        expected = recorded.get("content")
+        try:
             found = self.respond(call)
-            if not same_content(found["content"], recorded["content"]):
-                returned = message_text({**found, "timestamp": recorded.get("timestamp")})
-                raise ReplayError(
-                    f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
-                    f"Expected:\n{message_text(recorded)}",
-                    index,
-                    call,
-                    expected=recorded["content"],
-                    found=found["content"],
-                )
+            same = same_content(found["content"], expected)
+        except (TypeError, ValueError, RecursionError) as error:  # one of them is no readable text
+            raise ReplayError(str(error), index, call, expected, original=error) from error
+        if not same:
+            returned = message_text({**found, "timestamp": recorded.get("timestamp")})
+            raise ReplayError(
+                f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
+                f"Expected:\n{message_text(recorded)}",
+                index,
+                call,
+                expected,
+                found["content"],
+            )
 
     def get_db_hash(self) -> str:
         """The hash of the company's database."""
@@ -191,13 +215,30 @@ class World:
         """The hash of the customer's database, where there is one."""
         return self.user_tools.get_db_hash() if self.user_tools else None
 
+    def state(self) -> WorldState:
+        """All that the hashes depend on, to be kept and compared."""
+        return WorldState(
+            self.tools.db.state(), self.user_tools.db.state() if self.user_tools else None
+        )
+
     def same_state(self, other: "World") -> bool:
         """Whether all hashes of both worlds would be equal."""
-        if not self.tools.db.same_state(other.tools.db):
-            return False
-        if self.user_tools is None or other.user_tools is None:
-            return self.user_tools is other.user_tools
-        return bool(self.user_tools.db.same_state(other.user_tools.db))
+        return self.state() == other.state()
+
+
+def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that a tool may keep and change: the record they come from stays as it is."""
+    return {
+        name: copy.deepcopy(value) if isinstance(value, list | dict) else value
+        for name, value in arguments.items()
+    }
+
+
+def _refuse_users(messages: Sequence[Message]) -> None:
+    for index, message in enumerate(messages):
+        if message["role"] == "user":
+            text = "User messages are not allowed in solo mode"
+            raise ReplayError(text, index, original=AssertionError(text))
 
 
 def calls_with_answers(
@@ -218,12 +259,22 @@ def calls_with_answers(
             )
         if message["role"] not in ("assistant", "user") or not is_tool_call(message):
             continue
-        for call in message["tool_calls"]:
+        for recorded in message["tool_calls"]:
+            call = _complete(recorded)
             answer = messages[index] if index < len(messages) else None
             _check_answer(call, answer, index)
             assert answer is not None
             yield index, call, answer
             index += 1
+
+
+def _complete(call: Mapping[str, Any]) -> ToolCall:
+    return {
+        "id": call.get("id", ""),
+        "name": call["name"],
+        "arguments": call["arguments"],
+        "requestor": call.get("requestor", "assistant"),
+    }
 
 
 def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
@@ -232,18 +283,20 @@ def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
     if answer["role"] != "tool":
         kind = f"tau2.data_model.message.{answer['role'].capitalize()}Message"
         raise ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
-    if call["id"] != answer["id"]:
-        raise ReplayError(
-            f"Tool call id mismatch. Got {call['id']} and {answer['id']}", index, call
-        )
+    answer_id = answer.get("id", "")
+    if call["id"] != answer_id:
+        raise ReplayError(f"Tool call id mismatch. Got {call['id']} and {answer_id}", index, call)
 
 
 _VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/"
 
 
 def same_content(found: str | None, recorded: str | None) -> bool:
-    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere."""
-    if found == recorded:
+    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere.
+
+    As in the original, an answer with a NaN in it does not even equal itself.
+    """
+    if recorded is not None and found == recorded and "NaN" not in recorded:
         return True
     mine, theirs = _decoded(found), _decoded(recorded)
     if isinstance(mine, str) and isinstance(theirs, str):
@@ -270,6 +323,8 @@ def to_json_str(result: Any) -> str:
     """A tool's result as the text a model reads."""
     if isinstance(result, str):
         return result
+    if isinstance(result, Record):
+        return record_text(result)
     return json.dumps(_plain(result), default=str)
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from maseval.benchmark.tau2.domains.records import SharedTable, Table, canonical_json
+from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState, canonical_json
 from maseval.core.tool import tool_definition
 
 ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
@@ -45,6 +45,9 @@ def for_tasks(function: ToolFunction) -> ToolFunction:
     return function
 
 
+DBState = dict[str, str | TableState]
+
+
 class DB(BaseModel):
     """A domain's database. Its tables are shared until touched; its hash is v0.2.0's."""
 
@@ -59,20 +62,21 @@ class DB(BaseModel):
 
     def get_hash(self) -> str:
         """SHA-256 over the sorted JSON of the whole database."""
-        parts = (f'"{name}": {self._text(name)}' for name in sorted(type(self).model_fields))
+        parts = (f'"{name}": {text}' for name, text in sorted(self.state().items()))
         return hashlib.sha256(f"{{{', '.join(parts)}}}".encode()).hexdigest()
 
-    def _text(self, name: str) -> str:
-        value = getattr(self, name)
-        if isinstance(value, Table):
-            return value.text()
-        return canonical_json(self.model_dump(include={name}, warnings=False)[name])
+    def state(self) -> DBState:
+        """All that the hash depends on, by field; of large tables only what was touched."""
+        tables = {name: value for name, value in self if isinstance(value, Table)}
+        dump = self.model_dump(exclude=set(tables), warnings=False)
+        return {
+            name: tables[name].state() if name in tables else canonical_json(dump[name])
+            for name in type(self).model_fields
+        }
 
     def same_state(self, other: "DB") -> bool:
         """Whether both would give the same hash; looks only at what was touched."""
-        if type(self) is not type(other):
-            return False
-        return all(_same(self, other, name) for name in type(self).model_fields)
+        return type(self) is type(other) and self.state() == other.state()
 
     def get_statistics(self) -> dict[str, int]:
         """How much is in it."""
@@ -81,13 +85,6 @@ class DB(BaseModel):
     def copy_deep(self) -> Self:
         """An independent database with the same content."""
         return type(self).model_validate(self.model_dump(warnings=False))
-
-
-def _same(left: DB, right: DB, name: str) -> bool:
-    mine, other = getattr(left, name), getattr(right, name)
-    if isinstance(mine, Table) and isinstance(other, Table) and mine.shared is other.shared:
-        return mine.changes() == other.changes()
-    return left._text(name) == right._text(name)
 
 
 @lru_cache(maxsize=32)
@@ -186,6 +183,12 @@ class ToolKitBase(Generic[DBT]):
             self.db = type(self.db).model_validate(
                 merged(self.db.model_dump(warnings=False), update)
             )
+
+    def as_reference(self) -> None:
+        """Serve a reference solution: ids made up here must not equal those of a conversation.
+
+        The original draws such ids at random, so that no two worlds ever agree on one.
+        """
 
     def get_db_hash(self) -> str:
         """The hash of the database as it is now."""

@@ -29,15 +29,15 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 class _FrozenList(list[Any]):
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
     def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
         return [copy.deepcopy(item, memo) for item in self]
 
 
 class _FrozenDict(dict[Any, Any]):
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
 
     def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
         return {key: copy.deepcopy(value, memo) for key, value in self.items()}
@@ -47,8 +47,9 @@ class Record(BaseModel):
     """What a database is made of. Assignment is not validated, as in the original."""
 
     # A slot and not a private attribute: pydantic would make a dict for those in every record.
-    __slots__ = ("_shared",)
+    __slots__ = ("_shared", "_text")
     _shared: ClassVar[bool]
+    _text: ClassVar[str]
 
     def __setattr__(self, name: str, value: object) -> None:
         if is_shared(self):
@@ -61,9 +62,35 @@ class Record(BaseModel):
         super().__delattr__(name)
 
 
+# The slots' own getters: asked in the usual way for one that is not set, pydantic takes long to
+# find out that there is no such attribute.
+_shared_of = vars(Record)["_shared"].__get__
+_text_of = vars(Record)["_text"].__get__
+
+
 def is_shared(record: Record) -> bool:
     """Whether a record belongs to all environments and so refuses to be changed."""
-    return getattr(record, "_shared", False)
+    try:
+        return bool(_shared_of(record))
+    except AttributeError:
+        return False
+
+
+def record_text(record: Record) -> str:
+    """A record as a model reads it; that of a shared one is made only once."""
+    if not is_shared(record):
+        return _record_text(record)
+    try:
+        return str(_text_of(record))
+    except AttributeError:
+        text = _record_text(record)
+        object.__setattr__(record, "_text", text)
+        return text
+
+
+def _record_text(record: Record) -> str:
+    # Tools may store values of any type, so a mismatch with the declared one is no news.
+    return json.dumps(record.model_dump(warnings=False), default=str)
 
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -96,7 +123,6 @@ def canonical_json(value: object) -> str:
 
 
 def canonical_record(record: Record) -> str:
-    # Tools may store values of any type, so a mismatch with the declared one is no news.
     return canonical_json(record.model_dump(warnings=False))
 
 
@@ -107,6 +133,7 @@ class SharedTable(Generic[RecordT]):
         self.record_type = record_type
         self.raw = raw
         self._records: dict[str, RecordT] = {}
+        self._all: dict[str, RecordT] | None = None
         self._fragments: dict[str, str] = {}
         self._entries: dict[str, str] | None = None
         self._text: str | None = None
@@ -121,6 +148,12 @@ class SharedTable(Generic[RecordT]):
         if record is None:
             record = self._records[key] = share(self.private(key))
         return record
+
+    def records(self) -> Mapping[str, RecordT]:
+        """All shared copies, in the order of the file."""
+        if self._all is None:
+            self._all = {key: self.record(key) for key in self.raw}
+        return self._all
 
     def fragment(self, key: str) -> str:
         fragment = self._fragments.get(key)
@@ -198,22 +231,33 @@ class Table(MutableMapping[str, RecordT]):
         for key in raw:
             if key not in self._removed or key in self._own:
                 yield key
-        for key in self._own:
-            if key not in raw:
-                yield key
+        yield from self.added()
 
     def __len__(self) -> int:
-        added = sum(key not in self._shared.raw for key in self._own)
         removed = sum(key not in self._own for key in self._removed)
-        return len(self._shared.raw) + added - removed
+        return len(self._shared.raw) + len(self.added()) - removed
+
+    def added(self) -> list[str]:
+        """The keys that the loaded table does not have."""
+        return [key for key in self._own if key not in self._shared.raw]
 
     def values(self) -> Iterator[RecordT]:  # type: ignore[override]
         """Every record, for reading only."""
-        return (self.view(key) for key in self)
+        if not self._own and not self._removed:
+            return iter(self._shared.records().values())
+        return (record for _, record in self.items())
 
     def items(self) -> Iterator[tuple[str, RecordT]]:  # type: ignore[override]
         """Every key and record, for reading only."""
-        return ((key, self.view(key)) for key in self)
+        shared, own, removed = self._shared.records(), self._own, self._removed
+        for key, record in shared.items():
+            if key in own:
+                yield key, own[key]
+            elif key not in removed:
+                yield key, record
+        for key, record in own.items():
+            if key not in shared:
+                yield key, record
 
     def changes(self) -> dict[str, str | None]:
         """The records that differ from the shared ones, in hashed form; None where removed."""
@@ -226,20 +270,9 @@ class Table(MutableMapping[str, RecordT]):
                 changed[key] = fragment
         return changed
 
-    def text(self) -> str:
-        """The whole table as it enters the hash."""
-        changed = self.changes()
-        if not changed:
-            return self._shared.text()
-        entries = dict(self._shared.entries())
-        for key, fragment in changed.items():
-            if fragment is None:
-                del entries[key]
-            else:
-                entries[key] = _entry(key, fragment)
-        if changed.keys() - self._shared.raw.keys():
-            entries = dict(sorted(entries.items()))
-        return _braced(entries.values())
+    def state(self) -> "TableState":
+        """What it is now, to be kept and compared."""
+        return TableState(self._shared, self.changes())
 
     @classmethod
     def of(cls, record_type: type[RecordT], records: Mapping[str, object]) -> Self:
@@ -260,6 +293,39 @@ class Table(MutableMapping[str, RecordT]):
                 }
             ),
         )
+
+
+class TableState:
+    """A table at one moment: equal to another if both would enter a hash as the same text."""
+
+    __slots__ = ("_shared", "changes")
+
+    def __init__(self, shared: SharedTable[Any], changes: Mapping[str, str | None]) -> None:
+        self._shared = shared
+        self.changes = changes
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TableState):
+            return NotImplemented
+        if self._shared is other._shared:
+            return self.changes == other.changes
+        return str(self) == str(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared, not looked up
+
+    def __str__(self) -> str:
+        """The whole table as it enters the hash."""
+        if not self.changes:
+            return self._shared.text()
+        entries = dict(self._shared.entries())
+        for key, fragment in self.changes.items():
+            if fragment is None:
+                del entries[key]
+            else:
+                entries[key] = _entry(key, fragment)
+        if self.changes.keys() - self._shared.raw.keys():
+            entries = dict(sorted(entries.items()))
+        return _braced(entries.values())
 
 
 def _entry(key: str, fragment: str) -> str:

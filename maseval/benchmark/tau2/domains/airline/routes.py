@@ -48,11 +48,10 @@ def flights_between(
     for number in _numbers(_index(shared), origin, destination):
         if number in flights:
             yield flights.view(number)
-    for number in flights:
-        if number not in shared.raw:
-            flight = flights.view(number)
-            if origin in (None, flight.origin) and destination in (None, flight.destination):
-                yield flight
+    for number in flights.added():
+        flight = flights.view(number)
+        if origin in (None, flight.origin) and destination in (None, flight.destination):
+            yield flight
 
 
 @lru_cache(maxsize=32)

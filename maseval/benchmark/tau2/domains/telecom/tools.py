@@ -33,6 +33,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
     def __init__(self, db: TelecomDB) -> None:
         super().__init__(db)
         self._bills_opened = 0
+        self._bill_prefix = "B"
 
     @is_tool(ToolType.READ)
     def get_customer_by_phone(self, phone_number: str) -> Customer:
@@ -351,10 +352,14 @@ class TelecomTools(ToolKitBase[TelecomDB]):
             )
         )
 
+    def as_reference(self) -> None:
+        """Open bills under ids that no conversation uses."""
+        self._bill_prefix = "R"
+
     def _new_bill_id(self) -> str:
         # Counted and not random, so that a conversation replays to the same state.
         self._bills_opened += 1
-        return f"B{self._bills_opened:08d}"
+        return f"{self._bill_prefix}{self._bills_opened:08d}"
 
     def _open_bill(
         self,

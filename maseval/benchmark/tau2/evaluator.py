@@ -1,0 +1,167 @@
+"""Tau2Evaluator: was the task done? The verdict of ``scoring``, for a benchmark's reports.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from maseval.benchmark.tau2.checks import Case, StateMatch
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.recording import TerminationReason, read_recording
+from maseval.benchmark.tau2.scoring import EvaluationType, RewardInfo, Verdict, cut_off, score
+from maseval.benchmark.tau2.tasks import Criteria, RewardType, TaskSpec
+from maseval.core.evaluator import Evaluator
+from maseval.core.model import ModelAdapter
+from maseval.core.task import Task
+
+__all__ = ["RewardType", "Tau2Evaluator", "TerminationReason"]
+
+
+class Tau2Evaluator(Evaluator):
+    """Scores a repetition by its one trajectory, with the rules and the data it was run with.
+
+    ``nl_model`` judges natural-language assertions. Without it they are left out, and a task whose
+    reward depends on them raises ``NoJudgeError``.
+    """
+
+    environment: Tau2Environment
+
+    def __init__(
+        self, task: Task, environment: Tau2Environment, nl_model: ModelAdapter | None = None
+    ) -> None:
+        super().__init__(task, environment)
+        self.nl_model = nl_model
+        self._spec = TaskSpec.of(task)
+        data = task.evaluation_data
+        self.actions: list[dict[str, Any]] | None = data.get("actions")
+        self.env_assertions: list[dict[str, Any]] | None = data.get("env_assertions")
+        self.communicate_info: list[str] | None = data.get("communicate_info")
+        self.nl_assertions: list[str] | None = data.get("nl_assertions")
+        self.reward_basis = self._criteria.reward_basis
+
+    @property
+    def _criteria(self) -> Criteria:
+        return self._spec.evaluation_criteria or Criteria()
+
+    def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
+        """The trajectory, and why it ended, as the environment recorded them."""
+        environment = traces.get("environment") or {}
+        simulation = environment.get("simulation") or {}
+        reason = simulation.get("termination_reason")
+        return {
+            "full_trajectory": simulation.get("messages") or [],
+            "environment": environment,
+            "termination_reason": traces.get("termination_reason") if reason is None else reason,
+        }
+
+    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+        """The verdict with every check, and in v0.2.0's form as ``reward_info``."""
+        recording = read_recording(
+            {
+                "messages": traces.get("full_trajectory"),
+                "termination_reason": traces.get("termination_reason"),
+            }
+        )
+        if recording.ended_by_choice:
+            verdict = self._verdict(list(recording.messages))
+        else:
+            verdict = Verdict(cut_off(recording.termination_reason))
+        reward = verdict.reward_info["reward"]
+        return {
+            "reward": reward,
+            "passed": math.isclose(reward, 1.0, rel_tol=0.0, abs_tol=1e-6),
+            "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
+            **self._checks(verdict),
+            "termination_reason": recording.termination_reason,
+            "reward_info": verdict.reward_info,
+        }
+
+    def _verdict(self, messages: list[dict[str, Any]]) -> Verdict:
+        world, folder = self.environment.world, self.environment.folder
+        case = Case(messages, self._spec, world.domain, folder, world.solo)
+        judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
+        return score(case, judged, nl_model=self.nl_model)
+
+    def _checks(self, verdict: Verdict) -> dict[str, Any]:
+        info = verdict.reward_info["info"] or {}
+        if "replay_error" in info:
+            return {"note": f"The conversation cannot be replayed: {info['replay_error']['error']}"}
+        if "note" in info:
+            return {"note": info["note"]}
+        return {
+            "env_check": _env_check(verdict.reward_info, verdict.match),
+            "action_check": _action_check(verdict.reward_info),
+            "communicate_check": _communicate_check(verdict.reward_info),
+            "nl_check": _nl_check(verdict.reward_info, self._criteria.nl_assertions),
+        }
+
+
+def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, Any]:
+    db, asserted = found["db_check"], found["env_assertions"]
+    if db is None or match is None:
+        return {"reward": 1.0, "note": "No environment criteria"}
+    parts = (RewardType.DB, RewardType.ENV_ASSERTION)
+    breakdown = found["reward_breakdown"] or {}
+    counted = {part.value: breakdown[part] for part in parts if part in breakdown}
+    return {
+        "reward": math.prod(counted.values(), start=1.0),
+        "breakdown": counted,
+        "db_match": db["db_match"],
+        "agent_db_match": match.company,
+        "user_db_match": match.customer,
+        "db_reward": db["db_reward"],
+        "env_assertions": [
+            {
+                "assertion": each["env_assertion"],
+                "passed": each["met"],
+                "reward": each["reward"],
+            }
+            for each in asserted or ()
+        ],
+    }
+
+
+def _action_check(found: RewardInfo) -> dict[str, Any]:
+    checks = found["action_checks"]
+    if not checks:
+        return {"reward": 1.0, "note": "No action criteria"}
+    return {
+        **_all(RewardType.ACTION, (check["action_match"] for check in checks), "all_matched"),
+        "action_checks": [
+            {
+                "action_id": check["action"]["action_id"],
+                "name": check["action"]["name"],
+                "matched": check["action_match"],
+            }
+            for check in checks
+        ],
+    }
+
+
+def _communicate_check(found: RewardInfo) -> dict[str, Any]:
+    checks = found["communicate_checks"]
+    if not checks:
+        return {"reward": 1.0, "note": "No communication criteria"}
+    return {
+        **_all(RewardType.COMMUNICATE, (check["met"] for check in checks), "all_found"),
+        "comm_checks": [{"info": check["info"], "found": check["met"]} for check in checks],
+    }
+
+
+def _nl_check(found: RewardInfo, wanted: list[str] | None) -> dict[str, Any]:
+    checks = found["nl_assertions"]
+    if not wanted:
+        return {"reward": 1.0, "note": "No NL assertions"}
+    if checks is None:
+        return {"reward": 1.0, "breakdown": {}, "note": "Skipped: there is no model to judge them"}
+    return {
+        **_all(RewardType.NL_ASSERTION, (check["met"] for check in checks), "all_met"),
+        "nl_checks": checks,
+    }
+
+
+def _all(kind: RewardType, outcomes: Iterable[bool], name: str) -> dict[str, Any]:
+    met = all(outcomes)
+    return {"reward": float(met), "breakdown": {kind.value: float(met)}, name: met}

@@ -1,0 +1,132 @@
+"""Natural-language assertions: a language model says whether a conversation meets them.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_nl_assertions.py (MIT, Sierra Research); the
+words of the prompt are ours.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypedDict
+
+from pydantic import BaseModel
+
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import ModelAdapter
+
+
+class NLCheck(TypedDict):
+    """Whether one assertion is met, and why."""
+
+    nl_assertion: str
+    met: bool
+    justification: str
+
+
+class _NLCheck(BaseModel):
+    nl_assertion: str
+    met: bool
+    justification: str
+
+
+class NoJudgeError(ConfigurationError):
+    """Natural-language assertions are to be judged, and there is no model to do it."""
+
+
+class JudgeReplyError(MASEvalError, ValueError):
+    """The judge did not say, for each assertion, whether it is met."""
+
+
+def judge(
+    model: ModelAdapter,
+    messages: Sequence[Mapping[str, Any]],
+    assertions: Sequence[str],
+    *,
+    strict: bool = False,
+) -> list[NLCheck]:
+    """Ask the judge once about all assertions.
+
+    ``strict`` reads the reply as v0.2.0 does: a code fence around the JSON is an error, and a
+    reply that leaves assertions out counts as if they were met.
+    """
+    reply = model.chat(
+        judge_messages(messages, assertions), generation_params={"temperature": 0.0}
+    ).content
+    return _as_the_original(reply or "") if strict else _with_care(reply or "", assertions)
+
+
+def judge_messages(
+    messages: Sequence[Mapping[str, Any]], assertions: Sequence[str]
+) -> list[dict[str, str]]:
+    """What the judge is sent: the task of grading, the conversation, and the assertions."""
+    holes = {
+        "conversation": "\n".join(f"{said['role']}: {said.get('content')}" for said in messages),
+        "assertions": str(list(assertions)),
+    }
+    request = re.sub(r"\{(\w+)\}", lambda hole: holes[hole[1]], _template("judge_user.txt"))
+    return [
+        {"role": "system", "content": _template("judge_system.txt")},
+        {"role": "user", "content": request},
+    ]
+
+
+@cache
+def _template(name: str) -> str:
+    folder = files("maseval.benchmark.tau2") / "prompt_templates"
+    return (folder / name).read_text(encoding="utf-8").strip()
+
+
+def _as_the_original(reply: str) -> list[NLCheck]:
+    results = json.loads(reply).get("results", [])
+    return [_check(result) for result in results]
+
+
+def _check(result: Mapping[str, Any]) -> NLCheck:
+    checked = _NLCheck(
+        nl_assertion=result["expectedOutcome"],
+        met=result["metExpectation"],
+        justification=result["reasoning"],
+    )
+    return {
+        "nl_assertion": checked.nl_assertion,
+        "met": checked.met,
+        "justification": checked.justification,
+    }
+
+
+def _with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
+    first, last = reply.find("{"), reply.rfind("}")
+    try:
+        answer = json.loads(reply[first : last + 1])
+    except (ValueError, RecursionError) as error:
+        raise JudgeReplyError(
+            f"the judge replied {_shown(reply)}, which is no JSON object: {error}; use a model "
+            "that answers in JSON"
+        ) from error
+    results = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(results, list) or len(results) != len(assertions):
+        found = len(results) if isinstance(results, list) else "no"
+        raise JudgeReplyError(
+            f"the judge gave {found} results for {len(assertions)} assertions: {_shown(reply)}"
+        )
+    return [_outcome(*pair) for pair in zip(results, assertions, strict=True)]
+
+
+def _outcome(result: object, assertion: str) -> NLCheck:
+    met = result.get("metExpectation") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(met, bool):
+        raise JudgeReplyError(
+            f"the judge's result {_shown(str(result))} for {assertion!r} has no metExpectation "
+            "that is true or false"
+        )
+    return {
+        "nl_assertion": str(result.get("expectedOutcome", assertion)),
+        "met": met,
+        "justification": str(result.get("reasoning", "")),
+    }
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:197]}...")

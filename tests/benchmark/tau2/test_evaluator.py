@@ -1,0 +1,193 @@
+import json
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason
+from maseval.benchmark.tau2.judge import JudgeReplyError, NoJudgeError
+from maseval.core.scripted import ScriptedModelAdapter
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
+
+
+class Simulation:
+    """A live environment in which an agent of no particular framework calls tools."""
+
+    def __init__(self, folder, graded, *, nl_model=None):
+        self.domain = todo_list(folder, graded)
+        (self.task,) = load_tasks(self.domain)
+        self.environment = Tau2Environment({**self.task.environment_data, "domain": self.domain})
+        self.evaluator = Tau2Evaluator(self.task, self.environment, nl_model)
+
+    def play(self, *calls, text="Done.", reason="agent_stop"):
+        for call in calls:
+            self.environment.tools[call["name"]](**call["arguments"])
+        self.environment.trajectory.add({"role": "assistant", "content": text})
+        if reason:
+            self.environment.trajectory.end(reason)
+        traces = {"environment": self.environment.gather_traces()}
+        return self.evaluator(self.evaluator.filter_traces(traces))
+
+
+@pytest.fixture
+def simulation(tmp_path):
+    def build(*actions, nl_model=None, **criteria):
+        return Simulation(tmp_path, task(*actions, **criteria), nl_model=nl_model)
+
+    return build
+
+
+def test_a_task_done_in_a_live_environment_passes(simulation):
+    verdict = simulation(CREATE, communicate_info=["done"]).play(CREATE)
+
+    assert verdict["passed"] is True
+    assert verdict["reward"] == 1.0
+    assert verdict["reward_breakdown"] == {"DB": 1.0, "COMMUNICATE": 1.0}
+    assert verdict["env_check"] == {
+        "reward": 1.0,
+        "breakdown": {"DB": 1.0},
+        "db_match": True,
+        "agent_db_match": True,
+        "user_db_match": True,
+        "db_reward": 1.0,
+        "env_assertions": [],
+    }
+    assert verdict["action_check"] == {
+        "reward": 1.0,
+        "breakdown": {"ACTION": 1.0},
+        "all_matched": True,
+        "action_checks": [{"action_id": "0", "name": "create_task", "matched": True}],
+    }
+    assert verdict["communicate_check"] == {
+        "reward": 1.0,
+        "breakdown": {"COMMUNICATE": 1.0},
+        "all_found": True,
+        "comm_checks": [{"info": "done", "found": True}],
+    }
+    assert verdict["nl_check"] == {"reward": 1.0, "note": "No NL assertions"}
+    assert verdict["termination_reason"] == "agent_stop"
+    assert verdict["reward_info"]["reward"] == 1.0
+    json.dumps(verdict)
+
+
+def test_a_task_left_undone_fails_in_every_check(simulation):
+    assertion = {
+        "env_type": "assistant",
+        "func_name": "assert_number_of_tasks",
+        "arguments": {"user_id": "user_1", "expected_number": 2},
+    }
+    basis = ["DB", "ENV_ASSERTION", "ACTION"]
+    verdict = simulation(CREATE, env_assertions=[assertion], reward_basis=basis).play()
+
+    assert verdict["passed"] is False
+    assert verdict["reward_breakdown"] == dict.fromkeys(basis, 0.0)
+    assert verdict["env_check"]["breakdown"] == {"DB": 0.0, "ENV_ASSERTION": 0.0}
+    assert verdict["env_check"]["agent_db_match"] is False
+    (asserted,) = verdict["env_check"]["env_assertions"]
+    assert (asserted["passed"], asserted["reward"]) == (False, 0.0)
+    assert asserted["assertion"]["func_name"] == "assert_number_of_tasks"
+    assert verdict["action_check"]["all_matched"] is False
+
+
+def test_criteria_that_are_not_there_are_noted(simulation):
+    verdict = simulation(actions=None, env_assertions=None).play(COMPLETE)
+
+    assert verdict["env_check"] == {"reward": 1.0, "note": "No environment criteria"}
+    assert verdict["action_check"] == {"reward": 1.0, "note": "No action criteria"}
+    assert verdict["communicate_check"] == {"reward": 1.0, "note": "No communication criteria"}
+    assert verdict["passed"] is True
+
+
+@pytest.mark.parametrize("reason", ["max_steps", "too_many_errors", "task_timeout", None])
+def test_a_run_that_neither_side_ended_is_not_looked_at(simulation, reason):
+    verdict = simulation(CREATE).play(CREATE, reason=reason)
+
+    assert (verdict["reward"], verdict["passed"]) == (0.0, False)
+    assert verdict["reward_breakdown"] == {}
+    assert verdict["note"].startswith("Simulation terminated prematurely")
+    assert verdict["termination_reason"] == reason
+    assert verdict["reward_info"]["info"] == {"note": verdict["note"]}
+    assert "env_check" not in verdict
+
+
+def test_a_tool_that_does_not_exist_does_not_stop_the_scoring(simulation):
+    live = simulation(CREATE)
+    live.environment.call_tool("invented", {"self": 1})
+    live.environment.call_tool("create_task", {"nonsense": [1]})
+
+    assert live.play(CREATE)["passed"] is True
+
+
+def test_the_trajectory_is_read_from_the_environment_alone(simulation):
+    evaluator = simulation(CREATE).evaluator
+    message = {"role": "assistant", "content": "Hi"}
+    recorded = {"simulation": {"messages": [message], "termination_reason": None}}
+    traces = {
+        "environment": recorded,
+        "agents": {"a": {"messages": [{"role": "assistant", "content": "another story"}]}},
+        "termination_reason": "agent_stop",
+    }
+
+    assert evaluator.filter_traces(traces) == {
+        "full_trajectory": [message],
+        "environment": recorded,
+        "termination_reason": "agent_stop",
+    }
+    assert evaluator(evaluator.filter_traces({}))["reward"] == 0.0
+
+
+def test_a_conversation_that_was_tampered_with_is_not_scored(simulation):
+    live = simulation(CREATE)
+    live.play(CREATE)
+    traces = {"environment": live.environment.gather_traces()}
+    traces["environment"]["simulation"]["messages"][1]["content"] = "Sorry."
+    verdict = live.evaluator(live.evaluator.filter_traces(traces))
+
+    assert verdict["passed"] is False
+    assert verdict["note"].startswith("The conversation cannot be replayed: Tool call:")
+    assert verdict["reward_info"]["info"]["replay_error"]["message_index"] == 1
+
+
+def reply(met):
+    result = {"expectedOutcome": "Kind.", "reasoning": "So.", "metExpectation": met}
+    return ScriptedModelAdapter([json.dumps({"results": [result]})])
+
+
+def test_a_judge_is_asked_if_there_is_one(simulation):
+    verdict = simulation(CREATE, nl_assertions=["Kind."], nl_model=reply(False)).play(CREATE)
+
+    assert verdict["nl_check"] == {
+        "reward": 0.0,
+        "breakdown": {"NL_ASSERTION": 0.0},
+        "all_met": False,
+        "nl_checks": [{"nl_assertion": "Kind.", "met": False, "justification": "So."}],
+    }
+    assert verdict["passed"] is True, "the assertion is not in the reward basis"
+
+
+def test_without_a_judge_assertions_are_skipped_unless_the_reward_depends_on_them(tmp_path):
+    skipped = Simulation(tmp_path, task(CREATE, nl_assertions=["Kind."])).play(CREATE)
+    assert skipped["nl_check"]["note"] == "Skipped: there is no model to judge them"
+
+    (tmp_path / "other").mkdir()
+    basis = {"nl_assertions": ["Kind."], "reward_basis": ["NL_ASSERTION"]}
+    with pytest.raises(NoJudgeError):
+        Simulation(tmp_path / "other", task(CREATE, **basis)).play(CREATE)
+
+
+def test_a_judge_that_says_nothing_does_not_let_the_task_pass(simulation):
+    silent = ScriptedModelAdapter(['{"results": []}'])
+    live = simulation(CREATE, nl_assertions=["Kind."], nl_model=silent)
+
+    with pytest.raises(JudgeReplyError):
+        live.play(CREATE)
+
+
+def test_the_criteria_are_there_to_be_read(simulation):
+    evaluator = simulation(CREATE, communicate_info=["42"]).evaluator
+
+    assert evaluator.actions == [{"action_id": "0", **CREATE}]
+    assert evaluator.communicate_info == ["42"]
+    assert evaluator.env_assertions is evaluator.nl_assertions is None
+    assert evaluator.reward_basis == [RewardType.DB, RewardType.COMMUNICATE]
+    assert list(TerminationReason) == ["agent_stop", "user_stop", "max_steps", "too_many_errors"]

@@ -1,0 +1,100 @@
+"""The original's tiny mock domain, of which it keeps its own tests: a list of tasks to be done.
+
+It also shows how little a domain needs: records, a database, tools, and a folder with the data.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, for_tasks, is_tool
+from maseval.benchmark.tau2.domains.domain import Domain, policy_file
+from maseval.benchmark.tau2.domains.records import Record, Table
+
+
+class MockTask(Record):
+    task_id: str
+    title: str
+    description: str | None = None
+    status: Literal["pending", "completed"]
+
+
+class MockUser(Record):
+    user_id: str
+    name: str
+    tasks: list[str]
+
+
+class MockDB(DB):
+    tasks: Table[MockTask]
+    users: Table[MockUser]
+
+
+class MockTools(ToolKitBase[MockDB]):
+    @is_tool(ToolType.WRITE)
+    def create_task(self, user_id: str, title: str, description: str | None = None) -> MockTask:
+        """Create a task for a user.
+
+        Args:
+            user_id: The id of the user.
+            title: The task's title.
+            description: What the task is about.
+        """
+        if user_id not in self.db.users:
+            raise ValueError(f"User {user_id} not found")
+        task_id = f"task_{len(self.db.tasks) + 1}"
+        task = MockTask(task_id=task_id, title=title, description=description, status="pending")
+        self.db.tasks[task_id] = task
+        self.db.users[user_id].tasks.append(task_id)
+        return task
+
+    @is_tool(ToolType.READ)
+    def get_users(self) -> list[MockUser]:
+        """List all users."""
+        return list(self.db.users.values())
+
+    @is_tool(ToolType.WRITE)
+    def update_task_status(self, task_id: str, status: Literal["pending", "completed"]) -> MockTask:
+        """Set the status of a task.
+
+        Args:
+            task_id: The id of the task.
+            status: The new status.
+        """
+        task = self._task(task_id)
+        task.status = status
+        return task
+
+    @is_tool(ToolType.GENERIC)
+    def transfer_to_human_agents(self, summary: str) -> str:
+        """Hand the user over to a human agent.
+
+        Args:
+            summary: What the user wants.
+        """
+        return "Transfer successful"
+
+    @for_tasks
+    def assert_number_of_tasks(self, user_id: str, expected_number: int) -> bool:
+        if user_id not in self.db.users:
+            raise ValueError(f"User {user_id} not found")
+        return len(self.db.users.view(user_id).tasks) == expected_number
+
+    @for_tasks
+    def assert_task_status(self, task_id: str, expected_status: str) -> bool:
+        return self._task(task_id).status == expected_status
+
+    def _task(self, task_id: str) -> MockTask:
+        if task_id not in self.db.tasks:
+            raise ValueError(f"Task {task_id} not found")
+        return self.db.tasks[task_id]
+
+
+def mock_domain(contract_dir: Path) -> Domain:
+    """The domain over the data that comes with the recorded vectors."""
+    return Domain(
+        name="mock",
+        db=MockDB,
+        toolkit=MockTools,
+        policy_text=policy_file("policy.md", solo="policy_solo.md"),
+        data_dir=contract_dir / "mock",
+    )
