@@ -1,38 +1,40 @@
 """Tells a run's callbacks what happens; a callback that fails is logged and never stops a run."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 
+# The name that users know: it is the benchmark's run in which a callback failed.
 logger = logging.getLogger("maseval.core.benchmark")
 
 
 class Announcer:
-    """Calls one hook of every callback, in order, from the thread that runs the benchmark."""
+    """Calls one hook of every callback, in order, in the thread that runs the benchmark.
+
+    A callback's ``on_event``, and each function of ``handler``, gets the hook's name and, by
+    keyword, what the hook was told.
+    """
 
     def __init__(self, callbacks: Iterable[BenchmarkCallback], handler: CallbackHandler) -> None:
         self._callbacks = list(callbacks)
         self._handler = handler
 
-    def announce(self, hook: str, *args: Any, **named: Any) -> None:
-        """Call ``hook`` with all arguments, then ``on_event`` with the hook's name."""
+    def announce(self, hook: str, benchmark: object, **told: Any) -> None:
+        """Call ``hook`` with the benchmark and what it is told."""
         for callback in self._callbacks:
-            self._call(callback, hook, *args, *named.values())
-            self._call(callback, "on_event", hook, **named)
-        for function in self._handler.callbacks:
-            self._guarded(
-                getattr(function, "__qualname__", repr(function)), function, hook, **named
-            )
+            name = type(callback).__name__
+            _call(f"{name}.{hook}", getattr(callback, hook, None), benchmark, *told.values())
+            _call(f"{name}.on_event", getattr(callback, "on_event", None), hook, **told)
+        for function in tuple(self._handler.callbacks):
+            _call(getattr(function, "__qualname__", repr(function)), function, hook, **told)
 
-    def _call(self, callback: object, method: str, *args: Any, **kwargs: Any) -> None:
-        function = getattr(callback, method, None)
-        if function is not None:
-            self._guarded(f"{type(callback).__name__}.{method}", function, *args, **kwargs)
 
-    def _guarded(self, name: str, function: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            function(*args, **kwargs)
-        except Exception as error:  # a user's callback: it observes, it does not decide
-            logger.exception("Callback %s() failed: %s", name, error)
+def _call(name: str, function: Callable[..., object] | None, *args: Any, **kwargs: Any) -> None:
+    if function is None:
+        return
+    try:
+        function(*args, **kwargs)
+    except Exception as error:  # a user's callback: it observes, it does not decide
+        logger.exception("Callback %s() failed: %s", name, error)

@@ -1,11 +1,10 @@
 """Benchmark: say how a task is set up, run and judged; the engine does the rest."""
 
-import inspect
-import logging
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
+from functools import cached_property
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -13,32 +12,34 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.announcer import Announcer
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
+from maseval.core.cast import Agents
 from maseval.core.context import TaskContext
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import (
-    AgentDataError,
-    ConfigurationError,
-    DuplicateTaskError,
-    HookResultError,
-    NotRunError,
-)
+from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.interrupts import HeldInterrupts
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.registry import ComponentRegistry, UsageTotals
-from maseval.core.repetition import Agents, Cast, Outcome, Repetition
+from maseval.core.plan import (
+    AgentData,
+    Tasks,
+    agent_data_for,
+    lasting,
+    repetitions_of,
+    task_queue,
+)
+from maseval.core.registry import UsageTotals
+from maseval.core.repetition import Outcome, Repetition, Setting
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.runner import CallingThread, Runner, Threads, Workers
+from maseval.core.rescoring import rescored
+from maseval.core.runner import Runner, _each_once, _TaskProgress
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.usage import Usage
 from maseval.core.user import User
-
-logger = logging.getLogger(__name__)
+from maseval.core.workers import CallingThread, Threads, Workers
 
 ComponentT = TypeVar("ComponentT")
-Tasks = Task | BaseTaskQueue | Iterable[Task | Mapping[str, Any]]
-AgentData = dict[str, Any] | Iterable[dict[str, Any]]
 
 
 class Benchmark(ABC):
@@ -80,13 +81,16 @@ class Benchmark(ABC):
         self.fail_on_setup_error = fail_on_setup_error
         self.fail_on_task_error = fail_on_task_error
         self.fail_on_evaluation_error = fail_on_evaluation_error
-        self.tasks: BaseTaskQueue = SequentialTaskQueue([])
+        self._default_tasks = None if tasks is None else task_queue(tasks)
+        self._default_agent_data = {} if agent_data is None else lasting(agent_data)
+        self.tasks: BaseTaskQueue = self._default_tasks or SequentialTaskQueue([])
         self.reports: list[Report] = []
-        self._seed_generator = seed_generator or DefaultSeedGenerator(global_seed=seed)
+        self._seed_generator = (
+            DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
+        )
         self._totals = UsageTotals()
-        self._default_tasks = tasks
-        self._default_agent_data = agent_data
         self._has_run = False
+        self._stopping = False
         bar = progress_callback(progress_bar)
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
@@ -160,6 +164,7 @@ class Benchmark(ABC):
     ) -> Any:
         """Let agents and user take turns, at most ``max_invocations`` times."""
         if user is None:
+            self._warn_of_idle_turns()
             return self.run_agents(agents, task, environment, task.query)
         query, answer = user.get_initial_query(), None
         for _ in range(self.max_invocations):
@@ -181,6 +186,14 @@ class Benchmark(ABC):
             evaluator(evaluator.filter_traces(traces), final_answer) for evaluator in evaluators
         ]
 
+    def _warn_of_idle_turns(self) -> None:
+        if self.max_invocations > 1:
+            warnings.warn(
+                f"max_invocations={self.max_invocations} > 1 but no user simulator provided; "
+                "agents are invoked once",
+                stacklevel=3,
+            )
+
     # Running it.
 
     def run(self, tasks: Tasks | None = None, agent_data: AgentData | None = None) -> list[Report]:
@@ -190,118 +203,56 @@ class Benchmark(ABC):
         set. ``self.reports`` grows while the run goes on and keeps what is finished when an
         exception or Ctrl-C ends it early.
         """
-        queue = _queue(tasks if tasks is not None else self._default_tasks)
-        data = agent_data if agent_data is not None else self._default_agent_data
-        data_for = _agent_data(queue, {} if data is None else data)
+        queue = self._default_tasks if tasks is None else task_queue(tasks)
+        if queue is None:
+            raise ConfigurationError("no tasks to run; pass them to run() or to the constructor")
+        agent_data_of = agent_data_for(queue, self._or_default(agent_data))
         self.tasks, self.reports, self._has_run = queue, [], True
-        listening = [*self.callbacks]
-        if isinstance(queue, BenchmarkCallback) and queue not in listening:
-            listening.append(queue)
-        run = _Run(self, Announcer(listening, self.callback_handler), data_for)
-        run.announce("on_run_start")
-        try:
-            run.runner().run()
-        finally:
-            run.announce("on_run_end", results=self.reports)
+        self._stopping = False
+        run = _Run(self, agent_data_of)
+        with HeldInterrupts() as interrupts:
+            try:
+                run.announce("on_run_start")
+                run.runner().run(interrupts)
+            finally:
+                run.announce("on_run_end", results=self.reports)
         return self.reports
 
-    def rescore(self, reports: Iterable[Report], tasks: Tasks | None = None) -> list[Report]:
-        """Judge finished repetitions again, from their traces, without running any agent.
+    def stop(self) -> None:
+        """Have the current run start nothing more; what is running is finished and reported.
 
-        ``tasks`` defaults to those of the last run. Reports of repetitions that failed before they
-        could be judged are returned as they are.
+        May be called by a callback, another thread or a signal handler.
         """
-        known = {str(task.id): task for task in (_queue(tasks) if tasks else self.tasks).to_list()}
-        return [self._rescored(report, known) for report in reports]
+        self._stopping = True
 
-    def _rescored(self, report: Report, tasks: Mapping[str, Task]) -> Report:
-        judged = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
-        if report["status"] not in judged:
-            return report
-        if report["task_id"] not in tasks:
-            raise ConfigurationError(
-                f"report of task {report['task_id']!r} cannot be scored: the task is not among the "
-                f"{len(tasks)} given; pass the tasks of that run as tasks="
-            )
-        repetition = self._repetition(tasks[report["task_id"]], report["repeat_idx"], {}, "")
-        outcome = repetition.rescore(self, report)
-        return {
-            **report,
-            "status": outcome.report["status"],
-            "error": outcome.report["error"],
-            "eval": outcome.report["eval"],
-        }
-
-    def cast(self, agent_data: dict[str, Any], task: Task, seeds: SeedGenerator) -> Cast:
-        """Set up everybody who takes part in a repetition; called by the engine."""
-        environment = self._hook("setup_environment", seeds, agent_data, task)
-        user = self._hook("setup_user", seeds, agent_data, environment, task)
-        if user is None and self.max_invocations > 1 and self._takes_turns:
-            warnings.warn(
-                f"max_invocations={self.max_invocations} > 1 but no user simulator provided; "
-                "agents are invoked once",
-                stacklevel=2,
-            )
-        made = self._hook("setup_agents", seeds, agent_data, environment, task, user)
-        agents, by_name = _checked_agents(made)
-        evaluators = self._judges(environment, task, agents, user, seeds)
-        return Cast(environment, user, agents, by_name, evaluators)
-
-    def judges(self, task: Task, seeds: SeedGenerator) -> Sequence[Evaluator]:
-        """Set up the evaluators alone, for a repetition that is over; called by the engine."""
-        environment = self._hook("setup_environment", seeds, {}, task)
-        return self._judges(environment, task, [], None, seeds)
-
-    def _judges(
+    def rescore(
         self,
-        environment: Environment,
-        task: Task,
-        agents: Sequence[AgentAdapter],
-        user: User | None,
-        seeds: SeedGenerator,
-    ) -> Sequence[Evaluator]:
-        made = self._hook("setup_evaluators", seeds, environment, task, agents, user)
-        if not isinstance(made, Sequence) or isinstance(made, str):
-            raise HookResultError(
-                f"setup_evaluators() returned {made!r}; it must return a list of evaluators"
-            )
-        return made
+        reports: Iterable[Report],
+        tasks: Tasks | None = None,
+        agent_data: AgentData | None = None,
+    ) -> list[Report]:
+        """Judge finished repetitions again, without running any agent; returns new reports.
 
-    def _hook(self, name: str, seeds: SeedGenerator, *args: Any) -> Any:
-        hook = getattr(self, name)
-        if _takes_seeds(type(self), name):
-            return hook(*args, seed_generator=seeds)
-        return hook(*args)
+        ``tasks`` defaults to those of the last run. Evaluators are set up with a fresh
+        environment, no agents and no user, and see the traces and the final answer of the report.
+        Reports of repetitions that failed before they could be judged are returned as they are.
+        """
+        queue = self.tasks if tasks is None else task_queue(tasks)
+        agent_data_of = agent_data_for(queue, self._or_default(agent_data))
+        return rescored(reports, self._setting(), queue.to_list(), agent_data_of)
 
-    @property
-    def _takes_turns(self) -> bool:
-        return type(self).execution_loop is Benchmark.execution_loop
+    def _or_default(self, agent_data: AgentData | None) -> AgentData:
+        return self._default_agent_data if agent_data is None else agent_data
 
-    def _repetition(
-        self, task: Task, repeat_idx: int, agent_data: dict[str, Any], run_id: str
-    ) -> Repetition:
-        return Repetition(
-            task=task,
-            repeat_idx=repeat_idx,
-            agent_data=agent_data,
-            run_id=run_id,
+    def _setting(self) -> Setting:
+        return Setting(
+            benchmark=self,
+            run_id=uuid4().hex,
             seeds=self._seed_generator,
-            context_for=self._context,
-            timeout=task.protocol.timeout_seconds,
+            seed=self._seed_generator.global_seed,
+            config=self.benchmark_level_config,
+            totals=self._totals,
         )
-
-    def _context(self, deadline: float | None) -> TaskContext:
-        registry = ComponentRegistry(self.benchmark_level_config, totals=self._totals)
-        return TaskContext(deadline, registry=registry)
-
-    def _workers(self) -> Workers:
-        timed = any(task.protocol.timeout_seconds is not None for task in self.tasks.to_list())
-        if self.num_workers == 1 and not timed:
-            return CallingThread(self._run_repetition)
-        return Threads(self._run_repetition, self.num_workers)
-
-    def _run_repetition(self, repetition: Repetition) -> Outcome:
-        return repetition.run(self)
 
     def _check_failure(self, outcome: Outcome) -> None:
         """Raise what a ``fail_on_*`` flag says must end the run."""
@@ -314,7 +265,7 @@ class Benchmark(ABC):
                 fatal = self.fail_on_evaluation_error
             case _:
                 fatal = self.fail_on_task_error
-        if fatal and outcome.exception:
+        if fatal and outcome.exception is not None:
             raise outcome.exception
 
     # What components and callers ask for.
@@ -377,6 +328,11 @@ class Benchmark(ABC):
             reports = self.reports
         wanted = _statuses(status_filter)
         failed = {report["task_id"] for report in reports if report["status"] in wanted}
+        if failed and not len(self.tasks):
+            raise NotRunError(
+                f"the tasks of these reports are not known, such as {min(failed)!r}; run them "
+                "first, or give them to the constructor as tasks="
+            )
         return SequentialTaskQueue(
             [task for task in self.tasks.to_list() if str(task.id) in failed]
         )
@@ -386,29 +342,35 @@ class _Run:
     """One call of ``run()``: prepares repetitions and passes on what happens to them."""
 
     def __init__(
-        self, benchmark: Benchmark, announcer: Announcer, data_for: Mapping[str, dict[str, Any]]
+        self, benchmark: Benchmark, agent_data_of: Callable[[Task], dict[str, Any]]
     ) -> None:
         self._benchmark = benchmark
-        self._announcer = announcer
-        self._data_for = data_for
-        self._id = uuid4().hex
+        self._agent_data_of = agent_data_of
+        self._setting = benchmark._setting()
+        self._announcer = Announcer(_listening(benchmark), benchmark.callback_handler)
+        self._context = copy_context()
 
     def runner(self) -> Runner:
+        return _StoppableRunner(self._benchmark, self._prepare, self._workers(), self)
+
+    def _workers(self) -> Workers:
         benchmark = self._benchmark
-        return Runner(
-            plan=iter(benchmark.tasks),
-            repeats=benchmark.n_task_repeats,
-            prepare=self._prepare,
-            workers=benchmark._workers(),
-            listener=self,
-        )
+        protocols = [task.protocol for task in benchmark.tasks.to_list()]
+        timed = any(protocol.timeout_seconds is not None for protocol in protocols)
+        # Only from another thread can a repetition that hangs be given up.
+        if benchmark.num_workers == 1 and not timed:
+            return CallingThread(self._run)
+        return Threads(self._run, benchmark.num_workers)
+
+    def _run(self, repetition: Repetition) -> Outcome:
+        # Each sees the caller's context variables, and none what another one set.
+        return self._context.copy().run(repetition.run)
 
     def _prepare(self, task: Task, repeat_idx: int) -> Repetition:
-        data = self._data_for[str(task.id)]
-        return self._benchmark._repetition(task, repeat_idx, data, self._id)
+        return Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
 
-    def announce(self, hook: str, **named: Any) -> None:
-        self._announcer.announce(hook, self._benchmark, **named)
+    def announce(self, hook: str, **told: Any) -> None:
+        self._announcer.announce(hook, self._benchmark, **told)
 
     def task_started(self, task: Task) -> None:
         self.announce("on_task_start", task=task)
@@ -427,57 +389,57 @@ class _Run:
         self._benchmark._check_failure(outcome)
 
 
+class _StoppableRunner(Runner):
+    """Makes the repetitions that the queue asks for, until the benchmark is told to stop."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        prepare: Callable[[Task, int], Repetition],
+        workers: Workers,
+        listener: _Run,
+    ) -> None:
+        super().__init__(benchmark.tasks, benchmark.n_task_repeats, prepare, workers, listener)
+        self._benchmark = benchmark
+        self._plan = (
+            prepare(task, index)
+            for task in _each_once(benchmark.tasks)
+            for index in self._indices(task)
+        )
+
+    def _indices(self, task: Task) -> Sequence[int]:
+        return repetitions_of(task, self._benchmark.tasks, self._repeats)
+
+    def _start_next(self) -> bool:
+        if self._benchmark._stopping:
+            return False
+        try:
+            repetition = next(self._plan, None)
+        except Exception as error:  # a user's queue: what is running must still be reported
+            self._plan_error = error
+            return False
+        if repetition is None:
+            return False
+        task = repetition.task
+        if str(task.id) not in self._tasks:
+            self._tasks[str(task.id)] = _TaskProgress(task, len(self._indices(task)))
+            self._listener.task_started(task)
+        self._listener.repetition_started(task, repetition.repeat_idx)
+        self._submit(repetition)
+        return True
+
+
+def _listening(benchmark: Benchmark) -> list[BenchmarkCallback]:
+    """The callbacks, and the queue if it learns from reports."""
+    queue = benchmark.tasks
+    if isinstance(queue, BenchmarkCallback) and queue not in benchmark.callbacks:
+        return [*benchmark.callbacks, queue]
+    return benchmark.callbacks
+
+
 def _at_least_one(name: str, value: int) -> None:
     if not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"{name} must be at least 1, not {value!r}")
-
-
-def _queue(tasks: Tasks | None) -> BaseTaskQueue:
-    match tasks:
-        case None:
-            raise ConfigurationError("no tasks to run; pass them to run() or to the constructor")
-        case Task():
-            queue: BaseTaskQueue = SequentialTaskQueue([tasks])
-        case BaseTaskQueue():
-            queue = tasks
-        case _:
-            queue = SequentialTaskQueue.from_list(tasks)
-    seen: set[str] = set()
-    for task in queue.to_list():
-        if str(task.id) in seen:
-            raise DuplicateTaskError(
-                f"two tasks have the id {str(task.id)!r}; reports could not be told apart, so "
-                "give each task its own id"
-            )
-        seen.add(str(task.id))
-    return queue
-
-
-def _agent_data(queue: BaseTaskQueue, agent_data: AgentData) -> dict[str, dict[str, Any]]:
-    tasks = queue.to_list()
-    if isinstance(agent_data, dict):
-        return {str(task.id): agent_data for task in tasks}
-    entries: list[dict[str, Any]] = list(agent_data)
-    if len(entries) != len(tasks):
-        raise AgentDataError(
-            "`agent_data` must either be a single dict or an iterable matching the number of "
-            f"tasks. There are {len(tasks)} tasks and {len(entries)} entries"
-        )
-    for entry in entries:
-        if not isinstance(entry, dict):
-            raise AgentDataError(f"`agent_data` holds {entry!r}; each entry must be a dict")
-    return {str(task.id): entry for task, entry in zip(tasks, entries, strict=True)}
-
-
-def _checked_agents(made: Any) -> Agents:
-    match made:
-        case (agents, Mapping() as by_name) if isinstance(agents, Sequence):
-            return agents, dict(by_name)
-        case _:
-            raise HookResultError(
-                f"setup_agents() returned {made!r}; it must return a pair: the list of agents to "
-                "invoke, and a dict of all agents by name"
-            )
 
 
 def _statuses(
@@ -489,9 +451,3 @@ def _statuses(
     if isinstance(wanted, TaskExecutionStatus):
         wanted = [wanted]
     return frozenset().union(*(status.covers for status in wanted))
-
-
-@cache
-def _takes_seeds(benchmark: type, hook: str) -> bool:
-    parameters = inspect.signature(getattr(benchmark, hook)).parameters.values()
-    return any(p.name == "seed_generator" or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -29,6 +29,7 @@ class TaskContext:
         self.registry = registry if registry is not None else ComponentRegistry()
         self.collected_traces: dict[str, Any] = {}
         self.abandoned = False
+        """Whether nobody waits for this repetition any more."""
         self._start = time.monotonic()
 
     @property
@@ -47,8 +48,8 @@ class TaskContext:
         return self.deadline is not None and self.elapsed >= self.deadline
 
     def check_timeout(self) -> None:
-        """Raise ``TaskTimeoutError`` once the deadline has passed."""
-        if self.is_expired:
+        """Raise ``TaskTimeoutError`` once the deadline has passed, or the run is over."""
+        if self.abandoned or self.is_expired:
             raise self.timeout_error()
 
     def timeout_error(self) -> TaskTimeoutError:

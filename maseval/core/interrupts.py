@@ -10,7 +10,9 @@ from types import FrameType
 class HeldInterrupts:
     """Between entering and leaving, Ctrl-C raises only where it is let through.
 
-    Does nothing outside the main thread, or where somebody else handles the signal.
+    One that was held back raises at the next such place, or on leaving; a second one raises at
+    once, lest something that hangs could not be stopped. Does nothing outside the main thread, or
+    where somebody else handles the signal.
     """
 
     def __init__(self) -> None:
@@ -23,27 +25,26 @@ class HeldInterrupts:
             threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         ):
-            signal.signal(signal.SIGINT, self._handle)
             self._installed = True
+            signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._installed:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._installed = False
         if self._pending and not any(exception):
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._open:
+        if self._open or self._pending:
             raise KeyboardInterrupt
         self._pending = True
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
         """A stretch in which Ctrl-C raises at once."""
-        self._open = True
         try:
+            self._open = True
             if self._pending:
                 self._pending = False
                 raise KeyboardInterrupt

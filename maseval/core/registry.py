@@ -2,44 +2,70 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
+from maseval.core.report import gathering_failure
 from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
 from maseval.core.usage import Usage, UsageTrackableMixin
 
 RegisterableComponent = TraceableMixin | ConfigurableMixin | UsageTrackableMixin
 ComponentT = TypeVar("ComponentT")
+Key = tuple[str, str]
+"""A category and a name in it."""
 
 _SINGLE = ("environment", "user")
 
 
 class UsageTotals:
-    """What all repetitions used so far, by component; may be read while a run goes on."""
+    """What all repetitions used so far, by component; may be read while a run goes on.
+
+    Each registry has an account of its own. A component tells what it used since it began, so what
+    it tells replaces what it told before: however often it is asked, it counts once.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_component: dict[str, Usage] = {}
-        self._total: Usage | None = None
+        self._settled: dict[str, Usage] = {}
+        self._accounts: dict[object, dict[str, Usage]] = {}
 
-    def add(self, key: str, usage: Usage) -> None:
-        """Count one component's usage in one repetition."""
+    def open(self, account: object) -> None:
+        """Begin to count what ``account`` notes."""
         with self._lock:
-            known = self._by_component.get(key)
-            self._by_component[key] = usage if known is None else known + usage
-            self._total = usage if self._total is None else self._total + usage
+            self._accounts[account] = {}
 
-    @property
-    def total(self) -> Usage:
-        """Everything together."""
+    def note(self, account: object, key: str, usage: Usage) -> None:
+        """What a component has used so far; an account that is closed notes nothing more."""
         with self._lock:
-            return Usage() if self._total is None else self._total
+            if account in self._accounts:
+                self._accounts[account][key] = usage
+
+    def settle(self, account: object) -> None:
+        """Keep what was noted; what is noted from now on comes on top of it."""
+        with self._lock:
+            if account in self._accounts:
+                _add(self._settled, self._accounts[account])
+                self._accounts[account] = {}
+
+    def close(self, account: object) -> None:
+        """Keep what was noted, and count nothing more."""
+        with self._lock:
+            _add(self._settled, self._accounts.pop(account, {}))
 
     @property
     def by_component(self) -> dict[str, Usage]:
         """A copy of the totals, keyed ``category:name``."""
         with self._lock:
-            return dict(self._by_component)
+            totals = dict(self._settled)
+            for noted in self._accounts.values():
+                _add(totals, noted)
+            return totals
+
+    @property
+    def total(self) -> Usage:
+        """Everything together."""
+        return sum(self.by_component.values()) or Usage()
 
 
 class ComponentRegistry:
@@ -57,84 +83,85 @@ class ComponentRegistry:
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
         self._totals = totals if totals is not None else UsageTotals()
-        self._components: dict[str, object] = {}
-        self._keys: dict[int, str] = {}
+        self._totals.open(self)
+        self._components: dict[Key, object] = {}
+        self._keys: dict[int, Key] = {}
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Have a component asked for its traces, configuration and usage; returns it."""
-        if not isinstance(component, TraceableMixin | ConfigurableMixin | UsageTrackableMixin):
+        if not isinstance(component, RegisterableComponent):
             raise ConfigurationError(
                 f"cannot register {component!r} as '{category}:{name}': it can tell nothing; "
                 "derive its class from TraceableMixin, ConfigurableMixin or UsageTrackableMixin"
             )
-        key = f"{category}:{name}"
-        known = self._keys.get(id(component))
-        if known is not None and known != key:
+        key = (category, name)
+        known = self._keys.get(id(component), key)
+        if known != key:
             raise DuplicateComponentError(
-                f"component {component!r} is already registered as '{known}' and cannot be "
-                f"re-registered as '{key}'; environments, users and agents are registered "
-                "automatically, so register only what no setup hook returns"
+                f"component {component!r} is already registered as '{':'.join(known)}' and cannot "
+                f"be re-registered as '{category}:{name}'; environments, users and agents are "
+                "registered automatically, so register only what no setup hook returns"
             )
-        replaced = self._components.get(key)
-        if replaced is not None and replaced is not component:
-            del self._keys[id(replaced)]
+        self._keys.pop(id(self._components.get(key)), None)
         self._components[key] = component
         self._keys[id(component)] = key
         return component
 
-    def has(self, component: object) -> bool:
-        """Whether this very object is registered."""
-        return id(component) in self._keys
-
     def clear(self) -> None:
         """Forget the components; usage totals stay."""
+        self._totals.settle(self)
         self._components.clear()
         self._keys.clear()
+
+    def close(self) -> None:
+        """Count no more usage; the components stay, so that they can still be asked."""
+        self._totals.close(self)
 
     def collect_traces(self) -> dict[str, Any]:
         """What happened to each component, by category and name."""
         return self._collect(
-            "traces", TraceableMixin, lambda one, key: _named(one.gather_traces(), key)
+            "traces", TraceableMixin, lambda one, key: {"name": key[1], **one.gather_traces()}
         )
 
     def collect_configs(self) -> dict[str, Any]:
         """How each component was set up, and the machine under ``benchmark``."""
         configs = self._collect(
-            "config", ConfigurableMixin, lambda one, key: _named(one.gather_config(), key)
+            "config", ConfigurableMixin, lambda one, key: {"name": key[1], **one.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> dict[str, Any]:
-        """What each component used; also adds it to the totals."""
+        """What each component used; also counts in the totals."""
         return self._collect("usage", UsageTrackableMixin, self._use)
 
-    def _use(self, component: UsageTrackableMixin, key: str) -> dict[str, Any]:
-        usage = component.gather_usage()
-        category, name = key.split(":", 1)
-        usage.category = usage.category if usage.category is not None else category
-        usage.component_name = usage.component_name if usage.component_name is not None else name
-        self._totals.add(key, usage)
+    def _use(self, component: UsageTrackableMixin, key: Key) -> dict[str, Any]:
+        told = component.gather_usage()
+        category, name = key
+        # A copy: the component may go on writing to the record that it told.
+        usage = replace(
+            told,
+            units=dict(told.units),
+            category=category if told.category is None else told.category,
+            component_name=name if told.component_name is None else told.component_name,
+        )
+        self._totals.note(self, f"{category}:{name}", usage)
         return usage.to_dict()
 
     def _collect(
-        self, what: str, kind: type[ComponentT], ask: Callable[[ComponentT, str], dict[str, Any]]
+        self, what: str, kind: type[ComponentT], ask: Callable[[ComponentT, Key], dict[str, Any]]
     ) -> dict[str, Any]:
-        components = {
-            key: component
+        components = [
+            (key, component)
             for key, component in tuple(self._components.items())
             if isinstance(component, kind)
-        }
+        ]
         collected = _empty(len(components))
-        for key, component in components.items():
-            category, name = key.split(":", 1)
+        for key, component in components:
+            category, name = key
             try:
                 told = ask(component, key)
             except Exception as error:  # one component's failure must not hide the others
-                told = {
-                    "error": f"Failed to gather {what}: {error}",
-                    "error_type": type(error).__name__,
-                    "component_type": type(component).__name__,
-                }
+                told = gathering_failure(what, component, error)
             if category in _SINGLE:
                 collected[category] = told
             else:
@@ -156,6 +183,11 @@ class ComponentRegistry:
         self._benchmark_config = config
 
 
+def _add(totals: dict[str, Usage], noted: Mapping[str, Usage]) -> None:
+    for key, usage in noted.items():
+        totals[key] = totals[key] + usage if key in totals else usage
+
+
 def _empty(components: int) -> dict[str, Any]:
     return {
         "metadata": {
@@ -168,7 +200,3 @@ def _empty(components: int) -> dict[str, Any]:
         "user": None,
         "other": {},
     }
-
-
-def _named(told: dict[str, Any], key: str) -> dict[str, Any]:
-    return {"name": key.split(":", 1)[1], **told}

@@ -13,6 +13,7 @@ from maseval.core.exceptions import (
     TaskTimeoutError,
     UserError,
 )
+from maseval.core.redaction import redact_text
 from maseval.core.task import Task
 
 
@@ -123,11 +124,11 @@ def execution_status(exception: BaseException) -> TaskExecutionStatus:
 
 
 def error_record(exception: BaseException) -> dict[str, Any]:
-    """An exception as the ``error`` of a report."""
+    """An exception as the ``error`` of a report, without the keys and passwords it may quote."""
     record: dict[str, Any] = {
         "error_type": type(exception).__name__,
         "error_message": _message_of(exception),
-        "traceback": "".join(traceback.format_exception(exception)),
+        "traceback": redact_text("".join(traceback.format_exception(exception))),
     }
     if isinstance(exception, TaskTimeoutError):
         record |= {"elapsed": exception.elapsed, "timeout": exception.timeout}
@@ -136,43 +137,52 @@ def error_record(exception: BaseException) -> dict[str, Any]:
     return record
 
 
-def _message_of(exception: BaseException) -> str:
-    try:
-        return str(exception)
-    except Exception as broken:  # a foreign exception's own text may fail; the report must not
-        return f"<no text: {type(broken).__name__} in {type(exception).__name__}.__str__>"
-
-
-def collection_failure(what: str, exception: Exception) -> dict[str, Any]:
-    """What stands in a report for traces, configuration or usage that could not be gathered."""
+def collection_failure(what: str, exception: BaseException) -> dict[str, Any]:
+    """What stands in a report for traces, configuration or usage that could not be collected."""
     return {
         "error": f"Failed to collect {what}: {_message_of(exception)}",
         "error_type": type(exception).__name__,
     }
 
 
+def gathering_failure(what: str, component: object, exception: Exception) -> dict[str, Any]:
+    """What stands there for the one component that failed to tell."""
+    return {
+        "error": f"Failed to gather {what}: {_message_of(exception)}",
+        "error_type": type(exception).__name__,
+        "component_type": type(component).__name__,
+    }
+
+
+def _message_of(exception: BaseException) -> str:
+    try:
+        return redact_text(str(exception))
+    except Exception as broken:  # a foreign exception's own text may fail; the report must not
+        return f"<no text: {type(broken).__name__} in {type(exception).__name__}.__str__>"
+
+
 _VARYING = frozenset(
     {
-        *("run_id", "started_at", "duration_seconds", "elapsed", "thread_id"),
-        *("timestamp", "gathered_at", "start_time", "end_time"),
-        *("total_duration_seconds", "average_duration_seconds"),
+        *("run_id", "thread_id", "started_at", "timestamp", "gathered_at", "elapsed"),
+        *("duration_seconds", "total_duration_seconds", "average_duration_seconds"),
     }
 )
 _ELAPSED = re.compile(r"after \d+\.\d+s")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
 def normalise(report: Mapping[str, Any]) -> dict[str, Any]:
     """A report without what differs between two equal runs: times, run, record and thread ids.
 
-    Dropped, at any depth: every key that names a moment, a duration, a run or a thread, and every
-    ``id`` that is a UUID. ``config["benchmark"]`` (machine, packages) goes too. Two runs with the
-    same seed, tasks and scripted models have equal normalised reports, whatever the number of
-    workers.
+    Left out, at any depth: every key that names a moment, a duration, a run or a thread, and every
+    ``id`` that is a UUID; in texts, the seconds of a time-out and the addresses of objects.
+    ``config["benchmark"]`` (machine, packages) goes too. Two runs with the same seed, tasks and
+    scripted models have equal normalised reports, whatever the number of workers.
     """
-    kept = _normalised(report)
-    assert isinstance(kept, dict)
-    if isinstance(kept.get("config"), dict):
-        kept["config"].pop("benchmark", None)
+    kept = {key: _normalised(item) for key, item in report.items() if key not in _VARYING}
+    config = kept.get("config")
+    if isinstance(config, dict):
+        kept["config"] = {key: item for key, item in config.items() if key != "benchmark"}
     return kept
 
 
@@ -187,7 +197,7 @@ def _normalised(value: object) -> object:
         case list() | tuple():
             return [_normalised(item) for item in value]
         case str():
-            return _ELAPSED.sub("after some time", value)
+            return _ADDRESS.sub("at 0x…", _ELAPSED.sub("after some time", value))
         case _:
             return value
 

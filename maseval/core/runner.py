@@ -1,28 +1,20 @@
-"""Which repetition runs when: one after the other, or many at once in threads.
+"""Which repetition runs when: keeps the workers busy until the plan is done.
 
-The thread that called ``run()`` hands out the work, watches the deadlines and calls the callbacks;
-repetitions run in worker threads, or in the calling thread itself when there is one worker and no
-deadline. A worker whose repetition overruns its deadline is given up and replaced.
+The thread that called ``run()`` hands out the work, watches the deadlines and tells the listener. A
+repetition that overruns its deadline is given up, and another worker takes its worker's place.
 """
 
-import heapq
-import itertools
-import queue
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from maseval.core.exceptions import DuplicateTaskError, TaskFormatError
 from maseval.core.interrupts import HeldInterrupts
 from maseval.core.repetition import Outcome, Repetition
 from maseval.core.report import RETRIED, Attempt, Report, TaskExecutionStatus
 from maseval.core.task import Task, TimeoutAction
-
-RunRepetition = Callable[[Repetition], Outcome]
-Finished = tuple[Repetition, Outcome]
+from maseval.core.workers import Workers
 
 
 class Listener(Protocol):
@@ -35,102 +27,6 @@ class Listener(Protocol):
     def check_failure(self, outcome: Outcome) -> None: ...
 
 
-class Workers(Protocol):
-    """Something that runs repetitions.
-
-    Waiting and taking are two steps, so that Ctrl-C while waiting loses nothing that is finished.
-    """
-
-    size: int
-
-    def submit(self, repetition: Repetition) -> None: ...
-    def wait(self, timeout: float | None) -> None: ...
-    def take(self) -> Finished | None: ...
-    def give_up(self, repetition: Repetition) -> None: ...
-    def close(self) -> None: ...
-
-
-class CallingThread:
-    """Runs one repetition at a time, in the thread that waits for it."""
-
-    size = 1
-
-    def __init__(self, run: RunRepetition) -> None:
-        self._run = run
-        self._work: Repetition | None = None
-        self._finished: Finished | None = None
-
-    def submit(self, repetition: Repetition) -> None:
-        self._work = repetition
-
-    def wait(self, timeout: float | None) -> None:
-        repetition, self._work = self._work, None
-        if repetition:
-            self._finished = repetition, self._run(repetition)
-
-    def take(self) -> Finished | None:
-        finished, self._finished = self._finished, None
-        return finished
-
-    def give_up(self, repetition: Repetition) -> None:
-        raise AssertionError("a repetition in the calling thread has no deadline to overrun")
-
-    def close(self) -> None:
-        pass
-
-
-class Threads:
-    """Runs up to ``size`` repetitions at once.
-
-    The threads are daemons: one that hangs for good keeps neither the run nor the process.
-    """
-
-    def __init__(self, run: RunRepetition, size: int) -> None:
-        self.size = size
-        self._run = run
-        self._work: queue.SimpleQueue[Repetition | None] = queue.SimpleQueue()
-        self._finished: deque[Finished] = deque()
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._given_up: set[Repetition] = set()
-        self._threads = 0
-        self._busy = 0
-
-    def submit(self, repetition: Repetition) -> None:
-        self._busy += 1
-        if self._busy > self._threads:
-            self._threads += 1
-            threading.Thread(target=self._serve, daemon=True, name="maseval-worker").start()
-        self._work.put(repetition)
-
-    def _serve(self) -> None:
-        while (repetition := self._work.get()) is not None:
-            self._finished.append((repetition, self._run(repetition)))
-            self._bell.put(None)
-            if repetition in self._given_up:
-                return  # another thread has taken this one's place
-
-    def wait(self, timeout: float | None) -> None:
-        with suppress(queue.Empty):
-            self._bell.get(timeout=timeout)
-
-    def take(self) -> Finished | None:
-        while self._finished:
-            repetition, outcome = self._finished.popleft()
-            if repetition not in self._given_up:
-                self._busy -= 1
-                return repetition, outcome
-        return None
-
-    def give_up(self, repetition: Repetition) -> None:
-        self._given_up.add(repetition)
-        self._busy -= 1
-        self._threads -= 1
-
-    def close(self) -> None:
-        for _ in range(self._threads):
-            self._work.put(None)
-
-
 @dataclass
 class _TaskProgress:
     """How many repetitions of a task are still to be reported."""
@@ -140,41 +36,38 @@ class _TaskProgress:
 
 
 class Runner:
-    """Keeps the workers busy until the plan is done."""
+    """Runs ``repeats`` repetitions of each task that ``plan`` hands out."""
 
     def __init__(
         self,
-        plan: Iterator[Task],
+        plan: Iterable[Task],
         repeats: int,
         prepare: Callable[[Task, int], Repetition],
         workers: Workers,
         listener: Listener,
     ) -> None:
-        self._plan = ((task, index) for task in plan for index in range(repeats))
+        self._plan = (prepare(task, index) for task in _each_once(plan) for index in range(repeats))
         self._repeats = repeats
-        self._prepare = prepare
         self._workers = workers
         self._listener = listener
         self._running: set[Repetition] = set()
+        self._due: dict[Repetition, float] = {}
         self._tasks: dict[str, _TaskProgress] = {}
-        self._deadlines: list[tuple[float, int, Repetition]] = []
-        self._counter = itertools.count()
         self._plan_error: Exception | None = None
 
-    def run(self) -> None:
+    def run(self, interrupts: HeldInterrupts) -> None:
         """Run everything; an exception of the listener, or Ctrl-C, ends the run early.
 
         What was finished by then is still reported.
         """
-        with HeldInterrupts() as interrupts:
-            try:
-                self._run(interrupts)
-            except BaseException:
-                self._report_finished()
-                raise
-            finally:
-                self._workers.close()
-        if self._plan_error:
+        try:
+            self._run(interrupts)
+        except BaseException:
+            self._drain()
+            raise
+        finally:
+            self._workers.close()
+        if self._plan_error is not None:
             raise self._plan_error
 
     def _run(self, interrupts: HeldInterrupts) -> None:
@@ -189,62 +82,59 @@ class Runner:
                 self._workers.wait(timeout)
             while finished := self._workers.take():
                 self._finish(*finished)
-                more = more and self._fill_one()
+                if more and len(self._running) < self._workers.size:
+                    more = self._start_next()
             self._give_up_overdue()
-
-    def _fill_one(self) -> bool:
-        return len(self._running) >= self._workers.size or self._start_next()
 
     def _start_next(self) -> bool:
         try:
-            planned = next(self._plan, None)
+            repetition = next(self._plan, None)
         except Exception as error:  # a user's queue: what is running must still be reported
             self._plan_error = error
             return False
-        if planned is None:
+        if repetition is None:
             return False
-        task, index = planned
+        task, index = repetition.task, repetition.repeat_idx
         if index == 0:
             self._tasks[str(task.id)] = _TaskProgress(task, self._repeats)
             self._listener.task_started(task)
         self._listener.repetition_started(task, index)
-        self._submit(self._prepare(task, index))
+        self._submit(repetition)
         return True
 
     def _submit(self, repetition: Repetition) -> None:
+        repetition.begin()
         self._running.add(repetition)
         if repetition.timeout is not None:
-            due = time.monotonic() + repetition.timeout
-            heapq.heappush(self._deadlines, (due, next(self._counter), repetition))
+            self._due[repetition] = time.monotonic() + repetition.timeout
         self._workers.submit(repetition)
 
     def _until_next_deadline(self) -> float | None:
-        if len(self._deadlines) > 2 * len(self._running) + 64:
-            self._deadlines = [due for due in self._deadlines if due[2] in self._running]
-            heapq.heapify(self._deadlines)
-        if not self._running or not self._deadlines:
+        if not self._due:
             return None
-        return max(0.0, self._deadlines[0][0] - time.monotonic())
+        return max(0.0, min(self._due.values()) - time.monotonic())
 
     def _give_up_overdue(self) -> None:
-        overdue = time.monotonic()
-        while self._deadlines and self._deadlines[0][0] <= overdue:
-            repetition = heapq.heappop(self._deadlines)[2]
-            if repetition in self._running:
-                self._workers.give_up(repetition)
-                self._finish(repetition, repetition.given_up())
+        moment = time.monotonic()
+        for repetition in [late for late, due in self._due.items() if due <= moment]:
+            outcome = repetition.given_up()
+            self._workers.give_up(repetition)
+            self._finish(repetition, outcome)
 
     def _finish(self, repetition: Repetition, outcome: Outcome) -> None:
-        self._running.discard(repetition)
+        self._forget(repetition)
         again = next_attempt(repetition, outcome)
-        if again:
+        if again is not None:
             self._submit(again)
             return
-        self._report(outcome)
+        self._report(outcome.report)
         self._listener.check_failure(outcome)
 
-    def _report(self, outcome: Outcome) -> None:
-        report = outcome.report
+    def _forget(self, repetition: Repetition) -> None:
+        self._running.discard(repetition)
+        self._due.pop(repetition, None)
+
+    def _report(self, report: Report) -> None:
         self._listener.repetition_finished(report)
         progress = self._tasks[report["task_id"]]
         progress.open -= 1
@@ -252,18 +142,20 @@ class Runner:
             del self._tasks[report["task_id"]]
             self._listener.task_finished(progress.task, report)
 
-    def _report_finished(self) -> None:
+    def _drain(self) -> None:
+        """Report what is finished, and wait for nothing else."""
         while finished := self._workers.take():
             repetition, outcome = finished
-            self._running.discard(repetition)
-            self._report(outcome)
+            self._forget(repetition)
+            self._report(outcome.report)
+        for repetition in self._running:
+            repetition.abandon()
 
 
 def next_attempt(repetition: Repetition, outcome: Outcome) -> Repetition | None:
     """The same repetition once more, if its task's protocol asks for that."""
-    protocol = repetition.task.protocol
+    protocol, timeout = repetition.task.protocol, repetition.timeout
     timed_out = TaskExecutionStatus.TASK_TIMEOUT
-    timeout = repetition.timeout
     earlier = [attempt["status"] == timed_out.value for attempt in repetition.attempts]
     if outcome.status is timed_out:
         if protocol.timeout_action is TimeoutAction.SKIP or any(earlier):
@@ -272,16 +164,8 @@ def next_attempt(repetition: Repetition, outcome: Outcome) -> Repetition | None:
             timeout *= 2
     elif outcome.status not in RETRIED or earlier.count(False) >= protocol.max_retries:
         return None
-    return Repetition(
-        task=repetition.task,
-        repeat_idx=repetition.repeat_idx,
-        agent_data=repetition.agent_data,
-        run_id=repetition.run_id,
-        seeds=repetition.seeds,
-        context_for=repetition.context_for,
-        timeout=timeout,
-        attempts=[*repetition.attempts, _attempt_record(outcome.report)],
-    )
+    attempts = [*repetition.attempts, _attempt_record(outcome.report)]
+    return replace(repetition, timeout=timeout, attempts=attempts)
 
 
 def _attempt_record(report: Report) -> Attempt:
@@ -292,3 +176,18 @@ def _attempt_record(report: Report) -> Attempt:
         "started_at": report["started_at"],
         "duration_seconds": report["duration_seconds"],
     }
+
+
+def _each_once(plan: Iterable[Task]) -> Iterator[Task]:
+    """The tasks of a plan; a queue of the user's own may hand out anything."""
+    seen: set[str] = set()
+    for task in plan:
+        if not isinstance(task, Task):
+            raise TaskFormatError(f"the queue handed out {task!r}, which is not a Task")
+        if str(task.id) in seen:
+            raise DuplicateTaskError(
+                f"the queue handed out the task {str(task.id)!r} twice; hand out each task once, "
+                "and use n_task_repeats to run it more often"
+            )
+        seen.add(str(task.id))
+        yield task

@@ -4,6 +4,8 @@ Each record is one line, written at once and flushed to the disk. Whatever ends 
 file holds every finished record and at most one torn last line, which readers report and leave out.
 """
 
+import errno
+import itertools
 import json
 import os
 import warnings
@@ -11,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from maseval.core.callbacks import strict_json
 from maseval.core.exceptions import OutputExistsError, ResultFileError
@@ -25,24 +27,30 @@ class TornRecordWarning(UserWarning):
 
 
 class RecordWriter:
-    """Creates a file of records and adds to it; ``overwrite`` empties a file that is there.
+    """Creates a file of records and adds to it.
 
-    With ``sync=False`` the operating system decides when a record reaches the disk: faster, still
-    safe when the process is killed, but not when the power fails.
+    ``overwrite`` empties a file that is there; ``resume`` goes on behind its last record, for which
+    ``mend`` must have seen to its end. With ``sync=False`` the operating system decides when a
+    record reaches the disk: faster, still safe when the process is killed, but not when the power
+    fails.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False, sync: bool = True
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        resume: bool = False,
+        sync: bool = True,
     ) -> None:
         self.path = Path(path)
         self.count = 0
         self._sync = sync
         self._torn_at: int | None = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        existing = os.O_TRUNC if overwrite else 0 if resume else os.O_EXCL
         try:
-            self._descriptor = os.open(
-                self.path, _APPEND | (os.O_TRUNC if overwrite else os.O_EXCL), 0o666
-            )
+            self._descriptor = os.open(self.path, _APPEND | existing, 0o666)
         except FileExistsError:
             raise OutputExistsError(
                 f"Output file already exists: {self.path}. "
@@ -50,12 +58,16 @@ class RecordWriter:
             ) from None
         strict_json.sync_folder(self.path.parent)
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Add one record; if it cannot be written whole, nothing of it stays in the file."""
+    def append(self, record: Mapping[str, Any]) -> int:
+        """Add one record and return where it begins.
+
+        If it cannot be written whole, nothing of it stays in the file.
+        """
         line = strict_json.dumps(record).encode("ascii") + b"\n"
         try:
+            self._check_in_place()
             self._cut_torn_line()
-            self._torn_at = self._size()
+            self._torn_at = start = self._size()
             self._write(line)
             self._torn_at = None
         except OSError as error:
@@ -70,6 +82,7 @@ class RecordWriter:
                 self._torn_at = None
             raise
         self.count += 1
+        return start
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
@@ -98,6 +111,11 @@ class RecordWriter:
         if self._sync:
             os.fsync(self._descriptor)
 
+    def _check_in_place(self) -> None:
+        # A file that was deleted or replaced still takes whatever its descriptor is given.
+        if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+            raise FileNotFoundError(errno.ENOENT, "the file was replaced by another one")
+
     def _cut_torn_line(self) -> None:
         # Until this works no record is added: behind a torn line it would be unreadable too.
         if self._torn_at is not None:
@@ -114,6 +132,55 @@ def new_record_file(path: Path, *, sync: bool = True) -> RecordWriter:
         except OutputExistsError:
             number += 1
             candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
+
+
+def mend(path: str | os.PathLike[str]) -> Path | None:
+    """Make a file fit for more records; call it only while nobody writes to the file.
+
+    A torn last line is moved to the first free ``torn-<n>.jsonl`` beside the file, whose path is
+    returned; a last record that lacks only its line end gets one. Lines that have an end stay.
+    """
+    path = Path(path)
+    aside = None
+    with path.open("r+b") as file:
+        start = _start_of_last_line(file)
+        file.seek(start)
+        tail = file.read()
+        if not tail:
+            return None
+        try:
+            _parsed(tail)
+            file.write(b"\n")
+        except (ValueError, RecursionError):
+            # First the copy, then the cut: a crash in between leaves the line in both places.
+            aside = _write_aside(path, tail)
+            file.truncate(start)
+        file.flush()
+        os.fsync(file.fileno())
+        return aside
+
+
+def _start_of_last_line(file: BinaryIO, step: int = 1 << 16) -> int:
+    position = file.seek(0, os.SEEK_END)
+    while position:
+        size = min(step, position)
+        position = file.seek(position - size)
+        line_end = file.read(size).rfind(b"\n")
+        if line_end >= 0:
+            return position + line_end + 1
+    return 0
+
+
+def _write_aside(path: Path, tail: bytes) -> Path:
+    for number in itertools.count(1):
+        aside = path.with_name(f"torn-{number}.jsonl")
+        with suppress(FileExistsError), aside.open("xb") as file:
+            file.write(tail)
+            file.flush()
+            os.fsync(file.fileno())
+            break
+    strict_json.sync_folder(path.parent)
+    return aside
 
 
 class Records(NamedTuple):

@@ -1,0 +1,103 @@
+"""What a run is asked to do: its tasks as a queue, their repetitions and their agent data."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from maseval.core.exceptions import AgentDataError, ConfigurationError, DuplicateTaskError
+from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
+
+Tasks = Task | BaseTaskQueue | Iterable[Task | Mapping[str, Any]]
+AgentData = Mapping[str, Any] | Iterable[Mapping[str, Any]]
+
+
+class SelectedRepetitions(BaseTaskQueue):
+    """The tasks of another queue, in its order, each with the repetitions named for its id.
+
+    A task without any is not run. A run makes these instead of ``n_task_repeats`` of each.
+    """
+
+    def __init__(self, queue: BaseTaskQueue, repetitions: Mapping[str, Sequence[int]]) -> None:
+        super().__init__(queue.to_list())
+        self._queue = queue
+        self._repetitions = repetitions
+
+    def __iter__(self) -> Iterator[Task]:
+        return (task for task in self._queue if self.of(task))
+
+    def of(self, task: Task) -> Sequence[int]:
+        """The repetitions of ``task`` that are to be made."""
+        return self._repetitions.get(str(task.id), ())
+
+
+def repetitions_of(task: Task, queue: BaseTaskQueue, repeats: int) -> Sequence[int]:
+    """Which repetitions of a queue's task a run makes: all ``repeats``, unless some are named."""
+    return queue.of(task) if isinstance(queue, SelectedRepetitions) else range(repeats)
+
+
+def task_queue(tasks: Tasks) -> BaseTaskQueue:
+    """The tasks as a queue in which every id is there once."""
+    match tasks:
+        case Task():
+            queue: BaseTaskQueue = SequentialTaskQueue([tasks])
+        case BaseTaskQueue():
+            queue = tasks
+        case str() | Mapping():
+            raise ConfigurationError(f"tasks is {tasks!r}; give a Task, a queue or a list of tasks")
+        case Iterable():
+            queue = SequentialTaskQueue.from_list(tasks)
+        case _:
+            raise ConfigurationError(f"tasks is {tasks!r}; give a Task, a queue or a list of tasks")
+    _check_ids(queue)
+    return queue
+
+
+def _check_ids(queue: BaseTaskQueue) -> None:
+    seen: set[str] = set()
+    for task in queue.to_list():
+        if str(task.id) in seen:
+            raise DuplicateTaskError(
+                f"two tasks have the id {str(task.id)!r}; reports could not be told apart, so "
+                "give each task its own id"
+            )
+        seen.add(str(task.id))
+
+
+def lasting(agent_data: AgentData) -> AgentData:
+    """The same data in a form that can be used for more than one run."""
+    return list(agent_data) if isinstance(agent_data, Iterator) else agent_data
+
+
+def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Task], dict[str, Any]]:
+    """Who is to be tested on which task: one dict for all, or one for each task of the queue."""
+    if isinstance(agent_data, Mapping):
+        data = agent_data if isinstance(agent_data, dict) else dict(agent_data)
+        return lambda task: data
+    entries = _entries(queue, agent_data)
+
+    def data_of(task: Task) -> dict[str, Any]:
+        try:
+            return entries[str(task.id)]
+        except KeyError:
+            raise AgentDataError(
+                f"there is no agent data for task {str(task.id)!r}, which was not in the queue "
+                "when the run began; give a single dict for all tasks"
+            ) from None
+
+    return data_of
+
+
+def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, dict[str, Any]]:
+    if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
+        raise AgentDataError(f"`agent_data` is {agent_data!r}; give a dict, or one for each task")
+    tasks, entries = queue.to_list(), list(agent_data)
+    if len(entries) != len(tasks):
+        raise AgentDataError(
+            "`agent_data` must either be a single dict or an iterable matching the number of "
+            f"tasks. There are {len(tasks)} tasks and {len(entries)} entries"
+        )
+    by_task: dict[str, dict[str, Any]] = {}
+    for task, entry in zip(tasks, entries, strict=True):
+        if not isinstance(entry, Mapping):
+            raise AgentDataError(f"`agent_data` holds {entry!r}; each entry must be a dict")
+        by_task[str(task.id)] = entry if isinstance(entry, dict) else dict(entry)
+    return by_task

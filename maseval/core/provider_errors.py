@@ -1,0 +1,189 @@
+"""How a request to a language model can fail, whoever provides the model.
+
+Adapters turn the errors of each provider's library into these few, so that one policy serves all::
+
+    ProviderError
+    ├── transient: another try may well go through
+    │   ├── RateLimitError              retry_after says when
+    │   ├── OverloadedError
+    │   ├── ProviderTimeoutError (TimeoutError)
+    │   ├── ProviderConnectionError (ConnectionError)
+    │   └── MalformedResponseError      the answer cannot be read; the next one may be whole
+    └── lasting: the same request fails again
+        ├── AuthenticationError         fatal_for_run: no other task would fare better
+        ├── QuotaExhaustedError         fatal_for_run
+        ├── ModelNotFoundError          fatal_for_run
+        ├── ContextOverflowError
+        ├── ContentFilterError
+        └── MalformedRequestError
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from maseval.core.exceptions import MASEvalError
+from maseval.core.redaction import redact_text
+
+# Enough to recognise the fault; some providers send back whole pages.
+_LONGEST_TEXT = 500
+
+
+class ProviderError(MASEvalError):
+    """A model provider did not answer a request as it should.
+
+    Args:
+        text: The provider's own words; keys and passwords in it are cut out.
+        provider: Who was asked, such as ``openai``.
+        model_id: The model that was asked.
+        status: The HTTP status of the answer, if there was one.
+        retry_after: How many seconds the provider asks to wait before the next request.
+    """
+
+    transient: ClassVar[bool] = False
+    """Whether the same request may succeed later."""
+
+    fatal_for_run: ClassVar[bool] = False
+    """Whether every other request to this model would fail as well."""
+
+    fault: ClassVar[str] = "failed"
+    way_out: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        provider: str,
+        model_id: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.text = _shortened(redact_text(" ".join(text.split())))
+        self.provider = provider
+        self.model_id = model_id
+        self.status = status
+        self.retry_after = retry_after
+        super().__init__(
+            self._message(),
+            details={
+                "provider": provider,
+                "model_id": model_id,
+                "status": status,
+                "retry_after": retry_after,
+                "transient": self.transient,
+            },
+        )
+
+    def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()]]:
+        # The default way of copying and pickling knows nothing of keyword arguments.
+        again = partial(
+            type(self),
+            self.text,
+            provider=self.provider,
+            model_id=self.model_id,
+            status=self.status,
+            retry_after=self.retry_after,
+        )
+        return again, ()
+
+    def _message(self) -> str:
+        model = f" (model {self.model_id!r})" if self.model_id else ""
+        status = f" [HTTP {self.status}]" if self.status else ""
+        words = f": {self.text}" if self.text else ""
+        return f"{self.provider} {self.fault}{model}{status}{words}{self._advice()}"
+
+    def _advice(self) -> str:
+        return f". {self.way_out}" if self.way_out else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+
+
+class RateLimitError(ProviderError):
+    """Too many requests, or too many tokens, for now."""
+
+    transient = True
+    fault = "refused the request because of its rate limit"
+
+    def _advice(self) -> str:
+        if self.retry_after is None:
+            return ". Wait before the next request, or run with less concurrency"
+        return f". Wait {self.retry_after:g} s before the next request"
+
+
+class OverloadedError(ProviderError):
+    """The provider is down or has too much to do."""
+
+    transient = True
+    fault = "is overloaded or out of order"
+    way_out = "Try again later"
+
+
+class ProviderTimeoutError(ProviderError, TimeoutError):
+    """No answer came in time."""
+
+    transient = True
+    fault = "did not answer in time"
+    way_out = "Try again, or give the model more time with the option timeout=SECONDS"
+
+
+class ProviderConnectionError(ProviderError, ConnectionError):
+    """The provider could not be reached, or the connection broke."""
+
+    transient = True
+    fault = "could not be reached"
+    way_out = "Check the network and the option base_url"
+
+
+class MalformedResponseError(ProviderError):
+    """The answer is no answer: not JSON, no choices, or nothing in them."""
+
+    transient = True
+    fault = "sent an answer that cannot be read"
+    way_out = "Try again; if it stays so, check that base_url is the provider's API"
+
+
+class AuthenticationError(ProviderError):
+    """The key is missing or wrong, or may not be used for this model."""
+
+    fatal_for_run = True
+    fault = "refused the credentials"
+    way_out = "Check the API key and what it is allowed to do"
+
+
+class QuotaExhaustedError(ProviderError):
+    """The account has no credit left, which waiting does not change."""
+
+    fatal_for_run = True
+    fault = "has no credit left for this key"
+    way_out = "Add credit to the account, or use another key"
+
+
+class ModelNotFoundError(ProviderError):
+    """The provider has no such model, or no such address."""
+
+    fatal_for_run = True
+    fault = "does not have the model"
+    way_out = "Check the model id and the option base_url"
+
+
+class ContextOverflowError(ProviderError):
+    """The conversation is longer than the model can read."""
+
+    fault = "cannot take a conversation that long"
+    way_out = "Use a model with a longer context, or a shorter conversation"
+
+
+class ContentFilterError(ProviderError):
+    """The provider withheld the answer because of its content policy."""
+
+    fault = "withheld the answer because of its content filter"
+    way_out = "Change the prompt, or the provider's safety settings"
+
+
+class MalformedRequestError(ProviderError):
+    """The provider does not accept the request as it is."""
+
+    fault = "does not accept the request"
+    way_out = "Check the generation parameters and the tool definitions"

@@ -1,0 +1,572 @@
+"""Benchmark: what it takes, what it promises, and that nothing of a run is lost."""
+
+import json
+import threading
+
+import pytest
+
+from maseval import (
+    AgentError,
+    BenchmarkCallback,
+    DefaultSeedGenerator,
+    EnvironmentError,
+    LLMUser,
+    SequentialTaskQueue,
+    Task,
+    TaskExecutionStatus,
+    TaskProtocol,
+    TokenUsage,
+    ToolInvocationHistory,
+    Usage,
+    UserExhaustedError,
+    normalise,
+)
+from maseval.core.callbacks import RichProgressBarCallback, TqdmProgressBarCallback
+from maseval.core.exceptions import (
+    AgentDataError,
+    ConfigurationError,
+    DuplicateTaskError,
+    NoRepetitionError,
+    NotRunError,
+)
+from tests.core.worlds import (
+    Customer,
+    Diary,
+    Judge,
+    Shop,
+    Worker,
+    World,
+    failing,
+    numbered,
+    only,
+    statuses,
+    tasks,
+)
+
+
+@pytest.mark.parametrize("name", ["n_task_repeats", "max_invocations", "num_workers"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "2", None])
+def test_a_number_below_one_is_refused(name, value):
+    with pytest.raises(ConfigurationError, match=f"{name} must be at least 1, not {value!r}"):
+        Shop(**{name: value})
+
+
+@pytest.mark.parametrize("bar", ["fancy", 1, None])
+def test_an_unknown_progress_bar_is_refused(bar):
+    with pytest.raises(ValueError, match=f"Invalid progress_bar value: {bar!r}.*'tqdm' or 'rich'"):
+        Shop(progress_bar=bar)
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind"),
+    [
+        (True, TqdmProgressBarCallback),
+        ("tqdm", TqdmProgressBarCallback),
+        ("rich", RichProgressBarCallback),
+    ],
+)
+def test_the_chosen_bar_is_added_unless_there_is_one(choice, kind):
+    assert [type(one) for one in Shop(progress_bar=choice).callbacks] == [kind]
+    mine = RichProgressBarCallback()
+    assert Shop(progress_bar=choice, callbacks=[mine]).callbacks == [mine]
+
+
+def test_the_callers_list_of_callbacks_is_left_alone():
+    mine = [Diary()]
+    Shop(callbacks=mine, progress_bar=True)
+
+    assert len(mine) == 1
+
+
+def test_seed_and_generator_exclude_each_other():
+    with pytest.raises(ValueError, match="Cannot provide both"):
+        Shop(seed=1, seed_generator=DefaultSeedGenerator(2))
+
+    assert Shop(seed=1).seed_generator.global_seed == 1
+    assert Shop().seed_generator.global_seed is None
+    mine = DefaultSeedGenerator(2)
+    assert Shop(seed_generator=mine).seed_generator is mine
+
+
+def test_before_a_run_there_are_no_tasks_and_no_reports():
+    shop = Shop()
+
+    assert isinstance(shop.tasks, SequentialTaskQueue)
+    assert len(shop.tasks) == 0
+    assert shop.reports == []
+    assert shop.usage == Usage()
+
+
+def test_hello_world_needs_an_environment_an_agent_and_an_evaluator():
+    report = only(Shop().run(Task("go")))
+
+    assert report["status"] == "success"
+    assert report["eval"] == [{"passed": True, "answer": "did go"}]
+
+
+def test_the_reports_returned_are_those_of_the_benchmark_and_new_for_each_run():
+    shop = Shop()
+    first = shop.run(tasks("a"))
+    second = shop.run(tasks("b", "c"))
+
+    assert second is shop.reports
+    assert [len(first), len(second)] == [1, 2]
+    assert len({report["run_id"] for report in [*first, *second]}) == 2
+    assert [task.id for task in shop.tasks] == ["b", "c"]
+
+
+def agent_data_seen(shop, *args, **kwargs):
+    seen = []
+
+    def setup_user(agent_data, environment, task, seed_generator):
+        seen.append(agent_data)
+
+    shop.setup_user = setup_user
+    shop.run(*args, **kwargs)
+    return seen
+
+
+def test_agent_data_comes_from_run_or_else_from_the_constructor_or_else_is_empty():
+    both = tasks("a", "b")
+
+    assert agent_data_seen(Shop(), both) == [{}, {}]
+    assert agent_data_seen(Shop(agent_data={"m": 1}), both) == [{"m": 1}, {"m": 1}]
+    assert agent_data_seen(Shop(agent_data={"m": 1}), both, {"m": 2}) == [{"m": 2}, {"m": 2}]
+    assert agent_data_seen(Shop(), both, [{"m": 1}, {"m": 2}]) == [{"m": 1}, {"m": 2}]
+    assert agent_data_seen(Shop(agent_data={"m": 1}), both, {}) == [{}, {}]
+
+
+def test_tasks_and_agent_data_of_the_constructor_last_for_many_runs():
+    shop = Shop(tasks=iter(tasks("a", "b")), agent_data=iter([{"m": 1}, {"m": 2}]))
+
+    assert [task.id for task in shop.tasks] == ["a", "b"]
+    assert agent_data_seen(shop) == [{"m": 1}, {"m": 2}]
+    assert agent_data_seen(shop) == [{"m": 1}, {"m": 2}]
+
+
+def test_a_run_without_any_tasks_given_says_so():
+    with pytest.raises(ConfigurationError, match=r"no tasks to run; pass them to run\(\)"):
+        Shop().run()
+
+
+@pytest.mark.parametrize(
+    ("bad_tasks", "agent_data", "error"),
+    [
+        (tasks("a", "a"), {}, DuplicateTaskError),
+        (tasks("a", "b"), [{}], AgentDataError),
+    ],
+)
+def test_bad_input_starts_nothing(bad_tasks, agent_data, error):
+    diary = Diary()
+    with pytest.raises(error):
+        Shop(callbacks=[diary]).run(bad_tasks, agent_data)
+
+    assert diary.events == []
+
+
+def test_a_list_of_dicts_is_a_list_of_tasks():
+    reports = Shop().run([{"query": "go", "id": "a"}, {"question": "why?", "id": "b"}])
+
+    assert [report["task"]["query"] for report in reports] == ["go", "why?"]
+
+
+def test_agents_and_user_take_turns_until_the_user_is_done():
+    customer = Customer("hello", "more", "bye", "never said")
+    customer.is_done = lambda: len(customer.lines) == 1
+    shop = Shop(max_invocations=10, setup_user=lambda *a, **k: customer)
+    report = only(shop.run(tasks("a")))
+
+    assert customer.heard == ["did hello", "did more"]
+    assert report["final_answer"] == "did more"
+
+
+def test_agents_are_invoked_at_most_so_often_and_the_user_answers_each_time():
+    customer = Customer(*"abcdefgh")
+    report = only(Shop(max_invocations=3, setup_user=lambda *a, **k: customer).run(tasks("t")))
+
+    assert customer.heard == ["did a", "did b", "did c"]
+    assert report["final_answer"] == "did c"
+
+
+def test_an_answer_of_nothing_is_an_empty_message_to_the_user():
+    customer = Customer("hello", "bye")
+    Shop(lambda query: None, setup_user=lambda *a, **k: customer).run(tasks("t"))
+
+    assert customer.heard == [""]
+
+
+def test_a_user_who_is_exhausted_is_nobodys_fault():
+    customer = Customer("hello")
+    customer.respond = failing(UserExhaustedError("done"))
+    report = only(Shop(setup_user=lambda *a, **k: customer).run(tasks("t")))
+
+    assert report["status"] == "unknown_execution_error"
+    assert report["error"]["error_type"] == "UserExhaustedError"
+
+
+def test_several_agents_give_a_list_of_answers():
+    def setup_agents(*args, **kwargs):
+        agents = [Worker(name="a"), Worker(str.upper, name="b")]
+        return agents, {agent.name: agent for agent in agents}
+
+    report = only(Shop(setup_agents=setup_agents).run(Task("go")))
+
+    assert report["final_answer"] == ["did go", "GO"]
+
+
+def test_turns_without_a_user_are_warned_of():
+    with pytest.warns(UserWarning, match="max_invocations=5 > 1 but no user simulator provided"):
+        report = only(Shop(max_invocations=5).run(tasks("a")))
+
+    assert report["status"] == "success"
+
+
+def test_models_are_resolved_and_registered_under_the_name_given():
+    class Modelled(Shop):
+        def setup_user(self, agent_data, environment, task, seed_generator):
+            self.get_model_adapter("scripted/echo", seed=3)
+            self.get_model_adapter(
+                "scripted/echo", register_category="judges", register_name="judge"
+            )
+
+    report = only(Modelled().run(tasks("a")))
+
+    assert report["config"]["models"]["scripted/echo"]["seed"] == 3
+    assert report["traces"]["judges"]["judge"]["model_id"] == "scripted/echo"
+
+
+def test_components_can_be_asked_while_the_repetition_runs():
+    seen = {}
+
+    def look(query):
+        seen["traces"] = shop.collect_all_traces()
+        seen["configs"] = shop.collect_all_configs()
+        seen["usage"] = shop.collect_all_usage()
+        shop.clear_registry()
+        seen["cleared"] = shop.collect_all_traces()
+
+    shop = Shop(look)
+    shop.run(tasks("a"))
+
+    assert seen["traces"]["agents"]["worker"]["name"] == "worker"
+    assert seen["configs"]["benchmark"] is shop.benchmark_level_config
+    assert seen["usage"]["agents"]["worker"]["cost"] == 0.0
+    assert seen["cleared"]["agents"] == {}
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["clear_registry", "collect_all_traces", "collect_all_configs", "collect_all_usage"],
+)
+def test_outside_a_repetition_there_is_nothing_to_ask(method):
+    with pytest.raises(NoRepetitionError, match="no repetition is running here"):
+        getattr(Shop(), method)()
+
+
+class Metered(Worker):
+    def _gather_usage(self):
+        return TokenUsage(cost=0.5, input_tokens=10)
+
+
+def metered(*args, **kwargs):
+    worker = Metered()
+    return [worker], {"worker": worker}
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_usage_adds_up_over_repetitions_and_runs_and_asking_early_counts_once(workers):
+    def look(evaluators, agents, final_answer, traces):
+        shop.collect_all_usage()
+        return []
+
+    shop = Shop(setup_agents=metered, evaluate=look, n_task_repeats=2, num_workers=workers)
+    shop.run(tasks("a", "b"))
+    shop.run(tasks("c"))
+
+    assert shop.usage.cost == 3.0
+    assert shop.usage.input_tokens == 60
+    assert shop.usage_by_component["agents:worker"].cost == 3.0
+
+
+def test_usage_can_be_read_while_the_run_goes_on():
+    class Reading(Diary):
+        def on_task_repeat_end(self, benchmark, report):
+            costs.append(benchmark.usage.cost)
+
+    costs = []
+    Shop(setup_agents=metered, callbacks=[Reading()]).run(tasks("a", "b", "c"))
+
+    assert costs == [0.5, 1.0, 1.5]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_machine_is_one_object_for_all_reports(workers):
+    shop = Shop(num_workers=workers)
+    reports = shop.run(numbered(12))
+
+    assert {id(report["config"]["benchmark"]) for report in reports} == {
+        id(shop.benchmark_level_config)
+    }
+    assert {"git", "python", "system", "packages"} <= shop.benchmark_level_config.keys()
+    own = [
+        {**report, "config": {k: v for k, v in report["config"].items() if k != "benchmark"}}
+        for report in reports
+    ]
+    assert max(len(json.dumps(report)) for report in own) < 4000
+
+
+FLAGS = {
+    "setup_failed": ("fail_on_setup_error", {"setup_user": failing(ValueError("stop"))}),
+    "agent_error": ("fail_on_task_error", {"behaviour": failing(AgentError("stop"))}),
+    "evaluation_failed": ("fail_on_evaluation_error", {"evaluate": failing(ValueError("stop"))}),
+}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("status", FLAGS)
+def test_a_flag_stops_the_run_at_its_kind_of_failure_and_keeps_what_is_finished(status, workers):
+    flag, parts = FLAGS[status]
+    diary = Diary()
+    shop = Shop(**parts, **{flag: True}, num_workers=workers, callbacks=[diary])
+
+    with pytest.raises((ValueError, AgentError), match="stop"):
+        shop.run(numbered(50))
+
+    assert 1 <= len(shop.reports) <= 2 * workers
+    assert {report["status"] for report in shop.reports} == {status}
+    assert diary.of("run end") == [(len(shop.reports),)]
+    assert len(diary.of("repeat end")) == len(shop.reports)
+
+
+@pytest.mark.parametrize("status", FLAGS)
+def test_the_other_flags_do_not_stop_it(status):
+    flag, parts = FLAGS[status]
+    others = {name: True for name, _ in FLAGS.values() if name != flag}
+
+    assert len(Shop(**parts, **others).run(tasks("a", "b"))) == 2
+
+
+def test_a_timeout_never_stops_a_run():
+    never = threading.Event()
+    flags = {name: True for name, _ in FLAGS.values()}
+    shop = Shop({"a": lambda query: never.wait(10)}, **flags)
+    late = Task("go", id="a", protocol=TaskProtocol(timeout_seconds=0.05))
+    reports = shop.run([late, *tasks("b")])
+    never.set()
+
+    assert statuses(reports) == {"a": "task_timeout", "b": "success"}
+
+
+def test_a_flag_waits_until_the_retries_are_used_up():
+    task = Task("go", id="a", protocol=TaskProtocol(max_retries=2))
+    shop = Shop(failing(EnvironmentError("stop")), fail_on_task_error=True)
+
+    with pytest.raises(EnvironmentError):
+        shop.run([task])
+    assert len(only(shop.reports)["attempts"]) == 2
+
+
+def test_what_the_others_were_doing_when_a_flag_stopped_the_run_changes_nothing_later():
+    go_on, out = threading.Event(), threading.Event()
+
+    def linger(query):
+        go_on.wait(10)
+        shop.collect_all_usage()
+        out.set()
+
+    def stop(query):
+        raise AgentError("stop")
+
+    class Paid(Shop):
+        def setup_agents(self, agent_data, environment, task, user):
+            worker = Metered({"a": linger, "b": stop}[task.id])
+            return [worker], {"worker": worker}
+
+    shop = Paid(fail_on_task_error=True, num_workers=2)
+    with pytest.raises(AgentError):
+        shop.run(tasks("a", "b"))
+    spent, reports = shop.usage, list(shop.reports)
+    go_on.set()
+    assert out.wait(10)
+
+    assert spent.cost == 1.0
+    assert shop.usage == spent
+    assert [report["task_id"] for report in reports] == ["b"]
+    assert shop.reports == reports
+
+
+def test_a_callback_that_exits_ends_the_run_properly():
+    class Leaving(BenchmarkCallback):
+        def on_task_repeat_end(self, benchmark, report):
+            raise SystemExit(3)
+
+    diary = Diary()
+    shop = Shop(callbacks=[Leaving(), diary])
+
+    with pytest.raises(SystemExit):
+        shop.run(tasks("a", "b"))
+    assert len(shop.reports) == 1
+    assert diary.of("run end") == [(1,)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_added_callback_and_a_function_of_the_handler_hear_every_event(workers):
+    shop, diary, heard = Shop(n_task_repeats=2, num_workers=workers), Diary(), []
+    shop.add_callback(diary)
+    shop.callback_handler.register(lambda event_name, **data: heard.append(event_name))
+    shop.run(tasks("a", "b"))
+
+    assert len(diary.events) == len(heard) == 14
+    assert heard[0] == "on_run_start"
+    assert heard[-1] == "on_run_end"
+    assert heard.count("on_task_repeat_end") == 4
+
+
+def failures():
+    shop = Shop(
+        {"agent": failing(AgentError("x")), "world": failing(EnvironmentError("x"))},
+        setup_user=lambda agent_data, environment, task, seed_generator: (
+            1 / 0 if task.id == "setup" else None
+        ),
+        evaluate=lambda evaluators, agents, answer, traces: [] if answer != "did do eval" else None,
+    )
+    shop.run(tasks("good", "agent", "world", "setup", "eval"))
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (None, ["agent", "world", "setup", "eval"]),
+        (TaskExecutionStatus.SUCCESS, ["good"]),
+        (TaskExecutionStatus.AGENT_ERROR, ["agent"]),
+        (TaskExecutionStatus.TASK_EXECUTION_FAILED, ["agent", "world"]),
+        (TaskExecutionStatus.EVALUATION_FAILED, ["eval"]),
+        (TaskExecutionStatus.TASK_TIMEOUT, []),
+        (
+            [TaskExecutionStatus.SETUP_FAILED, TaskExecutionStatus.TASK_EXECUTION_FAILED],
+            ["agent", "world", "setup"],
+        ),
+        ([], []),
+    ],
+)
+def test_failed_tasks_can_be_asked_for_by_status(wanted, ids):
+    shop = failures()
+
+    failed = shop.get_failed_tasks(wanted)
+    assert isinstance(failed, SequentialTaskQueue)
+    assert [task.id for task in failed] == ids
+    assert [task.id for task in shop.get_failed_tasks(wanted, reports=shop.reports)] == ids
+    assert [task.id for task in shop.get_failed_tasks(wanted, reports=[])] == []
+
+
+def test_failed_tasks_can_be_run_again():
+    shop = failures()
+    shop.behaviour = {}
+    again = shop.run(shop.get_failed_tasks(TaskExecutionStatus.TASK_EXECUTION_FAILED))
+
+    assert statuses(again) == {"agent": "success", "world": "success"}
+
+
+def test_before_a_run_there_are_no_failed_tasks_to_ask_for():
+    with pytest.raises(NotRunError, match=r"must be called after run\(\)"):
+        Shop().get_failed_tasks()
+    shop = Shop()
+    shop.run([])
+    assert len(shop.get_failed_tasks()) == 0
+
+
+def test_failures_of_unknown_tasks_are_not_passed_off_as_none():
+    reports = failures().reports
+
+    with pytest.raises(NotRunError, match=r"not known, such as 'agent'.*tasks="):
+        Shop().get_failed_tasks(reports=reports)
+    known = Shop(tasks=tasks("agent", "good"))
+    assert [task.id for task in known.get_failed_tasks(reports=reports)] == ["agent"]
+
+
+class Till:
+    """A tool that remembers its calls."""
+
+    def __init__(self):
+        self.history = ToolInvocationHistory()
+
+    def __call__(self, amount):
+        self.history.add_invocation({"amount": amount}, amount * 2, "success")
+        return amount * 2
+
+
+class TillWorld(World):
+    def create_tools(self):
+        return {"till": Till()}
+
+
+class Conversing(Shop):
+    """Model-played user, a tool, a judge with a model, and a task that fails."""
+
+    def setup_environment(self, agent_data, task, seed_generator):
+        return TillWorld(task.environment_data)
+
+    def setup_user(self, agent_data, environment, task, seed_generator):
+        lines = [json.dumps({"text": f"{task.id} says {n}"}) for n in range(5)]
+        model = self.get_model_adapter(
+            "scripted/user",
+            replies=lines,
+            register_name="user_model",
+            seed=seed_generator.derive_seed("user"),
+        )
+        return LLMUser("Ann", model, {"age": 30}, "buy", max_turns=4)
+
+    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+        seed = seed_generator.child("agents").derive_seed("worker")
+
+        def behave(query):
+            if task.id == "t003" and query.endswith("2"):
+                raise ConnectionError(f"no till for {environment!r}")
+            return f"{query}: {environment.get_tool('till')(len(query))} ({seed})"
+
+        worker = Worker(behave)
+        return [worker], {"worker": worker}
+
+
+def conversations(workers):
+    retried = Task("go", id="t003", protocol=TaskProtocol(max_retries=1))
+    plan = [retried if task.id == "t003" else task for task in numbered(12)]
+    shop = Conversing(seed=11, num_workers=workers, n_task_repeats=3, max_invocations=8)
+    reports = sorted(shop.run(plan), key=lambda report: (report["task_id"], report["repeat_idx"]))
+    return shop, [json.dumps(normalise(report)) for report in reports]
+
+
+def test_one_and_sixteen_workers_give_byte_equal_reports():
+    alone, sequential = conversations(1)
+    together, parallel = conversations(16)
+
+    assert len(sequential) == 36
+    assert sequential == parallel
+    assert alone.usage == together.usage
+    failed = [report for report in together.reports if report["task_id"] == "t003"]
+    assert {report["status"] for report in failed} == {"unknown_execution_error"}
+    assert all(len(report["attempts"]) == 1 for report in failed)
+    spoken = together.reports[0]["traces"]["user"]["messages"]
+    assert len(spoken) > 4
+    assert together.reports[0]["traces"]["environment"]["tools"]["till"]["total_invocations"] > 1
+
+
+def test_another_seed_gives_other_reports():
+    def answers(seed):
+        reports = Conversing(seed=seed, max_invocations=2).run(tasks("a"))
+        return json.dumps([normalise(report) for report in reports])
+
+    assert answers(1) == answers(1)
+    assert answers(1) != answers(2)
+
+
+def test_a_judge_sees_the_traces_it_asked_for():
+    class Narrow(Judge):
+        def filter_traces(self, traces):
+            return traces["agents"]["worker"]
+
+        def __call__(self, traces, final_answer=None):
+            return {"saw": traces["name"]}
+
+    assert only(Shop(judge=Narrow).run(tasks("a")))["eval"] == [{"saw": "worker"}]

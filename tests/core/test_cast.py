@@ -1,0 +1,88 @@
+"""Setup hooks are called in order, with or without seeds."""
+
+import pytest
+
+from tests.core.worlds import Customer, Judge, Shop, Worker, World, only, tasks
+
+
+class Seeded(Shop):
+    def setup_environment(self, agent_data, task, seed_generator):
+        self.called = [("environment", agent_data, task.id, seed_generator.derive_seed("env"))]
+        return World({})
+
+    def setup_user(self, agent_data, environment, task, seed_generator):
+        self.called.append(("user", agent_data, type(environment), seed_generator is not None))
+        return Customer("hello", "bye")
+
+    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+        self.called.append(("agents", agent_data, type(user), seed_generator is not None))
+        worker = Worker()
+        return (worker,), {"main": worker, "helper": Worker()}
+
+    def setup_evaluators(self, environment, task, agents, user, seed_generator):
+        self.called.append(("evaluators", len(agents), type(user), seed_generator is not None))
+        return (Judge(task, environment, user),)
+
+
+class Seedless(Shop):
+    def setup_environment(self, agent_data, task):
+        return World({})
+
+    def setup_user(self, agent_data, environment, task):
+        return None
+
+    def setup_agents(self, agent_data, environment, task, user):
+        worker = Worker()
+        return [worker], {"worker": worker}
+
+    def setup_evaluators(self, environment, task, agents, user):
+        return [Judge(task, environment)]
+
+
+class Sweeping(Shop):
+    def setup_environment(self, *args, **kwargs):
+        self.kwargs = kwargs
+        return World({})
+
+
+def test_hooks_are_called_in_order_with_seeds():
+    shop = Seeded(seed=1)
+    report = only(shop.run(tasks("a"), {"model": "m"}))
+
+    seed = report["config"]["seeding"]["seed_generator"]["seeds"]["env"]
+    assert shop.called == [
+        ("environment", {"model": "m"}, "a", seed),
+        ("user", {"model": "m"}, World, True),
+        ("agents", {"model": "m"}, Customer, True),
+        ("evaluators", 1, Customer, True),
+    ]
+    assert isinstance(seed, int)
+    assert set(report["traces"]["agents"]) == {"main", "helper"}
+    assert report["traces"]["user"]["type"] == "Customer"
+
+
+@pytest.mark.parametrize("kind", [Seedless, Sweeping])
+def test_a_hook_may_leave_the_seeds_out_or_take_whatever_comes(kind):
+    assert only(kind().run(tasks("a")))["status"] == "success"
+
+
+def test_a_hook_with_any_keyword_gets_the_seeds():
+    shop = Sweeping()
+    shop.run(tasks("a"))
+
+    assert set(shop.kwargs) == {"seed_generator"}
+
+
+def test_each_repetition_has_seeds_of_its_own_that_do_not_depend_on_the_order():
+    def seeds(workers, ids):
+        shop = Seeded(seed=1, num_workers=workers, n_task_repeats=2)
+        return {
+            (report["task_id"], report["repeat_idx"]): report["config"]["seeding"][
+                "seed_generator"
+            ]["seeds"]["env"]
+            for report in shop.run(tasks(*ids))
+        }
+
+    straight = seeds(1, "abc")
+    assert len(set(straight.values())) == 6
+    assert seeds(4, "cba") == straight

@@ -1,0 +1,99 @@
+"""What a run is asked to do: tasks in any form, agent data for all or for each."""
+
+from types import MappingProxyType
+
+import pytest
+
+from maseval import PriorityTaskQueue, SequentialTaskQueue, Task
+from maseval.core.exceptions import (
+    AgentDataError,
+    ConfigurationError,
+    DuplicateTaskError,
+    TaskFormatError,
+)
+from maseval.core.plan import agent_data_for, lasting, task_queue
+from tests.core.worlds import tasks
+
+
+def test_a_single_task_is_a_queue_of_one():
+    task = Task("go")
+
+    assert task_queue(task).to_list() == [task]
+
+
+def test_a_queue_is_used_as_it_is():
+    queue = PriorityTaskQueue(tasks("a"))
+
+    assert task_queue(queue) is queue
+
+
+def test_tasks_and_dicts_may_be_mixed_and_come_from_an_iterator():
+    queue = task_queue(iter([Task("go", id="a"), {"query": "stop", "id": "b"}]))
+
+    assert isinstance(queue, SequentialTaskQueue)
+    assert [(task.id, task.query) for task in queue] == [("a", "go"), ("b", "stop")]
+
+
+def test_two_tasks_with_one_id_are_refused():
+    with pytest.raises(DuplicateTaskError, match=r"two tasks have the id 'a'.*its own id"):
+        task_queue([*tasks("a", "b"), *tasks("a")])
+
+
+@pytest.mark.parametrize("nonsense", ["tasks.json", {"query": "go"}, 7])
+def test_what_is_no_collection_of_tasks_is_refused_with_its_value(nonsense):
+    with pytest.raises(ConfigurationError, match="give a Task, a queue or a list of tasks"):
+        task_queue(nonsense)
+
+
+def test_an_entry_that_is_no_task_is_refused():
+    with pytest.raises(TaskFormatError, match="entry 1 is str: 'go'"):
+        task_queue([Task("go"), "go"])
+
+
+def test_one_dict_is_for_every_task_also_those_that_come_later():
+    data = {"model": "m"}
+    data_of = agent_data_for(task_queue(tasks("a")), data)
+
+    assert data_of(Task("a")) is data
+    assert data_of(Task("new")) is data
+
+
+def test_any_mapping_is_a_dict():
+    data_of = agent_data_for(task_queue(tasks("a")), MappingProxyType({"model": "m"}))
+
+    assert data_of(Task("a")) == {"model": "m"}
+
+
+def test_one_dict_for_each_task_goes_by_position():
+    queue = task_queue(tasks("a", "b"))
+    data_of = agent_data_for(queue, ({"n": n} for n in range(2)))
+
+    assert [data_of(task) for task in queue] == [{"n": 0}, {"n": 1}]
+
+
+def test_a_task_that_was_not_there_has_no_data_of_its_own():
+    data_of = agent_data_for(task_queue(tasks("a")), [{}])
+
+    with pytest.raises(AgentDataError, match=r"no agent data for task 'new'.*single dict"):
+        data_of(Task("go", id="new"))
+
+
+@pytest.mark.parametrize(
+    ("agent_data", "message"),
+    [
+        ([{}], "There are 2 tasks and 1 entries"),
+        ([{}, {}, {}], "There are 2 tasks and 3 entries"),
+        ([{}, "m"], "holds 'm'; each entry must be a dict"),
+        ("gpt", "is 'gpt'; give a dict"),
+        (7, "is 7; give a dict"),
+    ],
+)
+def test_agent_data_that_does_not_match_the_tasks_is_refused(agent_data, message):
+    with pytest.raises(AgentDataError, match=message):
+        agent_data_for(task_queue(tasks("a", "b")), agent_data)
+
+
+def test_what_an_iterator_yields_lasts_for_more_than_one_run():
+    assert lasting(iter([{"n": 1}])) == [{"n": 1}]
+    data = {"n": 1}
+    assert lasting(data) is data

@@ -1,0 +1,262 @@
+"""ComponentRegistry: who takes part, and what they tell."""
+
+import threading
+
+import pytest
+
+from maseval import ComponentRegistry, TokenUsage, TraceableMixin, Usage, UsageTrackableMixin
+from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
+from maseval.core.registry import UsageTotals
+from maseval.core.tracing import ConfigurableMixin
+from tests.core.worlds import Worker, World, failing
+
+
+class Meter(UsageTrackableMixin):
+    """A component that has used what it is told."""
+
+    def __init__(self, usage: Usage) -> None:
+        self.usage = usage
+
+    def gather_usage(self) -> Usage:
+        return self.usage
+
+
+EMPTY = {
+    **{name: {} for name in ("agents", "models", "tools", "simulators", "callbacks")},
+    "environment": None,
+    "user": None,
+    "other": {},
+}
+
+
+def test_nothing_registered_gives_the_whole_frame_empty():
+    registry = ComponentRegistry({"git": "c0ffee"})
+    traces, configs, usage = (
+        registry.collect_traces(),
+        registry.collect_configs(),
+        registry.collect_usage(),
+    )
+
+    assert {key: traces[key] for key in traces if key != "metadata"} == EMPTY
+    assert list(traces) == ["metadata", *EMPTY]
+    assert set(traces["metadata"]) == {"timestamp", "thread_id", "total_components"}
+    assert list(configs) == ["metadata", *EMPTY, "benchmark"]
+    assert configs["benchmark"] == {"git": "c0ffee"}
+    assert list(usage) == ["metadata", *EMPTY]
+
+
+def test_a_component_is_asked_on_each_axis_it_has():
+    registry = ComponentRegistry()
+    registry.register("agents", "a", Worker())
+    registry.register("tools", "t", TraceableMixin())
+
+    assert set(registry.collect_traces()["agents"]) == {"a"}
+    assert set(registry.collect_configs()["agents"]) == {"a"}
+    assert set(registry.collect_usage()["agents"]) == {"a"}
+    assert set(registry.collect_traces()["tools"]) == {"t"}
+    assert registry.collect_configs()["tools"] == {}
+    assert registry.collect_traces()["metadata"]["total_components"] == 2
+    assert registry.collect_configs()["metadata"]["total_components"] == 1
+
+
+@pytest.mark.parametrize("category", ["environment", "user"])
+def test_environment_and_user_stand_directly_under_their_category(category):
+    registry = ComponentRegistry()
+    registry.register(category, "env", World({}))
+
+    assert registry.collect_traces()[category]["type"] == "World"
+    assert registry.collect_traces()[category]["name"] == "env"
+
+
+def test_an_unknown_category_gets_a_place_of_its_own():
+    registry = ComponentRegistry()
+    registry.register("scorers:fast", "a:b", TraceableMixin())
+
+    assert registry.collect_traces()["scorers:fast"]["a:b"]["name"] == "a:b"
+
+
+def test_the_name_a_component_tells_wins_over_the_registered_one():
+    registry = ComponentRegistry()
+    registry.register("agents", "registered", Worker(name="told"))
+
+    assert registry.collect_traces()["agents"]["registered"]["name"] == "told"
+
+
+def test_registering_returns_the_component_and_twice_is_once():
+    registry = ComponentRegistry()
+    worker = Worker()
+
+    assert registry.register("agents", "a", worker) is worker
+    assert registry.register("agents", "a", worker) is worker
+    assert len(registry.collect_traces()["agents"]) == 1
+
+
+def test_one_component_under_two_names_is_refused():
+    registry = ComponentRegistry()
+    worker = registry.register("agents", "a", Worker())
+
+    with pytest.raises(
+        DuplicateComponentError,
+        match=r"already registered as 'agents:a' and cannot be re-registered as 'agents:b'"
+        r".*registered automatically",
+    ):
+        registry.register("agents", "b", worker)
+
+
+def test_another_component_under_the_same_name_replaces_the_first():
+    registry = ComponentRegistry()
+    first, second = Worker(name="first"), Worker(name="second")
+    registry.register("agents", "a", first)
+    registry.register("agents", "a", second)
+    registry.register("agents", "b", first)
+
+    told = registry.collect_traces()["agents"]
+    assert {key: trace["name"] for key, trace in told.items()} == {"a": "second", "b": "first"}
+
+
+def test_what_can_tell_nothing_cannot_be_registered():
+    with pytest.raises(ConfigurationError, match=r"cannot register 'text' as 'tools:t'.*derive"):
+        ComponentRegistry().register("tools", "t", "text")
+
+
+@pytest.mark.parametrize("axis", ["traces", "config", "usage"])
+def test_a_component_that_fails_to_tell_hides_no_other(axis):
+    class Broken(TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
+        pass
+
+    broken = Broken()
+    setattr(broken, f"gather_{axis}", failing(ValueError("lost")))
+    registry = ComponentRegistry()
+    registry.register("agents", "broken", broken)
+    registry.register("agents", "sound", Worker())
+    collect = {
+        "traces": registry.collect_traces,
+        "config": registry.collect_configs,
+        "usage": registry.collect_usage,
+    }[axis]
+
+    told = collect()["agents"]
+    assert told["broken"] == {
+        "error": f"Failed to gather {axis}: lost",
+        "error_type": "ValueError",
+        "component_type": "Broken",
+    }
+    assert "error" not in told["sound"]
+
+
+@pytest.mark.parametrize("nonsense", [None, "text", 3])
+def test_a_component_that_tells_nonsense_is_a_failure_of_that_component(nonsense):
+    class Confused(TraceableMixin, UsageTrackableMixin):
+        def gather_traces(self):
+            return nonsense
+
+        def gather_usage(self):
+            return nonsense
+
+    registry = ComponentRegistry()
+    registry.register("tools", "t", Confused())
+
+    assert "Failed to gather traces" in registry.collect_traces()["tools"]["t"]["error"]
+    assert "Failed to gather usage" in registry.collect_usage()["tools"]["t"]["error"]
+
+
+def test_usage_is_labelled_with_where_it_came_from_unless_it_says_so():
+    registry = ComponentRegistry()
+    registry.register("models", "plain", Meter(Usage(cost=1.0)))
+    registry.register("models", "own", Meter(Usage(category="judges", component_name="x")))
+
+    told = registry.collect_usage()["models"]
+    assert (told["plain"]["category"], told["plain"]["component_name"]) == ("models", "plain")
+    assert (told["own"]["category"], told["own"]["component_name"]) == ("judges", "x")
+
+
+def test_labelling_does_not_write_to_the_components_own_record():
+    usage = Usage(cost=1.0, units={"calls": 1})
+    registry = ComponentRegistry()
+    registry.register("models", "m", Meter(usage))
+    registry.collect_usage()
+    usage.cost = 50.0
+    usage.units["calls"] = 50
+
+    assert usage.category is None
+    assert registry.total_usage.cost == 1.0
+    assert registry.total_usage.units == {"calls": 1}
+
+
+def test_usage_adds_up_by_component_and_over_all():
+    registry = ComponentRegistry()
+    registry.register("models", "m", Meter(TokenUsage(cost=1.0, input_tokens=10)))
+    registry.register("tools", "t", Meter(Usage(cost=2.0)))
+    registry.collect_usage()
+
+    assert registry.usage_by_component["models:m"].cost == 1.0
+    assert registry.usage_by_component["tools:t"].cost == 2.0
+    assert registry.total_usage.cost == 3.0
+    assert registry.total_usage.input_tokens == 10
+
+
+def test_asking_twice_counts_once():
+    meter = Meter(Usage(cost=1.0))
+    registry = ComponentRegistry()
+    registry.register("models", "m", meter)
+    registry.collect_usage()
+    meter.usage = Usage(cost=1.5)
+    registry.collect_usage()
+
+    assert registry.total_usage.cost == 1.5
+
+
+def test_clearing_forgets_the_components_and_keeps_the_totals():
+    registry = ComponentRegistry()
+    for _ in range(2):
+        registry.register("models", "m", Meter(Usage(cost=1.0)))
+        registry.collect_usage()
+        registry.clear()
+
+    assert registry.collect_usage()["models"] == {}
+    assert registry.total_usage.cost == 2.0
+
+
+def test_a_closed_registry_still_tells_but_counts_no_more():
+    meter = Meter(Usage(cost=1.0))
+    registry = ComponentRegistry()
+    registry.register("models", "m", meter)
+    registry.collect_usage()
+    registry.close()
+    meter.usage = Usage(cost=9.0)
+
+    assert registry.collect_usage()["models"]["m"]["cost"] == 9.0
+    registry.clear()
+    registry.close()
+    assert registry.total_usage.cost == 1.0
+
+
+def test_registries_that_share_totals_add_up_from_many_threads():
+    totals = UsageTotals()
+
+    def repetition():
+        registry = ComponentRegistry(totals=totals)
+        registry.register("models", "m", Meter(Usage(units={"calls": 1})))
+        for _ in range(20):
+            registry.collect_usage()
+        registry.close()
+
+    threads = [threading.Thread(target=repetition) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert totals.total.units == {"calls": 16}
+
+
+def test_no_usage_at_all_is_an_empty_record():
+    assert ComponentRegistry().total_usage == Usage()
+    assert ComponentRegistry().usage_by_component == {}
+
+
+def test_the_benchmarks_own_configuration_can_be_replaced():
+    registry = ComponentRegistry({"git": 1})
+    registry.update_benchmark_config({"git": 2})
+
+    assert registry.collect_configs()["benchmark"] == {"git": 2}

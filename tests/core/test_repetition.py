@@ -1,0 +1,365 @@
+"""One repetition: whatever happens in it, the result is a report with every key."""
+
+import sys
+import time
+import typing
+
+import pytest
+
+from maseval import (
+    AgentError,
+    EnvironmentError,
+    Report,
+    Task,
+    TaskContext,
+    TaskProtocol,
+    TaskTimeoutError,
+    UserError,
+    UserExhaustedError,
+)
+from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
+from tests.core.worlds import Customer, Judge, Shop, Worker, World, failing, only, tasks
+
+KEYS = list(typing.get_type_hints(Report))
+
+
+def run_one(shop: Shop, **protocol):
+    return only(shop.run(Task("go", id="t", protocol=TaskProtocol(**protocol))))
+
+
+def test_a_good_repetition_is_a_success_with_everything_in_its_report():
+    report = run_one(Shop(seed=7))
+
+    assert report["task_id"] == "t"
+    assert report["repeat_idx"] == 0
+    assert report["status"] == "success"
+    assert report["error"] is None
+    assert report["eval"] == [{"passed": True, "answer": "did go"}]
+    assert report["final_answer"] == "did go"
+    assert report["task"] == {
+        "query": "go",
+        "metadata": {},
+        "protocol": TaskProtocol().to_dict(),
+    }
+    assert report["seed"] == 7
+    assert report["duration_seconds"] >= 0
+    assert report["attempts"] == []
+    assert report["traces"]["agents"]["worker"]["type"] == "Worker"
+    assert report["traces"]["environment"]["type"] == "World"
+    assert report["traces"]["user"] is None
+    assert report["config"]["seeding"]["seed_generator"]["global_seed"] == 7
+    assert report["usage"]["agents"]["worker"]["cost"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (AgentError("bad"), "agent_error"),
+        (EnvironmentError("bad"), "environment_error"),
+        (UserError("bad"), "user_error"),
+        (ToolSimulatorError("bad"), "environment_error"),
+        (UserSimulatorError("bad"), "user_error"),
+        (TaskTimeoutError("bad"), "task_timeout"),
+        (UserExhaustedError("bad"), "unknown_execution_error"),
+        (ValueError("bad"), "unknown_execution_error"),
+        (SystemExit("bad"), "unknown_execution_error"),
+        (GeneratorExit("bad"), "unknown_execution_error"),
+    ],
+)
+def test_an_exception_during_execution_gives_the_status_that_names_the_culprit(error, status):
+    report = run_one(Shop(failing(error)))
+
+    assert list(report) == KEYS
+    assert report["status"] == status
+    assert report["error"]["error_type"] == type(error).__name__
+    assert "bad" in report["error"]["error_message"]
+    assert report["eval"] is None
+    assert report["final_answer"] is None
+    assert report["traces"]["agents"]["worker"]["type"] == "Worker"
+    assert report["config"]["agents"]["worker"]["type"] == "Worker"
+
+
+def test_the_error_of_an_agent_tells_component_and_details():
+    report = run_one(Shop(failing(AgentError("bad", component="cart", details={"n": 1}))))
+
+    assert report["error"]["component"] == "cart"
+    assert report["error"]["details"] == {"n": 1}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_agent_that_exits_the_program_is_reported_and_exits_nothing(workers):
+    def leave(query):
+        sys.exit(3)
+
+    reports = Shop({"a": leave}, num_workers=workers).run(tasks("a", "b"))
+
+    assert {report["task_id"]: report["status"] for report in reports} == {
+        "a": "unknown_execution_error",
+        "b": "success",
+    }
+
+
+@pytest.mark.parametrize(
+    "hook", ["setup_environment", "setup_user", "setup_agents", "setup_evaluators"]
+)
+@pytest.mark.parametrize("error", [ValueError("bad"), AgentError("bad"), SystemExit("bad")])
+def test_an_exception_in_a_setup_hook_is_a_failed_setup(hook, error):
+    report = run_one(Shop(**{hook: failing(error)}))
+
+    assert list(report) == KEYS
+    assert report["status"] == "setup_failed"
+    assert report["error"]["error_type"] == type(error).__name__
+    assert report["traces"] == {}
+    assert report["config"] == {}
+    assert report["eval"] is None
+    assert report["task"]["query"] == "go"
+
+
+@pytest.mark.parametrize(
+    ("hook", "result", "message"),
+    [
+        ("setup_environment", None, "setup_environment() returned None"),
+        ("setup_user", "Ann", "setup_user() returned 'Ann'"),
+        ("setup_agents", None, "setup_agents() returned None"),
+        ("setup_agents", [], "setup_agents() returned []"),
+        ("setup_agents", ([], []), "setup_agents() returned ([], [])"),
+        ("setup_agents", (Worker(), {}), "setup_agents() returned (AgentAdapter"),
+        ("setup_agents", ("worker", {}), "setup_agents() returned ('worker', {})"),
+        ("setup_evaluators", None, "setup_evaluators() returned None"),
+        ("setup_evaluators", "judge", "setup_evaluators() returned 'judge'"),
+        ("setup_evaluators", [None], "setup_evaluators() returned [None]"),
+    ],
+)
+def test_a_setup_hook_that_returns_the_wrong_shape_is_named_in_the_report(hook, result, message):
+    report = run_one(Shop(**{hook: lambda *args, **kwargs: result}))
+
+    assert report["status"] == "setup_failed"
+    assert report["error"]["error_type"] == "HookResultError"
+    assert message in report["error"]["error_message"]
+    assert "must return" in report["error"]["error_message"]
+
+
+def test_one_agent_registered_under_another_name_is_a_failed_setup():
+    class Doubling(Shop):
+        def setup_agents(self, *args, **kwargs):
+            agents, by_name = super().setup_agents(*args, **kwargs)
+            self.register("agents", "my_worker", agents[0])
+            return agents, by_name
+
+    report = run_one(Doubling())
+
+    assert report["status"] == "setup_failed"
+    assert report["error"]["error_type"] == "DuplicateComponentError"
+    assert "'agents:my_worker'" in report["error"]["error_message"]
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), AgentError("bad"), SystemExit("bad")])
+def test_an_exception_in_an_evaluator_is_a_failed_evaluation(error):
+    report = run_one(Shop(evaluate=failing(error)))
+
+    assert list(report) == KEYS
+    assert report["status"] == "evaluation_failed"
+    assert report["error"]["error_type"] == type(error).__name__
+    assert report["eval"] is None
+    assert report["final_answer"] == "did go"
+    assert report["traces"]["agents"]["worker"]["type"] == "Worker"
+
+
+@pytest.mark.parametrize("garbage", [None, "fine", {"passed": True}, [True], ({"passed": True},)])
+def test_an_evaluation_of_the_wrong_shape_is_a_failed_evaluation(garbage):
+    report = run_one(Shop(evaluate=lambda *args: garbage))
+
+    assert report["status"] == "evaluation_failed"
+    assert report["error"]["error_type"] == "HookResultError"
+    assert repr(garbage) in report["error"]["error_message"]
+
+
+def test_an_evaluator_without_a_verdict_is_a_failed_evaluation():
+    class Speechless(Judge):
+        def __call__(self, traces, final_answer=None):
+            return None
+
+    assert run_one(Shop(judge=Speechless))["status"] == "evaluation_failed"
+
+
+def overrun(*args, **kwargs):
+    """Go on until nobody waits any more."""
+    while not TaskContext.current().abandoned:
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize(
+    ("stage", "traced"),
+    [("setup_user", False), ("run_agents", True), ("evaluate", True)],
+)
+def test_a_deadline_that_passes_in_any_stage_is_a_timeout(stage, traced):
+    report = run_one(Shop(**{stage: overrun}), timeout_seconds=0.2)
+
+    assert list(report) == KEYS
+    assert report["status"] == "task_timeout"
+    assert report["error"]["error_type"] == "TaskTimeoutError"
+    assert report["error"]["timeout"] == 0.2
+    assert report["error"]["elapsed"] >= 0.2
+    assert report["eval"] is None
+    assert ("worker" in report["traces"].get("agents", {})) == traced
+
+
+def test_the_clock_is_looked_at_after_setup_before_execution_and_before_evaluation():
+    """Where the engine itself looks, no worker need be given up: a late look is enough."""
+    reached = []
+
+    def late(stage):
+        def stay(*args, **kwargs):
+            reached.append(stage)
+            TaskContext.current().deadline = 0.0
+            return None
+
+        return stay
+
+    for stage in ("setup_user", "execution_loop"):
+        report = run_one(Shop(**{stage: late(stage), "evaluate": late("evaluate")}))
+        assert report["status"] == "task_timeout"
+        assert "deadline after" in report["error"]["error_message"]
+    assert reached == ["setup_user", "execution_loop"]
+
+
+def test_a_timeout_in_setup_keeps_what_was_left_behind():
+    def leave_and_overrun(*args, **kwargs):
+        context = TaskContext.current()
+        context.set_collected_traces({"step": 1})
+        context.deadline = 0.0
+
+    report = run_one(Shop(setup_user=leave_and_overrun))
+
+    assert report["status"] == "task_timeout"
+    assert report["traces"] == {"step": 1}
+    assert report["config"] == {}
+
+
+def test_a_timeout_during_execution_adds_what_was_left_behind_to_the_traces():
+    def stop_in_time(query):
+        context = TaskContext.current()
+        context.set_collected_traces({"step": 1})
+        context.deadline = 0.0
+        context.check_timeout()
+
+    report = run_one(Shop(stop_in_time))
+
+    assert report["traces"]["step"] == 1
+    assert report["traces"]["agents"]["worker"]["type"] == "Worker"
+
+
+@pytest.mark.parametrize("axis", ["gather_traces", "gather_config", "gather_usage"])
+@pytest.mark.parametrize("component", ["environment", "user", "agent"])
+def test_a_component_that_fails_to_tell_costs_only_its_own_part(axis, component):
+    error = ValueError("lost")
+
+    class Broken(Shop):
+        def _broken(self, kind, made):
+            if kind == component:
+                setattr(made, axis, failing(error))
+            return made
+
+        def setup_environment(self, *args, **kwargs):
+            return self._broken("environment", super().setup_environment(*args, **kwargs))
+
+        def setup_user(self, *args, **kwargs):
+            return self._broken("user", Customer("hello", "bye"))
+
+        def setup_agents(self, *args, **kwargs):
+            agents, by_name = super().setup_agents(*args, **kwargs)
+            self._broken("agent", agents[0])
+            return agents, by_name
+
+    report = run_one(Broken())
+    part = {"gather_traces": "traces", "gather_config": "config", "gather_usage": "usage"}[axis]
+    told = report[part]["agents"]["worker"] if component == "agent" else report[part][component]
+
+    assert report["status"] == "success"
+    if axis == "gather_usage" and component != "agent":
+        assert told is None  # neither environment nor user tracks usage
+    else:
+        assert told["error_type"] == "ValueError"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("axis", ["gather_traces", "gather_config", "gather_usage"])
+def test_a_component_that_exits_while_it_tells_costs_no_report(axis, workers):
+    class Leaving(Shop):
+        def setup_agents(self, *args, **kwargs):
+            agents, by_name = super().setup_agents(*args, **kwargs)
+            setattr(agents[0], axis, failing(SystemExit("gone")))
+            return agents, by_name
+
+    report = run_one(Leaving(num_workers=workers))
+    part = {"gather_traces": "traces", "gather_config": "config", "gather_usage": "usage"}[axis]
+
+    assert report["status"] == "success"
+    assert "Failed to collect" in report[part]["error"]
+    assert report[part]["error_type"] == "SystemExit"
+
+
+def test_what_is_no_traceable_component_may_still_take_part():
+    class Bare:
+        def run(self, query):
+            return "bare"
+
+    report = run_one(Shop(setup_agents=lambda *args, **kwargs: ([Bare()], {"bare": Bare()})))
+
+    assert report["status"] == "success"
+    assert report["final_answer"] == "bare"
+    assert report["traces"]["agents"] == {}
+
+
+def test_usage_is_collected_after_the_evaluation_so_that_judges_count():
+    class Costly(Shop):
+        def setup_evaluators(self, *args, **kwargs):
+            self.model = self.get_model_adapter("scripted/echo", register_name="judge")
+            return super().setup_evaluators(*args, **kwargs)
+
+        def evaluate(self, *args):
+            self.model.generate("is this a good answer, all things considered?")
+            return super().evaluate(*args)
+
+    report = run_one(Costly())
+
+    assert report["usage"]["models"]["judge"]["input_tokens"] > 0
+
+
+def test_a_failed_setup_still_tells_what_it_used():
+    class Costly(Shop):
+        def setup_user(self, *args, **kwargs):
+            self.get_model_adapter("scripted/echo", register_name="m").generate("who am I?" * 9)
+            raise ValueError("nobody")
+
+    shop = Costly()
+    report = run_one(shop)
+
+    assert report["status"] == "setup_failed"
+    assert report["usage"]["models"]["m"]["input_tokens"] > 0
+    assert shop.usage.input_tokens == report["usage"]["models"]["m"]["input_tokens"]
+
+
+def test_an_agent_that_changes_its_task_does_not_change_the_report():
+    def spoil(query):
+        task.metadata["level"] = "easy"
+        task.query = "nothing"
+
+    task = Task("go", metadata={"level": "hard"})
+    report = only(Shop(spoil).run(task))
+
+    assert report["task"]["query"] == "go"
+    assert report["task"]["metadata"] == {"level": "hard"}
+
+
+def test_the_world_of_each_repetition_is_its_own():
+    worlds = []
+
+    class Watching(Shop):
+        def setup_environment(self, agent_data, task):
+            worlds.append(World(task.environment_data))
+            return worlds[-1]
+
+    Watching(n_task_repeats=3).run(tasks("a"))
+
+    assert len({id(world) for world in worlds}) == 3

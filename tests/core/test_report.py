@@ -1,0 +1,189 @@
+"""Reports: every report has every key, and a failure becomes a record in one way."""
+
+import json
+import typing
+from dataclasses import dataclass
+
+import pytest
+
+from maseval import AgentError, EnvironmentError, Report, Task, TaskExecutionStatus, UserError
+from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
+from maseval.core.report import (
+    collection_failure,
+    error_record,
+    execution_status,
+    gathering_failure,
+    normalise,
+    summary_of,
+)
+from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (TaskTimeoutError("late"), "task_timeout"),
+        (AgentError("bad call"), "agent_error"),
+        (EnvironmentError("no disk"), "environment_error"),
+        (UserError("no voice"), "user_error"),
+        (ToolSimulatorError("gave up"), "environment_error"),
+        (UserSimulatorError("gave up"), "user_error"),
+        (UserExhaustedError("done"), "unknown_execution_error"),
+        (OSError("Python's own"), "unknown_execution_error"),
+        (SystemExit(1), "unknown_execution_error"),
+    ],
+)
+def test_the_class_of_an_exception_says_whose_fault_it_was(error, status):
+    assert execution_status(error).value == status
+
+
+def test_an_error_record_names_type_message_and_traceback():
+    def deep():
+        raise ValueError("no such order")
+
+    try:
+        deep()
+    except ValueError as error:
+        record = error_record(error)
+
+    assert list(record) == ["error_type", "error_message", "traceback"]
+    assert record["error_type"] == "ValueError"
+    assert record["error_message"] == "no such order"
+    assert "in deep" in record["traceback"]
+    assert record["traceback"].endswith("ValueError: no such order\n")
+
+
+@pytest.mark.parametrize("kind", [AgentError, EnvironmentError, UserError])
+def test_the_record_of_a_blamed_error_has_its_component_and_details(kind):
+    record = error_record(kind("broken", component="till", details={"drawer": "stuck"}))
+
+    assert record["component"] == "till"
+    assert record["details"] == {"drawer": "stuck"}
+
+
+def test_the_record_of_a_timeout_has_both_times():
+    record = error_record(TaskTimeoutError("late", elapsed=2.5, timeout=2.0))
+
+    assert (record["elapsed"], record["timeout"]) == (2.5, 2.0)
+    assert "component" not in record
+
+
+def test_secrets_in_an_error_reach_no_report():
+    error = ConnectionError(
+        "GET https://host/v1?api_key=abcdef0123456789 failed: Bearer 0123456789"
+    )
+
+    assert "0123456789" not in json.dumps(error_record(error))
+    assert "0123456789" not in json.dumps(collection_failure("traces", error))
+    assert "0123456789" not in json.dumps(gathering_failure("traces", object(), error))
+
+
+def test_an_error_that_cannot_be_shown_is_still_a_record():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    record = error_record(Mute())
+
+    assert record["error_type"] == "Mute"
+    assert "RuntimeError in Mute.__str__" in record["error_message"]
+
+
+def test_an_error_that_counts_as_false_is_still_recorded():
+    class Nothing(Exception):
+        def __len__(self):
+            return 0
+
+    assert error_record(Nothing("x"))["error_type"] == "Nothing"
+
+
+def test_what_could_not_be_collected_says_so():
+    assert collection_failure("traces", KeyError("k")) == {
+        "error": "Failed to collect traces: 'k'",
+        "error_type": "KeyError",
+    }
+    assert gathering_failure("usage", Task("q"), ValueError("v")) == {
+        "error": "Failed to gather usage: v",
+        "error_type": "ValueError",
+        "component_type": "Task",
+    }
+
+
+def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executing():
+    covered = TaskExecutionStatus.TASK_EXECUTION_FAILED.covers
+    every = {status.value for status in TaskExecutionStatus}
+
+    assert every - covered == {
+        "success",
+        "setup_failed",
+        "evaluation_failed",
+        "task_execution_failed",
+    }
+    assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}
+
+
+def test_the_keys_of_a_report_are_those_of_its_type():
+    assert list(typing.get_type_hints(Report))[:9] == [
+        *("task_id", "repeat_idx", "status", "error"),
+        *("traces", "config", "usage", "eval", "task"),
+    ]
+
+
+def test_a_summary_does_not_change_with_its_task():
+    task = Task("go", metadata={"level": 1})
+    summary = summary_of(task)
+    task.metadata["level"] = 2
+
+    assert summary["metadata"] == {"level": 1}
+    assert list(summary) == ["query", "metadata", "protocol"]
+
+
+def test_normalising_removes_what_differs_between_equal_runs_and_nothing_else():
+    report = {
+        "task_id": "t",
+        "run_id": "abc",
+        "started_at": "2025-01-01",
+        "duration_seconds": 1.0,
+        "seed": 7,
+        "error": {
+            "error_message": "exceeded 1s deadline after 1.02s",
+            "elapsed": 1.02,
+            "timeout": 1,
+        },
+        "traces": {
+            "metadata": {"timestamp": "now", "thread_id": 5, "total_components": 2},
+            "tools": {
+                "t": {"invocations": [{"id": "0b5c2f0e-5f5c-4c09-a8a1-3f3c3f2b1a00", "inputs": 1}]}
+            },
+            "models": {"m": {"total_duration_seconds": 1, "average_duration_seconds": 1, "n": 1}},
+            "orders": [{"id": "#W1", "what": ("a", "b")}],
+        },
+        "config": {"benchmark": {"git": {}}, "agents": {"a": {"gathered_at": "now", "type": "A"}}},
+        "final_answer": "<Thing object at 0x7f00aa11bb22>",
+    }
+
+    assert normalise(report) == {
+        "task_id": "t",
+        "seed": 7,
+        "error": {"error_message": "exceeded 1s deadline after some time", "timeout": 1},
+        "traces": {
+            "metadata": {"total_components": 2},
+            "tools": {"t": {"invocations": [{"inputs": 1}]}},
+            "models": {"m": {"n": 1}},
+            "orders": [{"id": "#W1", "what": ["a", "b"]}],
+        },
+        "config": {"agents": {"a": {"type": "A"}}},
+        "final_answer": "<Thing object at 0x…>",
+    }
+
+
+def test_normalising_leaves_the_report_and_foreign_objects_alone():
+    @dataclass
+    class Thing:
+        size: int
+
+    report = {"task_id": "t", "run_id": "r", "config": {"benchmark": 1}, "final_answer": Thing(3)}
+
+    assert normalise(report)["final_answer"] == Thing(3)
+    assert report["config"] == {"benchmark": 1}
+    assert report["run_id"] == "r"

@@ -1,0 +1,51 @@
+"""Threads: as many as are busy at once, and none left when the run is over."""
+
+import threading
+import time
+
+from tests.core.worlds import Shop, numbered
+
+
+def workers_alive() -> int:
+    return sum(thread.name == "maseval-worker" for thread in threading.enumerate())
+
+
+def wait_until_none_is_left() -> int:
+    end = time.monotonic() + 5
+    while workers_alive() and time.monotonic() < end:
+        time.sleep(0.005)
+    return workers_alive()
+
+
+def test_no_thread_outlives_its_run():
+    Shop(num_workers=8).run(numbered(30))
+
+    assert wait_until_none_is_left() == 0
+
+
+def test_there_are_never_more_threads_than_work():
+    seen = []
+
+    def count(query):
+        seen.append(workers_alive())
+
+    Shop(count, num_workers=50).run(numbered(3))
+
+    assert max(seen) <= 3
+    assert wait_until_none_is_left() == 0
+
+
+def test_worker_threads_do_not_keep_the_process_alive():
+    seen = []
+    Shop(lambda query: seen.append(threading.current_thread().daemon), num_workers=2).run(
+        numbered(4)
+    )
+
+    assert seen == [True] * 4
+
+
+def test_one_worker_without_deadlines_is_the_calling_thread():
+    seen = []
+    Shop(lambda query: seen.append(threading.current_thread())).run(numbered(2))
+
+    assert seen == [threading.current_thread()] * 2
