@@ -1,13 +1,21 @@
-"""Tells a run's callbacks what happens; a callback that fails is logged and never stops a run."""
+"""Tells a run's callbacks what happens; a callback that fails is logged and never stops a run.
+
+One exception: before anything has run, a callback may refuse the run because of how it was set up,
+for example because its output file exists.
+"""
 
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
+from maseval.core.exceptions import ConfigurationError, OutputExistsError
 
 # The name that users know: it is the benchmark's run in which a callback failed.
 logger = logging.getLogger("maseval.core.benchmark")
+
+
+_REFUSALS = (ConfigurationError, OutputExistsError)
 
 
 class Announcer:
@@ -37,4 +45,6 @@ def _call(name: str, function: Callable[..., object] | None, *args: Any, **kwarg
     try:
         function(*args, **kwargs)
     except Exception as error:  # a user's callback: it observes, it does not decide
+        if name.endswith(".on_run_start") and isinstance(error, _REFUSALS):
+            raise
         logger.exception("Callback %s() failed: %s", name, error)

@@ -4,6 +4,8 @@ import pytest
 
 from maseval import BenchmarkCallback, CallbackHandler
 from maseval.core.announcer import Announcer
+from maseval.core.callbacks import FileResultLogger
+from maseval.core.exceptions import OutputExistsError
 from tests.core.worlds import Diary, Shop, failing, tasks
 
 HOOKS = [
@@ -75,3 +77,11 @@ def test_a_function_may_leave_the_handler_while_it_is_called():
     Announcer([], handler).announce("on_run_start", None)
 
     assert heard == ["on_run_start", "second"]
+
+
+def test_a_callback_may_refuse_a_run_before_anything_has_run(tmp_path):
+    (tmp_path / "results.jsonl").write_text("{}\n")
+    logger = FileResultLogger(output_dir=tmp_path, filename_pattern="results.jsonl")
+
+    with pytest.raises(OutputExistsError, match="already exists"):
+        Shop(callbacks=[logger], progress_bar=False).run(tasks(2))

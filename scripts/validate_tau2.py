@@ -1,0 +1,196 @@
+"""How far tau2 in maseval agrees with the original: counts, and every difference.
+
+Compares with vectors recorded from tau2-bench v0.2.0, and with the verdicts in any results files.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.agreement import (
+    Outcome,
+    replay_tasks,
+    replay_tool_calls,
+    score_evaluations,
+    score_recorded,
+)
+from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config
+from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
+from maseval.benchmark.tau2.results import ResultsFile, ResultsFormatError, layout_of
+from maseval.core.exceptions import MASEvalError
+
+AGREES, DIFFERS, BAD_INPUT = 0, 1, 2
+BESIDE = Path(__file__).parents[2] / "shared" / "contract"
+
+EXAMPLES = """\
+examples:
+  python scripts/validate_tau2.py                        the vectors beside this checkout
+  python scripts/validate_tau2.py --contract vectors/    vectors kept elsewhere
+  python scripts/validate_tau2.py run1.json run2.json.gz results files of tau2-bench, or
+                                                         reports that FileResultLogger wrote
+  python scripts/validate_tau2.py --checkout tau2-bench  all results files below its data folder
+
+exit code: 0 all agrees, 1 something differs, 2 something could not be read
+"""
+
+
+class Tally:
+    """Counts outcomes of one source and prints those that differ."""
+
+    def __init__(self, title: str, *, counted: str) -> None:
+        self.title = title
+        self.counted = counted
+        self.compared = 0
+        self.differing = 0
+        self.skipped: dict[str, int] = {}
+
+    def take(self, outcomes: Iterable[Outcome]) -> "Tally":
+        for outcome in outcomes:
+            self._note(outcome)
+            if sys.stderr.isatty() and self.compared % 50 == 0:
+                print(f"\r{self.title}: {self.compared} ", end="", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr)
+        print(self)
+        return self
+
+    def _note(self, outcome: Outcome) -> None:
+        if outcome.skipped:
+            self.skipped[outcome.skipped] = self.skipped.get(outcome.skipped, 0) + 1
+            return
+        self.compared += outcome.what == self.counted
+        if outcome.differences:
+            self.differing += 1
+            print(f"DIFFERS  {outcome.where}")
+            for difference in outcome.differences:
+                print(f"         {difference}")
+
+    def __str__(self) -> str:
+        share = max(0.0, 1 - self.differing / self.compared) if self.compared else 1.0
+        line = (
+            f"{self.title}: {self.compared} {self.counted}s compared, "
+            f"{self.differing} differ, agreement {share:.2%}"
+        )
+        reasons = [f"{count} not compared: {reason}" for reason, count in self.skipped.items()]
+        return "; ".join([line, *reasons])
+
+
+def contract_tallies(folder: Path) -> Iterator[Tally]:
+    """All vectors of the published domains; the mock domain is a fixture of the tests."""
+    tasks = json.loads((folder / "tasks.json").read_text(encoding="utf-8"))
+    for name in VALID_DOMAINS:
+        domain = domain_named(name)
+        home = load_domain_config(domain)["db_path"].parent
+        calls = vectors(folder / "tool_calls" / f"{name}.jsonl.gz")
+        yield Tally(f"tool calls, {name}", counted="call").take(
+            replay_tool_calls(domain, home, calls)
+        )
+        own = [record for record in tasks if record["domain"] == name]
+        yield Tally(f"tasks, {name}", counted="task").take(replay_tasks(domain, home, own))
+        evaluations = vectors(folder / "evaluations" / f"{name}.jsonl.gz")
+        yield Tally(f"evaluations, {name}", counted="evaluation").take(
+            score_evaluations(domain, evaluations)
+        )
+        conversations = ResultsFile(folder / "conversations" / f"{name}.jsonl.gz").records()
+        yield Tally(f"conversations, {name}", counted="simulation").take(
+            score_recorded(recorded, domain, keys=None) for recorded in conversations
+        )
+
+
+def vectors(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def file_tally(path: Path, domain_name: str | None, problems: list[str]) -> Tally:
+    """All simulations of a results file, with the file's own tasks where it has them."""
+    file = ResultsFile(path)
+    return Tally(str(path), counted="simulation").take(rescored(file, domain_name, problems))
+
+
+def rescored(file: ResultsFile, domain_name: str | None, problems: list[str]) -> Iterator[Outcome]:
+    def tell(error: Exception) -> None:
+        problems.append(str(error))
+        print(f"MALFORMED  {error}")
+
+    tasks = file.tasks
+    for recorded in file.records(on_malformed=tell):
+        where = f"{file.path}, simulation {recorded.index}"
+        name = domain_name or recorded.domain
+        if name is None:
+            yield Outcome("simulation", where, skipped="its domain is not told; give --domain")
+            continue
+        try:
+            domain = domain_named(name)
+        except UnknownDomainError:
+            yield Outcome("simulation", where, skipped=f"{name} is not a domain of ours")
+            continue
+        try:
+            yield score_recorded(recorded, domain, tasks.get(recorded.simulation["task_id"]))
+        except MASEvalError as error:
+            tell(ResultsFormatError(f"{where}: {error}"))
+
+
+def results_below(checkout: Path) -> list[Path]:
+    """The results files of a checkout of the original, or of any folder."""
+    root = checkout / "data" if (checkout / "data").is_dir() else checkout
+    if not root.is_dir():
+        raise FileNotFoundError(f"no such folder: {root}")
+    return [path for path in sorted(root.rglob("*.json")) if holds_simulations(path)]
+
+
+def holds_simulations(path: Path) -> bool:
+    try:
+        return layout_of(path) is not None
+    except ResultsFormatError:
+        return True  # damaged: to be told when it is read
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a results file")
+    parser.add_argument("--contract", type=Path, metavar="DIR", help="a folder of vectors")
+    parser.add_argument("--checkout", type=Path, metavar="DIR", help="a checkout of tau2-bench")
+    parser.add_argument("--domain", help="the domain of files that do not tell theirs")
+    given = parser.parse_args(argv)
+    if not (given.files or given.contract or given.checkout):
+        given.contract = Path(os.environ.get("MASEVAL_CONTRACT_DIR", BESIDE))
+        if not given.contract.is_dir():
+            parser.error(f"nothing to compare with: there are no vectors in {given.contract}")
+    return given
+
+
+def main(argv: list[str] | None = None) -> int:
+    given = arguments(argv)
+    problems: list[str] = []
+    tallies: list[Tally] = []
+    try:
+        if given.contract:
+            tallies += contract_tallies(given.contract)
+        files = given.files + (results_below(given.checkout) if given.checkout else [])
+        for path in files:
+            try:
+                tallies.append(file_tally(path, given.domain, problems))
+            except (MASEvalError, OSError) as error:
+                problems.append(str(error))
+                print(f"error: {error}", file=sys.stderr)
+    except (MASEvalError, OSError, EOFError, ValueError, KeyError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    compared = sum(tally.compared for tally in tallies)
+    differing = sum(tally.differing for tally in tallies)
+    print(f"total: {compared} compared, {differing} differ, {len(problems)} could not be read")
+    return DIFFERS if differing else BAD_INPUT if problems else AGREES
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""Metrics over reports: every repetition counts, in any order."""
+
+import itertools
+import logging
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.benchmark.tau2.metrics import (
+    compute_benchmark_metrics,
+    compute_pass_at_k,
+    compute_pass_hat_k,
+    is_successful,
+    pass_at_k,
+    pass_hat_k,
+    summarise,
+)
+from maseval.core.exceptions import ConfigurationError
+
+
+def report(task_id: str, passed: bool | None, *, domain: str = "retail", **more: Any) -> dict:
+    """A report as ``benchmark.run()`` returns it; ``passed=None`` has no verdict."""
+    verdict = None if passed is None else [{"passed": passed, "reward": float(passed)}]
+    return {
+        "task_id": task_id,
+        "repeat_idx": 0,
+        "status": "success",
+        "eval": verdict,
+        "traces": {"environment": {"simulation": {"termination_reason": "user_stop"}}},
+        "task": {"query": "", "metadata": {"domain": domain}, "protocol": {}},
+        **more,
+    }
+
+
+def trials(task_id: str, outcomes: str, **more: Any) -> list[dict]:
+    """One report for each character: ``+`` passed, ``-`` failed."""
+    return [report(task_id, mark == "+", **more) for mark in outcomes]
+
+
+@given(n=st.integers(1, 8), data=st.data())
+def test_both_estimates_are_the_share_of_draws(n, data):
+    passed = data.draw(st.integers(0, n))
+    k = data.draw(st.integers(1, n))
+    outcomes = [True] * passed + [False] * (n - passed)
+    draws = list(itertools.combinations(outcomes, k))
+
+    assert pass_hat_k(n, passed, k) == pytest.approx(sum(map(all, draws)) / len(draws))
+    assert pass_at_k(n, passed, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+
+
+@pytest.mark.parametrize("estimate", [pass_hat_k, pass_at_k])
+def test_more_draws_than_trials_are_refused_in_the_originals_words(estimate):
+    with pytest.raises(ValueError, match=r"^Number of trials 2 is less than k 3\.$"):
+        estimate(2, 1, 3)
+
+
+@pytest.mark.parametrize("estimate", [pass_hat_k, pass_at_k])
+@pytest.mark.parametrize("arguments", [(4, 1, -1), (4, 5, 2), (4, -1, 2), (-1, 0, 0)])
+def test_counts_that_cannot_be_are_refused(estimate, arguments):
+    with pytest.raises(ConfigurationError):
+        estimate(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("reward", "passed"), [(1.0, True), (0.9999995, True), (0.999998, False), (1.1, False)]
+)
+def test_a_reward_counts_as_one_within_a_millionth(reward, passed):
+    assert is_successful(reward) is passed
+
+
+def test_pass_hat_k_is_the_mean_over_tasks():
+    results = trials("1", "++--") + trials("2", "++++")
+
+    assert compute_pass_hat_k(results) == pytest.approx(
+        {"pass^1": 0.75, "pass^2": (1 / 6 + 1) / 2, "pass^3": 0.5, "pass^4": 0.5}
+    )
+
+
+def test_pass_at_k_is_the_mean_over_tasks():
+    results = trials("1", "+---") + trials("2", "----")
+
+    assert compute_pass_at_k(results) == pytest.approx(
+        {"pass@1": 0.125, "pass@2": 0.25, "pass@3": 0.375, "pass@4": 0.5}
+    )
+
+
+def test_no_number_depends_on_the_order_of_the_reports():
+    results = trials("1", "+-+-") + trials("2", "-++-") + trials("3", "+++-", domain="airline")
+    results[3]["eval"][0]["reward"] = 0.1
+    mixed = random.Random(1).sample(results, len(results))
+
+    assert compute_pass_at_k(mixed) == compute_pass_at_k(results)
+    assert compute_pass_hat_k(mixed) == compute_pass_hat_k(results)
+    assert compute_benchmark_metrics(mixed) == compute_benchmark_metrics(results)
+
+
+def test_equal_ids_of_two_domains_are_two_tasks():
+    results = trials("1", "++", domain="retail") + trials("1", "--", domain="airline")
+
+    assert compute_pass_hat_k(results) == {"pass^1": 0.5, "pass^2": 0.5}
+    assert compute_benchmark_metrics(results)["distinct_tasks"] == 2
+
+
+def test_a_k_beyond_the_fewest_trials_is_left_out_with_a_warning(caplog):
+    results = trials("1", "+++") + trials("7", "+")
+
+    with caplog.at_level(logging.WARNING):
+        assert compute_pass_at_k(results, [1, 3]) == {"pass@1": 1.0}
+
+    assert "pass@3 left out: task '7' of retail has 1 trials" in caplog.text
+
+
+def test_without_k_values_pass_hat_k_goes_to_the_fewest_trials(caplog):
+    assert list(compute_pass_hat_k(trials("1", "++++") + trials("2", "+-"))) == ["pass^1", "pass^2"]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("compute", [compute_pass_at_k, compute_pass_hat_k])
+def test_a_negative_k_is_refused(compute):
+    with pytest.raises(ConfigurationError, match="k is -1"):
+        compute(trials("1", "+"), [-1])
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        report("1", None),
+        report("1", None, status="task_timeout", traces={}),
+        report("1", True, status="agent_error"),
+        report("1", None, status="setup_failed", eval=[]),
+    ],
+)
+def test_a_repetition_without_a_verdict_is_a_failure_and_counts(failed):
+    results = [report("1", True), failed]
+
+    metrics = compute_benchmark_metrics(results)
+
+    assert (metrics["total_tasks"], metrics["successful_tasks"]) == (2, 1)
+    assert metrics["success_rate"] == metrics["mean_reward"] == 0.5
+    assert compute_pass_hat_k(results) == {"pass^1": 0.5, "pass^2": 0.0}
+
+
+def test_the_metrics_say_what_became_of_every_simulation():
+    unscorable = report("3", False)
+    unscorable["eval"][0]["reward_info"] = {"info": {"replay_error": {"message_index": 2}}}
+    cut_off = report("4", None, status="task_timeout", traces={})
+    costs = {"termination_reason": "max_steps", "agent_cost": 0.25, "user_cost": 0.5}
+    costly = report("1", True, traces={"environment": {"simulation": costs}})
+
+    assert compute_benchmark_metrics([costly, report("1", False), unscorable, cut_off]) == {
+        "total_tasks": 4,
+        "total_simulations": 4,
+        "distinct_tasks": 3,
+        "successful_tasks": 1,
+        "success_rate": 0.25,
+        "mean_reward": 0.25,
+        "status_counts": {"success": 3, "task_timeout": 1},
+        "termination_counts": {"max_steps": 1, "user_stop": 2, "not_recorded": 1},
+        "not_scorable": 1,
+        "simulations_with_cost": 1,
+        "avg_agent_cost": 0.25,
+        "avg_user_cost": 0.5,
+    }
+
+
+def test_without_results_all_counts_are_zero():
+    metrics = compute_benchmark_metrics([])
+
+    assert metrics["total_tasks"] == metrics["success_rate"] == metrics["mean_reward"] == 0
+    assert metrics["status_counts"] == {}
+    assert compute_pass_at_k([]) == compute_pass_hat_k([]) == {}
+
+
+def test_reports_from_which_parts_were_left_out_still_count():
+    bare = [{"task_id": "1", "eval": [{"passed": True, "reward": 1.0}]}]
+
+    assert compute_pass_at_k(bare, [1]) == {"pass@1": 1.0}
+    assert compute_benchmark_metrics(bare)["success_rate"] == 1.0
+
+
+def test_the_originals_summary_can_be_made_of_an_iterator():
+    rewards = {"1": [1.0, 0.0], "2": [1.0, 1.0, 1.0]}
+    simulations = (
+        {"id": "s", "task_id": task, "agent_cost": None, "reward_info": {"reward": reward}}
+        for task, row in rewards.items()
+        for reward in row
+    )
+
+    summary = summarise(simulations, num_trials=4)
+
+    assert math.isnan(summary.pop("avg_agent_cost"))
+    assert summary == {"avg_reward": 0.8, "pass_hat_1": 0.75, "pass_hat_2": 0.5}
+
+
+def test_the_originals_summary_needs_verdicts():
+    with pytest.raises(ConfigurationError, match="'s7' of task '1' has no reward_info"):
+        summarise([{"id": "s7", "task_id": "1", "reward_info": None}], 1)
+    with pytest.raises(ConfigurationError, match="no simulation"):
+        summarise([], 1)
