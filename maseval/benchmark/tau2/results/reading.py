@@ -1,0 +1,272 @@
+"""Results files: what tau2-bench wrote, and what we wrote, one simulation at a time.
+
+Three forms are recognised by their content, packed with gzip or not:
+
+* a results file of tau2-bench v0.2.0: one object with ``info``, ``tasks`` and ``simulations``, in
+  any order;
+* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict;
+* one report of ours a line, as ``FileResultLogger`` writes them.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from maseval.benchmark.tau2.results.form import (
+    REWARD_INFO,
+    RUN_INFO,
+    SIMULATION,
+    TASK,
+    ResultsFormatError,
+    RewardInfo,
+    RunInfo,
+    Simulation,
+    checked,
+    short,
+)
+from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
+from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
+from maseval.core.report import Report
+
+logger = logging.getLogger(__name__)
+
+Layout = Literal["results", "lines"]
+OnMalformed = Callable[[ResultsFormatError], object]
+
+_RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
+_LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
+_SOLO_AGENT = "llm_agent_solo"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A simulation of a file, and what the file says of it elsewhere.
+
+    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``exception`` is
+    what the recorder got instead of a verdict.
+    """
+
+    index: int
+    simulation: Simulation
+    domain: str | None
+    solo: bool = False
+    verdict: RewardInfo | None = None
+    exception: Mapping[str, Any] | None = None
+
+
+class ResultsFile:
+    """A results file that may be larger than memory. Iterating gives the simulations.
+
+    Each iteration reads the file from the start. A file that is cut off gives its whole
+    simulations and then a ``ResultsFormatError``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        layout = layout_of(self.path)
+        if layout is None:
+            raise ResultsFormatError(
+                f"{self.path}: neither a results file (an object with 'simulations') nor lines "
+                "that hold a simulation or a report"
+            )
+        self.layout: Layout = layout
+
+    def __iter__(self) -> Iterator[Simulation]:
+        return (recorded.simulation for recorded in self.records())
+
+    @cached_property
+    def info(self) -> RunInfo:
+        """What all simulations have in common; lines have no such thing."""
+        info = self._member("info")
+        if info is None:
+            raise ResultsFormatError(f"{self.path}, info: missing")
+        return checked(RUN_INFO, info, f"{self.path}, info")
+
+    @cached_property
+    def tasks(self) -> dict[str, dict[str, Any]]:
+        """The tasks that the file brings, by id; lines bring none."""
+        tasks = self._member("tasks") or []
+        if not isinstance(tasks, list):
+            raise ResultsFormatError(f"{self.path}, tasks: should be a list, found {short(tasks)}")
+        forms = [
+            checked(TASK, task, f"{self.path}, tasks[{index}]") for index, task in enumerate(tasks)
+        ]
+        return {form["id"]: cast("dict[str, Any]", form) for form in forms}
+
+    def records(self, on_malformed: OnMalformed | None = None) -> Iterator[Recorded]:
+        """Each simulation with its surroundings.
+
+        A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
+        which the error is raised. Where the file itself is damaged, it always is.
+        """
+        read = self._from_results if self.layout == "results" else self._from_line
+        for index, value in enumerate(self._values()):
+            try:
+                recorded = read(index, value)
+            except ResultsFormatError as error:
+                if on_malformed is None:
+                    raise
+                on_malformed(error)
+            else:
+                if recorded is not None:
+                    yield recorded
+
+    def _member(self, wanted: str) -> Any:
+        """One part of a results file, read no further than needed."""
+        if self.layout == "lines":
+            return None
+        with opened(self.path) as stream:
+            for key in stream.members():
+                if key == wanted:
+                    return stream.value()
+                stream.skip()
+        return None
+
+    def _values(self) -> Iterator[Any]:
+        count = 0
+        try:
+            with JsonFile(self.path) as stream:
+                values = _array(stream, self.path) if self.layout == "results" else _lines(stream)
+                for value in values:
+                    yield value
+                    count += 1
+        except JsonStreamError as error:
+            raise ResultsFormatError(
+                f"{self.path}, after {count} whole simulations: {error}"
+            ) from error
+
+    def _from_results(self, index: int, value: Any) -> Recorded:
+        domain, solo = self._setting
+        return self._recorded(index, value, domain=domain, solo=solo)
+
+    @cached_property
+    def _setting(self) -> tuple[str | None, bool]:
+        """The domain, and whether the agent was alone, as far as that can be found out."""
+        try:
+            info = self._member("info")
+        except ResultsFormatError as error:  # told again when all before it has been read
+            logger.warning("%s; the simulations come without their domain", error)
+            return None, False
+        match info:
+            case {"environment_info": {"domain_name": str(domain)}}:
+                agent = info.get("agent_info") or {}
+                return domain, agent.get("implementation") == _SOLO_AGENT
+            case _:
+                return None, False
+
+    def _from_line(self, index: int, value: Any) -> Recorded | None:
+        match value:
+            case {"simulation": simulation}:
+                return self._recorded(
+                    index,
+                    simulation,
+                    domain=value.get("domain"),
+                    solo=bool(value.get("solo")),
+                    verdict=value.get("reward_info"),
+                    exception=value.get("exception"),
+                )
+            case {"messages": _}:
+                return self._recorded(index, value)
+            case {"task_id": str(), "repeat_idx": int()}:
+                return self._from_report(index, cast("Report", value))
+            case _:
+                raise ResultsFormatError(
+                    f"{self.path}, line {index}: holds neither a simulation nor a report, "
+                    f"but {short(value)}"
+                )
+
+    def _from_report(self, index: int, report: Report) -> Recorded | None:
+        try:
+            simulation = simulation_of(report)
+            domain = environment_of(report).get("domain")
+            solo = bool(((report.get("config") or {}).get("environment") or {}).get("solo"))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ResultsFormatError(
+                f"{self.path}, line {index}: not a report as FileResultLogger writes it ({error!r})"
+            ) from error
+        if isinstance(simulation, Omitted):
+            logger.warning(
+                "%s, line %d: task %s, repetition %d (%s) is left out: %s",
+                *(self.path, index, simulation.task_id, simulation.trial),
+                *(simulation.status, simulation.reason),
+            )
+            return None
+        return self._recorded(index, simulation, domain=domain, solo=solo)
+
+    def _recorded(
+        self,
+        index: int,
+        value: object,
+        *,
+        domain: str | None = None,
+        solo: bool = False,
+        verdict: object = None,
+        exception: Mapping[str, Any] | None = None,
+    ) -> Recorded:
+        named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
+        where = f"{self.path}, simulation {index}{named}"
+        simulation = checked(SIMULATION, value, where)
+        beside = None if verdict is None else checked(REWARD_INFO, verdict, f"{where}, reward_info")
+        return Recorded(
+            index,
+            simulation,
+            domain,
+            solo,
+            simulation.get("reward_info") if beside is None else beside,
+            exception,
+        )
+
+
+def read_results(path: str | os.PathLike[str]) -> ResultsFile:
+    """Open a results file; nothing but its kind is looked at yet."""
+    return ResultsFile(path)
+
+
+def layout_of(path: Path) -> Layout | None:
+    """How a file holds its simulations; None if it holds none."""
+    with opened(path) as stream:
+        if stream.peek() != "{":
+            return None
+        for key in stream.members():
+            if key in _RESULTS_KEYS:
+                return "results"
+            if key in _LINE_KEYS:
+                return "lines"
+            stream.skip()
+    return None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[JsonFile]:
+    """A file of JSON whose faults are told with its name."""
+    try:
+        with JsonFile(path) as stream:
+            yield stream
+    except JsonStreamError as error:
+        raise ResultsFormatError(f"{path}: {error}") from error
+
+
+def _array(stream: JsonFile, path: Path) -> Iterator[Any]:
+    found = False
+    for key in stream.members():
+        if key != "simulations":
+            stream.skip()
+            continue
+        found = True
+        if stream.peek() not in ("[", ""):
+            wrong = short(stream.value())
+            raise ResultsFormatError(f"{path}, simulations: should be a list, found {wrong}")
+        yield from stream.elements()
+    stream.finish()
+    if not found:
+        raise ResultsFormatError(f"{path}, simulations: missing")
+
+
+def _lines(stream: JsonFile) -> Iterator[Any]:
+    while stream.peek():
+        yield stream.value()

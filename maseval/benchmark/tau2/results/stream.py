@@ -1,0 +1,220 @@
+"""JSON read piece by piece, so that a file of any size needs the memory of its largest piece."""
+
+import codecs
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from json.decoder import JSONDecodeError
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+CHUNK = 1 << 20
+_DECODER = json.JSONDecoder()
+_WHITESPACE = " \t\n\r"
+_GZIP = b"\x1f\x8b"
+_MARK = codecs.BOM_UTF8
+
+# A piece may be cut anywhere, so an error this close to the end of what was read so far may only
+# mean that more is to come: the longest words are -Infinity and the two halves of an escaped pair.
+_MARGIN = 16
+_CUT_WORD = re.compile(r"[-+.\w\\]*\s*")
+
+
+class JsonStreamError(ValueError):
+    """The text is not JSON; ``offset`` is the byte (of the unpacked text) where that shows."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(f"{problem} at byte {offset}")
+        self.problem = problem
+        self.offset = offset
+
+
+class TruncatedJsonError(JsonStreamError):
+    """The text ends before the value does."""
+
+
+class Readable(Protocol):
+    """A binary file, as far as it is needed here."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class JsonStream:
+    """Walks through a JSON text; values are built only where they are asked for.
+
+    ``members`` and ``elements`` walk through an object and an array. Inside ``members`` each value
+    must be taken, by ``value``, ``skip``, ``members`` or ``elements``, before the next key.
+    """
+
+    def __init__(self, file: Readable, *, chunk: int = CHUNK) -> None:
+        self._file = file
+        self._chunk = chunk
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._text = ""
+        self._at = 0
+        self._bytes_before = 0  # in the file, before the first character of _text
+        self._bytes_read = 0
+        self._ended = False
+
+    @property
+    def offset(self) -> int:
+        """How many bytes lie behind."""
+        return self._bytes_before + _size(self._text[: self._at])
+
+    def peek(self) -> str:
+        """The next character that is not white space; empty at the end of the text."""
+        while True:
+            while self._at < len(self._text):
+                character = self._text[self._at]
+                if character not in _WHITESPACE:
+                    return character
+                self._at += 1
+            if not self._read_more():
+                return ""
+
+    def value(self) -> Any:
+        """The next value, whole."""
+        if not self.peek():
+            raise self._truncated()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except JSONDecodeError as error:
+                if not self._may_go_on(error):
+                    raise self._broken(error.msg, error.pos) from None
+            except RecursionError:
+                raise self._broken("nested too deeply", self._at) from None
+            except ValueError as error:  # a number too long for Python
+                raise self._broken(str(error), self._at) from None
+            else:
+                # What looks like a number may be the beginning of a longer one.
+                cut = isinstance(value, int | float) and len(self._text) - end < _MARGIN
+                if not (cut and self._read_more()):
+                    self._at = end
+                    return value
+
+    def skip(self) -> None:
+        """Pass over the next value, holding no more than one of its parts."""
+        match self.peek():
+            case "{":
+                for _ in self.members():
+                    self.value()
+            case "[":
+                for _ in self.elements():
+                    pass
+            case _:
+                self.value()
+
+    def elements(self) -> Iterator[Any]:
+        """The elements of the array that comes next."""
+        self._take("[")
+        if self._took("]"):
+            return
+        while True:
+            yield self.value()
+            if self._took("]"):
+                return
+            self._take(",")
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object that comes next; the caller takes each value."""
+        self._take("{")
+        if self._took("}"):
+            return
+        while True:
+            if self.peek() not in ('"', ""):
+                raise self._broken("expected a key in double quotes", self._at)
+            key = self.value()
+            self._take(":")
+            yield str(key)
+            if self._took("}"):
+                return
+            self._take(",")
+
+    def finish(self) -> None:
+        """Make sure that nothing more comes."""
+        if self.peek():
+            raise self._broken("extra data", self._at)
+
+    def _took(self, character: str) -> bool:
+        if self.peek() != character:
+            return False
+        self._at += 1
+        return True
+
+    def _take(self, character: str) -> None:
+        if not self._took(character):
+            if not self.peek():
+                raise self._truncated()
+            raise self._broken(f"expected {character!r}", self._at)
+
+    def _may_go_on(self, error: JSONDecodeError) -> bool:
+        """Whether a value that could not be read may be whole once more is read."""
+        open_string = error.msg.startswith("Unterminated string")
+        if not open_string and error.pos < len(self._text) - _MARGIN:
+            return False
+        if self._read_more():
+            return True
+        if open_string or _CUT_WORD.fullmatch(self._text, error.pos):
+            raise self._truncated()
+        return False
+
+    def _read_more(self) -> bool:
+        """Read on, and forget what lies behind; at the end of the file nothing changes.
+
+        At least as much is read as is waiting, so that a long value is not tried too often.
+        """
+        if self._ended:
+            return False
+        try:
+            data = self._file.read(max(self._chunk, len(_MARK) + 1, len(self._text) - self._at))
+            if self._bytes_read == 0 and data.startswith(_MARK):
+                self._bytes_read = self._bytes_before = len(_MARK)
+                data = data[len(_MARK) :]
+            more = self._decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise JsonStreamError(f"not UTF-8 ({error.reason})", self._bytes_read) from None
+        except EOFError:
+            raise self._truncated() from None
+        except (zlib.error, OSError) as error:
+            raise JsonStreamError(f"unreadable ({error})", self._bytes_read) from error
+        self._ended = not data
+        self._bytes_read += len(data)
+        if data:
+            self._bytes_before += _size(self._text[: self._at])
+            self._text, self._at = self._text[self._at :] + more, 0
+        return not self._ended
+
+    def _broken(self, problem: str, position: int) -> JsonStreamError:
+        offset = self._bytes_before + _size(self._text[:position])
+        return JsonStreamError(problem, offset)
+
+    def _truncated(self) -> TruncatedJsonError:
+        return TruncatedJsonError("the text ends in the middle of a value", self._bytes_read)
+
+
+class JsonFile(JsonStream):
+    """A file of JSON, packed with gzip or not, as a stream to be used in a ``with`` block."""
+
+    def __init__(self, path: Path, *, chunk: int = CHUNK) -> None:
+        self._raw = path.open("rb")
+        packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
+        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw, chunk=chunk)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._raw.close()
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,285 @@
+"""Results files are read one simulation at a time, whatever their order, size and damage."""
+
+import copy
+import gzip
+import itertools
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.results import ResultsFormatError, read_results
+from maseval.core.exceptions import MASEvalError
+from tests.benchmark.tau2.results.builders import info, lines, results, simulation, task, written
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["info", "tasks", "simulations"])))
+def test_the_parts_of_a_file_may_come_in_any_order(tmp_path, order):
+    whole = results(simulation("a"), simulation("b"))
+    file = read_results(written(tmp_path / "r.json", {key: whole[key] for key in order}))
+
+    assert list(file) == whole["simulations"]
+    assert file.info == whole["info"]
+    assert file.tasks == {"0": task()}
+    assert [(each.index, each.domain) for each in file.records()] == [
+        (0, "airline"),
+        (1, "airline"),
+    ]
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"ensure_ascii": False, "indent": 4}])
+def test_the_layout_of_a_file_does_not_matter(tmp_path, layout):
+    said = simulation(messages=[{"role": "user", "content": 'é \U0001f600 \\"]}'}])
+
+    assert list(read_results(written(tmp_path / "r.json", results(said), **layout))) == [said]
+
+
+def test_a_file_may_be_packed(tmp_path):
+    path = tmp_path / "r.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(results(simulation())).encode()))
+
+    assert list(read_results(path)) == [simulation()]
+
+
+def test_a_file_can_be_read_again(tmp_path):
+    file = read_results(written(tmp_path / "r.json", results(simulation())))
+
+    assert list(file) == list(file) != []
+
+
+def test_what_later_versions_add_is_kept(tmp_path):
+    later = simulation(mode="half_duplex", reward_info={"reward": 1.0, "partial": {"a": 1}})
+    later["messages"][0]["audio"] = {"seconds": 3}
+    whole = results(later, audio_native={"a": [1]})
+    whole["info"]["speech"] = {"voice": "x"}
+    file = read_results(written(tmp_path / "r.json", whole))
+
+    assert list(file) == [later]
+    assert file.info["speech"] == {"voice": "x"}
+
+
+def test_what_has_a_default_may_be_missing(tmp_path):
+    bare = simulation(messages=[{"role": "user"}, {"role": "tool", "id": "c1"}])
+    for key in ("timestamp", "agent_cost", "user_cost", "reward_info", "trial", "seed"):
+        del bare[key]
+
+    assert list(read_results(written(tmp_path / "r.json", results(bare)))) == [bare]
+
+
+def test_the_agents_implementation_tells_whether_it_was_alone(tmp_path):
+    whole = results(simulation(), info=info("telecom", agent="llm_agent_solo"))
+
+    (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
+
+    assert recorded.solo
+
+
+def test_lines_bring_domain_and_verdict_with_them(tmp_path):
+    verdict = {"reward": 0.0, "reward_breakdown": {"DB": 0.0}}
+    path = lines(
+        tmp_path / "c.jsonl",
+        {"domain": "retail", "solo": True, "simulation": simulation(), "reward_info": verdict},
+        {"domain": "airline", "simulation": simulation("b"), "exception": {"type": "ValueError"}},
+    )
+
+    first, second = read_results(path).records()
+
+    assert (first.domain, first.solo, first.verdict) == ("retail", True, verdict)
+    assert (second.domain, second.solo, second.verdict) == ("airline", False, None)
+    assert second.exception == {"type": "ValueError"}
+
+
+def test_lines_may_be_bare_simulations(tmp_path):
+    path = lines(tmp_path / "c.jsonl", simulation("a"), simulation("b"))
+
+    assert [each["id"] for each in read_results(path)] == ["a", "b"]
+
+
+def reported(recorded: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
+    return {
+        "task_id": "0",
+        "repeat_idx": 3,
+        "status": "success",
+        "traces": {"environment": {"domain": "telecom", "simulation": recorded}},
+        "config": {"environment": {"solo": True}},
+        "eval": [{"reward": 1.0, "reward_info": {"reward": 1.0}}],
+        "seed": 7,
+        **more,
+    }
+
+
+def test_our_own_reports_are_read_as_simulations(tmp_path, caplog):
+    late = reported(simulation(termination_reason=None), status="task_timeout", eval=None)
+    path = lines(tmp_path / "ours.jsonl", reported(simulation(task_id=None)), late)
+
+    with caplog.at_level(logging.WARNING):
+        (recorded,) = read_results(path).records()
+
+    assert (recorded.domain, recorded.solo) == ("telecom", True)
+    assert recorded.verdict == {"reward": 1.0}
+    found = recorded.simulation
+    assert (found["task_id"], found["trial"], found["seed"]) == ("0", 3, 7)
+    assert "line 1: task 0, repetition 3 (task_timeout) is left out" in caplog.text
+
+
+Damage = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda s: s.pop("id"), "id: missing"),
+        (lambda s: s.update(task_id=7), "task_id: should be a valid string, found 7"),
+        (lambda s: s.update(duration="long"), "duration: .* found 'long'"),
+        (lambda s: s.update(messages={}), "messages: should be a valid list, found {}"),
+        (lambda s: s.update(termination_reason="tired"), "termination_reason: .* found 'tired'"),
+        (lambda s: s["messages"].append(7), r"messages\[5\]: .* found 7"),
+        (lambda s: s["messages"][1].update(role="judge"), r"messages\[1\]\.role: .* found 'judge'"),
+        (lambda s: s["messages"][1].pop("role"), r"messages\[1\]\.role: missing"),
+        (lambda s: s["messages"][1].update(content=["a"]), r"messages\[1\]\.content: .* \['a'\]"),
+        (lambda s: s["messages"][3].pop("id"), r"messages\[3\]\.id: missing"),
+        (
+            lambda s: s["messages"][2]["tool_calls"][0].update(arguments="{}"),
+            r"messages\[2\]\.tool_calls\[0\]\.arguments: .* found '{}'",
+        ),
+        (lambda s: s.update(reward_info={"reward": None}), r"reward_info\.reward: .* found None"),
+        (lambda s: s.update(reward_info={"reward": 1, "db_check": 3}), r"reward_info\.db_check: "),
+    ],
+)
+def test_a_malformed_simulation_is_named_with_its_field(tmp_path, damage: Damage, told):
+    bad = copy.deepcopy(simulation("bad"))
+    damage(bad)
+    path = written(tmp_path / "r.json", results(simulation("good"), bad, simulation("after")))
+    found = []
+
+    named = "" if "id" not in bad else r" \(id 'bad'\)"
+    with pytest.raises(
+        ResultsFormatError, match=rf"r\.json, simulation 1{named}, {told}"
+    ) as caught:
+        found.extend(read_results(path))
+
+    assert [each["id"] for each in found] == ["good"]
+    assert isinstance(caught.value, MASEvalError) and isinstance(caught.value, ValueError)
+
+
+def test_reading_can_go_on_behind_a_malformed_simulation(tmp_path):
+    path = written(tmp_path / "r.json", results({"id": "bad"}, 7, simulation("after")))
+    told: list[ResultsFormatError] = []
+
+    (recorded,) = read_results(path).records(on_malformed=told.append)
+
+    assert (recorded.index, recorded.simulation["id"]) == (2, "after")
+    assert [str(error).split(",")[1] for error in told] == [
+        " simulation 0 (id 'bad')",
+        " simulation 1",
+    ]
+
+
+@pytest.mark.parametrize("simulations_first", [True, False])
+def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path, simulations_first):
+    whole = results(*(simulation(f"s{number}") for number in range(5)))
+    if simulations_first:
+        whole = {"simulations": whole["simulations"], **whole}
+    text = json.dumps(whole)
+    cut = text.index('"s3"') + 40
+    path = tmp_path / "r.json"
+    path.write_text(text[:cut])
+    found = []
+
+    with pytest.raises(ResultsFormatError, match=f"after 3 whole simulations: .*at byte {cut}"):
+        found.extend(read_results(path))
+
+    assert [each["id"] for each in found] == ["s0", "s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "neither a results file"),
+        ("   \n", "neither a results file"),
+        ("hello", "neither a results file"),
+        ("[]", "neither a results file"),
+        ("7", "neither a results file"),
+        ("{}", "neither a results file"),
+        ('{"users": {}, "orders": {}}', "neither a results file"),
+        ("{hello", "expected a key in double quotes at byte 1"),
+        ('{"simulations": {}}', "simulations: should be a list, found {}"),
+        ('{"simulations": null}', "simulations: should be a list, found None"),
+        ('{"info": {}}', "simulations: missing"),
+        ('{"simulations": []} x', "extra data at byte 20"),
+        ('{"simulations": [,]}', "after 0 whole simulations: Expecting value at byte 17"),
+        ('{"messages": []}\n[1]', r"simulation 0, id: missing"),
+        ('{"repeat_idx": 0, "task_id": 3}', "line 0: holds neither a simulation nor a report"),
+        (
+            '{"repeat_idx": 0, "task_id": "1", "traces": 3}',
+            "line 0: not a report as FileResultLogger writes it",
+        ),
+    ],
+)
+def test_what_is_no_results_file_is_told_with_its_name(tmp_path, content, told):
+    path = tmp_path / "r.json"
+    path.write_text(content)
+
+    with pytest.raises(ResultsFormatError, match=rf"r\.json.*{told}"):
+        list(read_results(path))
+
+
+def test_the_domain_is_found_though_the_rest_of_info_is_missing(tmp_path):
+    whole = results(simulation(), info={"environment_info": {"domain_name": "retail"}})
+
+    (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
+
+    assert (recorded.domain, recorded.solo) == ("retail", False)
+
+
+def test_info_and_tasks_are_checked_when_they_are_asked_for(tmp_path):
+    whole = results(simulation(), tasks=[task(), {"id": 3}], info={"git_commit": "x"})
+    file = read_results(written(tmp_path / "r.json", whole))
+
+    with pytest.raises(ResultsFormatError, match=r"info, num_trials: missing \(and 5 more\)"):
+        file.info  # noqa: B018
+    with pytest.raises(ResultsFormatError, match=r"tasks\[1\], id: .* found 3"):
+        file.tasks  # noqa: B018
+    assert len(list(file)) == 1
+
+
+def test_a_file_that_is_not_there_is_no_format_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_results(tmp_path / "absent.json")
+
+
+READ_ALL = """
+import resource, sys
+from maseval.benchmark.tau2.results import read_results
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+print(sum(1 for _ in read_results(sys.argv[1])), peak() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is told in other units")
+def test_a_large_file_needs_little_memory(tmp_path):
+    megabytes = 200
+    answer = {"id": "c1", "role": "tool", "content": json.dumps({"orders": ["#W1"] * 500})}
+    form = json.dumps(simulation(messages=simulation()["messages"] + [answer] * 40))
+    count = megabytes * 1_000_000 // len(form) + 1
+    head, tail = json.dumps(results("HERE")).split('"HERE"')
+    path = tmp_path / "large.json"
+    with path.open("w") as file:
+        file.write(head)
+        file.writelines(form + ("," if left else "") for left in reversed(range(count)))
+        file.write(tail)
+
+    command = [sys.executable, "-c", READ_ALL, str(path)]
+    found, kilobytes = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.split()
+
+    assert path.stat().st_size > megabytes * 1_000_000
+    assert int(found) == count
+    assert int(kilobytes) < 20_000
