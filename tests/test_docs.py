@@ -15,7 +15,6 @@ from typing import NamedTuple
 import pytest
 
 import maseval.core
-from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 
 CHECKOUT = Path(__file__).parents[1]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -72,20 +71,14 @@ def commands():
 
 
 @pytest.fixture
-def tau2_data(request):
+def data_if_needed(request):
     """The data files, for the pages that are marked as needing them."""
-    if request.node.get_closest_marker("data") is None:
-        return
-    try:
-        ensure_data_exists(verbose=0)
-    except DataUnavailableError as error:
-        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
-            pytest.fail(f"no tau2 data, and MASEVAL_REQUIRE_DATA=1 asks for it: {error}")
-        pytest.skip(f"no tau2 data: {error}")
+    if request.node.get_closest_marker("data") is not None:
+        request.getfixturevalue("tau2_data")
 
 
 @pytest.mark.parametrize("page", list(pages_with_python()))
-def test_the_python_examples_of_a_page_run(page, tau2_data, tmp_path, monkeypatch, capsys):
+def test_the_python_examples_of_a_page_run(page, data_if_needed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     # A module of its own, because pydantic and dataclasses look up where a class comes from.
     module = ModuleType("documented_example")

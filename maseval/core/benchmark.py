@@ -31,7 +31,7 @@ from maseval.core.registry import UsageTotals
 from maseval.core.repetition import Outcome, Repetition, Setting
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.rescoring import rescored
-from maseval.core.runner import Runner, _each_once, _TaskProgress
+from maseval.core.runner import Runner
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
@@ -351,7 +351,15 @@ class _Run:
         self._context = copy_context()
 
     def runner(self) -> Runner:
-        return _StoppableRunner(self._benchmark, self._prepare, self._workers(), self)
+        benchmark = self._benchmark
+        return Runner(
+            plan=benchmark.tasks,
+            indices_of=lambda task: repetitions_of(task, benchmark.tasks, benchmark.n_task_repeats),
+            prepare=self._prepare,
+            workers=self._workers(),
+            listener=self,
+            stopping=lambda: benchmark._stopping,
+        )
 
     def _workers(self) -> Workers:
         benchmark = self._benchmark
@@ -387,46 +395,6 @@ class _Run:
 
     def check_failure(self, outcome: Outcome) -> None:
         self._benchmark._check_failure(outcome)
-
-
-class _StoppableRunner(Runner):
-    """Makes the repetitions that the queue asks for, until the benchmark is told to stop."""
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        prepare: Callable[[Task, int], Repetition],
-        workers: Workers,
-        listener: _Run,
-    ) -> None:
-        super().__init__(benchmark.tasks, benchmark.n_task_repeats, prepare, workers, listener)
-        self._benchmark = benchmark
-        self._plan = (
-            prepare(task, index)
-            for task in _each_once(benchmark.tasks)
-            for index in self._indices(task)
-        )
-
-    def _indices(self, task: Task) -> Sequence[int]:
-        return repetitions_of(task, self._benchmark.tasks, self._repeats)
-
-    def _start_next(self) -> bool:
-        if self._benchmark._stopping:
-            return False
-        try:
-            repetition = next(self._plan, None)
-        except Exception as error:  # a user's queue: what is running must still be reported
-            self._plan_error = error
-            return False
-        if repetition is None:
-            return False
-        task = repetition.task
-        if str(task.id) not in self._tasks:
-            self._tasks[str(task.id)] = _TaskProgress(task, len(self._indices(task)))
-            self._listener.task_started(task)
-        self._listener.repetition_started(task, repetition.repeat_idx)
-        self._submit(repetition)
-        return True
 
 
 def _listening(benchmark: Benchmark) -> list[BenchmarkCallback]:

@@ -5,7 +5,7 @@ repetition that overruns its deadline is given up, and another worker takes its 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -36,18 +36,25 @@ class _TaskProgress:
 
 
 class Runner:
-    """Runs ``repeats`` repetitions of each task that ``plan`` hands out."""
+    """Runs the repetitions ``indices_of`` each task that ``plan`` hands out.
+
+    Once ``stopping`` says so, nothing more is started; what is running is finished and reported.
+    """
 
     def __init__(
         self,
         plan: Iterable[Task],
-        repeats: int,
+        indices_of: Callable[[Task], Sequence[int]],
         prepare: Callable[[Task, int], Repetition],
         workers: Workers,
         listener: Listener,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._plan = (prepare(task, index) for task in _each_once(plan) for index in range(repeats))
-        self._repeats = repeats
+        self._plan = (
+            prepare(task, index) for task in _each_once(plan) for index in indices_of(task)
+        )
+        self._indices_of = indices_of
+        self._stopping = stopping
         self._workers = workers
         self._listener = listener
         self._running: set[Repetition] = set()
@@ -87,6 +94,8 @@ class Runner:
             self._give_up_overdue()
 
     def _start_next(self) -> bool:
+        if self._stopping():
+            return False
         try:
             repetition = next(self._plan, None)
         except Exception as error:  # a user's queue: what is running must still be reported
@@ -94,11 +103,11 @@ class Runner:
             return False
         if repetition is None:
             return False
-        task, index = repetition.task, repetition.repeat_idx
-        if index == 0:
-            self._tasks[str(task.id)] = _TaskProgress(task, self._repeats)
+        task = repetition.task
+        if str(task.id) not in self._tasks:
+            self._tasks[str(task.id)] = _TaskProgress(task, len(self._indices_of(task)))
             self._listener.task_started(task)
-        self._listener.repetition_started(task, index)
+        self._listener.repetition_started(task, repetition.repeat_idx)
         self._submit(repetition)
         return True
 

@@ -4,6 +4,9 @@ import hashlib
 import json
 
 import pytest
+
+from maseval.benchmark.tau2.domains.airline import AIRLINE
+from maseval.benchmark.tau2.world import World
 from tests.contract.replay import (
     assert_same,
     records,
@@ -13,15 +16,12 @@ from tests.contract.replay import (
     task_sets,
 )
 
-from maseval.benchmark.tau2.domains.airline import AIRLINE
-from maseval.benchmark.tau2.world import World
-
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def folder(data_dir):
-    return data_dir / "domains" / "airline"
+def folder(tau2_data):
+    return tau2_data / "domains" / "airline"
 
 
 @pytest.fixture(scope="module")

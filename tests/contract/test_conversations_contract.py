@@ -39,7 +39,7 @@ def differences(conversations):
 
 
 @pytest.mark.parametrize(("name", "count"), [("airline", 366), ("retail", 202), ("telecom", 115)])
-def test_every_recorded_conversation_gets_the_same_verdict(contract_dir, data_dir, name, count):
+def test_every_recorded_conversation_gets_the_same_verdict(contract_dir, tau2_data, name, count):
     conversations = records(contract_dir / "conversations" / f"{name}.jsonl.gz")
 
     assert len(conversations) >= count

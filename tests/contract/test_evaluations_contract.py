@@ -85,7 +85,7 @@ def lenient_differences(record: dict[str, Any], options: dict[str, Any]):
 @pytest.mark.parametrize(
     ("name", "count"), [("mock", 136), ("airline", 292), ("retail", 676), ("telecom", 674)]
 )
-def test_every_recorded_evaluation_comes_out_the_same(contract_dir, data_dir, name, count):
+def test_every_recorded_evaluation_comes_out_the_same(contract_dir, tau2_data, name, count):
     path = contract_dir / "evaluations" / f"{name}.jsonl.gz"
 
     assert len(records(path)) >= count

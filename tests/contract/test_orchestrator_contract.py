@@ -69,12 +69,12 @@ def without_times(text: str) -> str:
     return text.replace("\ntimestamp: <TS>", "")
 
 
-def played(record: dict[str, Any], contract_dir: Path, data_dir: Path) -> dict[str, Any]:
+def played(record: dict[str, Any], contract_dir: Path, tau2_data: Path) -> dict[str, Any]:
     """What our run loop makes of a recording."""
     mock = record["domain"] == "mock"
     domain = mock_domain(contract_dir) if mock else domain_named(record["domain"])
     task = load_raw_task(domain, record["task_id"])
-    folder = domain.data_dir or data_dir / "domains" / domain.folder_name
+    folder = domain.data_dir or tau2_data / "domains" / domain.folder_name
     state = dict(task.get("initial_state") or {})
     if record["message_history"] is not None:
         state["message_history"] = record["message_history"]
@@ -136,12 +136,12 @@ def differences(record: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     return found
 
 
-def test_every_recorded_orchestration_comes_out_the_same(contract_dir, data_dir):
+def test_every_recorded_orchestration_comes_out_the_same(contract_dir, tau2_data):
     vectors = list(records(contract_dir / "orchestrator.jsonl.gz"))
     found = [
         line
         for record in vectors
-        for line in differences(record, played(record, contract_dir, data_dir))
+        for line in differences(record, played(record, contract_dir, tau2_data))
     ]
     assert not found, "\n".join([f"{len(found)} differences", *found[:10]])
     assert len(vectors) >= 90

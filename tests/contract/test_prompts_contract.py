@@ -40,7 +40,7 @@ def task_texts(record):
     return texts
 
 
-def test_scenarios_prompts_and_plans_have_the_recorded_hashes(contract_dir, data_dir):
+def test_scenarios_prompts_and_plans_have_the_recorded_hashes(contract_dir, tau2_data):
     vectors = [r for r in records(contract_dir / "tasks.json") if r["domain"] != "mock"]
     assert_same(
         f"{record['task_id']}: {name}"
@@ -51,7 +51,7 @@ def test_scenarios_prompts_and_plans_have_the_recorded_hashes(contract_dir, data
     assert len(vectors) > 300
 
 
-def test_user_prompts_outside_any_task(user_sim, data_dir):
+def test_user_prompts_outside_any_task(user_sim, tau2_data):
     prompt = user_sim["user_prompt"]
     without, with_tools = load_guidelines(False), load_guidelines(True)
 

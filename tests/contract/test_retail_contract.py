@@ -20,8 +20,8 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture(scope="module")
-def folder(data_dir: Path) -> Path:
-    return data_dir / "domains" / "retail"
+def folder(tau2_data: Path) -> Path:
+    return tau2_data / "domains" / "retail"
 
 
 @pytest.fixture(scope="module")

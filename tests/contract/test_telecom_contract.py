@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.world import World
 from tests.contract.replay import (
     assert_same,
     records,
@@ -16,17 +19,14 @@ from tests.contract.replay import (
     task_sets,
 )
 
-from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
-from maseval.benchmark.tau2.world import World
-
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 CALL_KEYS = ("name", "arguments", "requestor")
 
 
 @pytest.fixture(scope="module")
-def folder(data_dir: Path) -> Path:
-    return data_dir / "domains" / "telecom"
+def folder(tau2_data: Path) -> Path:
+    return tau2_data / "domains" / "telecom"
 
 
 @pytest.fixture(scope="module")

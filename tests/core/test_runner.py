@@ -15,8 +15,10 @@ from maseval import (
     AdaptiveTaskQueue,
     AgentError,
     BaseTaskQueue,
+    BenchmarkCallback,
     EnvironmentError,
     PriorityTaskQueue,
+    SequentialTaskQueue,
     Task,
     TaskContext,
     TaskProtocol,
@@ -30,6 +32,7 @@ from maseval.core.exceptions import (
     NoRepetitionError,
     TaskFormatError,
 )
+from maseval.core.plan import SelectedRepetitions
 from tests.core.worlds import Diary, Shop, World, answer, failing, numbered, only, statuses, tasks
 
 
@@ -613,3 +616,28 @@ def test_every_planned_repetition_yields_one_report_whatever_happens(
     assert diary.events[0] == ("run start",)
     assert diary.events[-1] == ("run end", len(reports))
     assert diary.most_unfinished() <= workers
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_run_told_to_stop_finishes_what_is_running_and_starts_nothing_more(workers):
+    class Enough(BenchmarkCallback):
+        def on_task_repeat_end(self, benchmark, report):
+            benchmark.stop()
+
+    diary = Diary()
+    shop = Shop(callbacks=[Enough(), diary], num_workers=workers, progress_bar=False)
+
+    first = shop.run(numbered(40))
+    second = Shop(progress_bar=False).run(numbered(3))
+
+    assert 1 <= len(first) <= workers
+    assert all(report["status"] == "success" for report in first)
+    assert len(second) == 3
+
+
+def test_only_the_repetitions_asked_for_are_made():
+    wanted = SelectedRepetitions(SequentialTaskQueue(tasks("a", "b", "c")), {"a": [2], "c": [0, 3]})
+
+    reports = Shop(n_task_repeats=9, progress_bar=False).run(wanted)
+
+    assert [(r["task_id"], r["repeat_idx"]) for r in reports] == [("a", 2), ("c", 0), ("c", 3)]

@@ -13,6 +13,7 @@ from maseval.core.callbacks.records import (
     RecordWriter,
     TornRecordWarning,
     iter_records,
+    mend,
     new_record_file,
     read_records,
 )
@@ -181,3 +182,53 @@ def test_no_descriptor_stays_open(tmp_path):
         list(iter_records(written(tmp_path / f"{n}.jsonl", {"n": n})))
 
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_file_can_be_gone_on_with(tmp_path):
+    path = written(tmp_path / "r.jsonl", {"n": 1})
+
+    with RecordWriter(path, resume=True) as writer:
+        assert writer.append({"n": 2}) == len(b'{"n": 1}\n')
+
+    assert read_records(path).records == [{"n": 1}, {"n": 2}]
+
+
+@pytest.mark.parametrize("padding", [0, 10, 70_000, 200_000])
+def test_a_torn_line_is_moved_beside_the_file_before_it_is_gone_on_with(tmp_path, padding):
+    path = written(tmp_path / "r.jsonl", {"n": 1})
+    torn = b'{"n": 2, "padding": "' + b"x" * padding
+    for number in (1, 2):
+        with path.open("ab") as file:
+            file.write(torn)
+
+        assert mend(path) == tmp_path / f"torn-{number}.jsonl"
+        assert (tmp_path / f"torn-{number}.jsonl").read_bytes() == torn
+        assert path.read_bytes() == b'{"n": 1}\n'
+
+
+def test_a_file_that_is_only_a_torn_line_becomes_empty(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"n"')
+
+    assert mend(path) == tmp_path / "torn-1.jsonl"
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("content", [b"", b'{"n": 1}\n', b'{"n": 1}', b"damaged\n"])
+def test_mending_keeps_every_whole_record_and_every_line_with_an_end(tmp_path, content):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+
+    assert mend(path) is None
+    assert path.read_bytes() == content.rstrip() + b"\n" * bool(content)
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_that_was_deleted_or_replaced_takes_no_more_records(tmp_path, replaced):
+    with RecordWriter(tmp_path / "r.jsonl") as writer:
+        writer.append({"n": 1})
+        writer.path.unlink()
+        if replaced:
+            writer.path.write_bytes(b"")
+        with pytest.raises(FileNotFoundError, match=r"r\.jsonl"):
+            writer.append({"n": 2})

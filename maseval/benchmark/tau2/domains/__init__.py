@@ -1,30 +1,55 @@
-"""The worlds of tau2: ``DOMAINS`` names each, with its database, tools and files."""
+"""The worlds of tau2, and how to add one: ``DOMAINS`` are those that come with maseval."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.library import LIBRARY
+from maseval.benchmark.tau2.domains.registration import (
+    BrokenDomainError,
+    DomainRegistry,
+    DuplicateDomainError,
+    InvalidDomainError,
+    UnknownDomainError,
+)
 from maseval.benchmark.tau2.domains.retail import RETAIL
 from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
-from maseval.core.exceptions import MASEvalError
 
-DOMAINS: dict[str, Domain] = {
-    domain.name: domain for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW)
-}
+DOMAINS: Mapping[str, Domain] = MappingProxyType(
+    {domain.name: domain for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW, LIBRARY)}
+)
 
-
-class UnknownDomainError(MASEvalError, ValueError):
-    """The domain asked for is not one that tau2 has."""
+_registry = DomainRegistry(DOMAINS)
 
 
 def domain_named(domain: str | Domain) -> Domain:
     """The domain of that name; a domain object stands for itself."""
-    if isinstance(domain, Domain):
-        return domain
-    try:
-        return DOMAINS[domain]
-    except KeyError:
-        raise UnknownDomainError(
-            f"Invalid domain {domain!r}; choose one of: {', '.join(sorted(DOMAINS))}"
-        ) from None
+    return domain if isinstance(domain, Domain) else _registry.named(domain)
 
 
-__all__ = ["DOMAINS", "Domain", "UnknownDomainError", "domain_named"]
+def domain_names() -> list[str]:
+    """The names of all domains: maseval's own, the registered, those of installed packages."""
+    return _registry.names()
+
+
+def register_domain(domain: Domain, *, replace: bool = False) -> Domain:
+    """Make a domain of your own known by its name, to Python and to every command.
+
+    A domain that could not work is refused with an ``InvalidDomainError`` that lists its faults.
+    ``replace`` puts it in the place of an earlier one that was registered under the same name.
+    """
+    return _registry.register(domain, replace=replace)
+
+
+__all__ = [
+    "DOMAINS",
+    "BrokenDomainError",
+    "Domain",
+    "DuplicateDomainError",
+    "InvalidDomainError",
+    "UnknownDomainError",
+    "domain_named",
+    "domain_names",
+    "register_domain",
+]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.prompts import template
 
 Policy = Callable[[Path, bool], str]
 Sync = Callable[[Any, Any], None]
@@ -46,6 +47,9 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.folder_name:
             object.__setattr__(self, "folder_name", self.name)
+        if self.data_dir is not None:
+            # Tasks keep the paths of their databases, and a run may change its working folder.
+            object.__setattr__(self, "data_dir", Path(self.data_dir).absolute())
 
     def policy(self, folder: Path, *, solo: bool = False) -> str:
         """What the agent must obey, composed from the files in ``folder``."""
@@ -56,3 +60,15 @@ class Domain:
         """Refuse solo mode where the domain has none, in the original's words."""
         if solo and self.solo_refusal:
             raise ValueError(self.solo_refusal)
+
+    def guidelines(self, with_tools: bool) -> str | None:
+        """How a simulated customer should behave; None where the original's data says it.
+
+        A domain that brings its own files may have a ``user_guidelines.md``, and a
+        ``user_guidelines_tools.md`` for a customer with tools; without them it gets our own.
+        """
+        if self.data_dir is None:
+            return None
+        name = f"user_guidelines{'_tools' if with_tools else ''}"
+        own = self.data_dir / f"{name}.md"
+        return own.read_text(encoding="utf-8") if own.is_file() else template(name)

@@ -1,14 +1,19 @@
-"""Where the recorded vectors and the data files lie."""
+"""Where the recorded vectors and the data files lie, for every test that needs them."""
 
 import os
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[1]
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +27,8 @@ def contract_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def data_dir() -> Path:
-    """The folder that has ``domains/`` and ``user_simulator/``."""
+def tau2_data() -> Path:
+    """The folder that holds ``domains`` and ``user_simulator``, complete and verified."""
     try:
         return ensure_data_exists(verbose=0)
     except DataUnavailableError as error:
@@ -33,4 +38,4 @@ def data_dir() -> Path:
 def absent(required_by: str, reason: str) -> NoReturn:
     if os.environ.get(required_by) == "1":
         pytest.fail(f"{reason}, and {required_by}=1 asks for it", pytrace=False)
-    pytest.skip(reason)
+    pytest.skip(reason.partition(" Tried:")[0])

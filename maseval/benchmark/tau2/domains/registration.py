@@ -1,0 +1,144 @@
+"""Which domains there are: those of the library, those registered, those of installed packages.
+
+A package offers a domain by an entry point in the group ``maseval.domains``. Packages are asked
+only when a name is not known yet or when all names are wanted, and one that fails spoils nothing
+but itself.
+"""
+
+import difflib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.faults import faults
+from maseval.core.exceptions import MASEvalError
+
+GROUP = "maseval.domains"
+
+_log = logging.getLogger(__name__)
+
+
+class UnknownDomainError(MASEvalError, ValueError):
+    """There is no domain of that name."""
+
+
+class BrokenDomainError(UnknownDomainError):
+    """An installed package promises the domain, but does not deliver it."""
+
+
+class DuplicateDomainError(MASEvalError, ValueError):
+    """Another domain already has that name."""
+
+
+class InvalidDomainError(MASEvalError, ValueError):
+    """The domain could not work: a file is missing, a tool is not described, ..."""
+
+
+def _installed() -> Iterable[EntryPoint]:
+    return entry_points(group=GROUP)
+
+
+class DomainRegistry:
+    """Domains by name; ``installed`` says which entry points there are."""
+
+    def __init__(
+        self,
+        built_in: Mapping[str, Domain],
+        installed: Callable[[], Iterable[EntryPoint]] = _installed,
+    ) -> None:
+        self._built_in = built_in
+        self._domains = dict(built_in)
+        self._installed = installed
+        self._asked = False
+        self._broken: dict[str, str] = {}
+        # An entry point may itself register domains, hence re-entrant.
+        self._lock = threading.RLock()
+
+    def register(self, domain: Domain, *, replace: bool = False) -> Domain:
+        """Make a domain known by its name; see ``register_domain``."""
+        _require_sound(domain)
+        with self._lock:
+            known = self._domains.get(domain.name)
+            if known not in (None, domain):
+                self._check_replacement(domain, replace)
+            self._domains[domain.name] = domain
+        return domain
+
+    def _check_replacement(self, domain: Domain, replace: bool) -> None:
+        if domain.name in self._built_in:
+            raise DuplicateDomainError(
+                f"{domain.name!r} is a domain of maseval itself, and its name always means the "
+                "same; give yours another one"
+            )
+        if not replace:
+            raise DuplicateDomainError(
+                f"a domain named {domain.name!r} is already registered; give this one another "
+                "name, or replace it with register_domain(domain, replace=True)"
+            )
+
+    def named(self, name: str) -> Domain:
+        """The domain of that name."""
+        if name not in self._domains:
+            self._ask_packages()
+        try:
+            return self._domains[name]
+        except KeyError:
+            raise self._unknown(name) from None
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        self._ask_packages()
+        return sorted(self._domains)
+
+    def _ask_packages(self) -> None:
+        with self._lock:
+            if self._asked:
+                return
+            self._asked = True
+            for entry_point in self._installed():
+                try:
+                    self.register(_loaded(entry_point))
+                except Exception as error:  # a stranger's code: its fault must not become ours
+                    self._broken[entry_point.name] = _broken(entry_point, error)
+                    _log.warning("%s", self._broken[entry_point.name])
+
+    def _unknown(self, name: str) -> UnknownDomainError:
+        if name in self._broken:
+            return BrokenDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
+        known = self.names()
+        alike = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {alike[0]!r}? " if alike else ""
+        failed = f"; failed to load: {', '.join(sorted(self._broken))}" if self._broken else ""
+        return UnknownDomainError(
+            f"Invalid domain {name!r}; {hint}choose one of: {', '.join(known)}{failed}"
+        )
+
+
+def _require_sound(domain: Domain) -> None:
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(f"{domain!r} is not a Domain; make one with Domain(name=..., ...)")
+    found = faults(domain)
+    if found:
+        raise InvalidDomainError(
+            f"domain {domain.name!r} cannot be registered:\n" + "\n".join(f"- {f}" for f in found)
+        )
+
+
+def _loaded(entry_point: EntryPoint) -> Domain:
+    offered = entry_point.load()
+    domain: Domain = offered if isinstance(offered, Domain) or not callable(offered) else offered()
+    if isinstance(domain, Domain) and domain.name != entry_point.name:
+        raise InvalidDomainError(
+            f"it gives a domain named {domain.name!r}; entry point and domain must have one name"
+        )
+    return domain
+
+
+def _broken(entry_point: EntryPoint, error: Exception) -> str:
+    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
+    return (
+        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in {GROUP} failed "
+        f"with {type(error).__name__}: {error}"
+    )

@@ -1,0 +1,71 @@
+"""What is found in a domain before it is used."""
+
+import pytest
+
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
+from maseval.benchmark.tau2.domains.domain import policy_file
+from maseval.benchmark.tau2.domains.faults import faults
+from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk
+
+
+class Mute(ToolKitBase[KioskDB]):
+    @is_tool()
+    def look(self) -> str:
+        return "a kiosk"
+
+
+class Unexplained(ToolKitBase[KioskDB]):
+    @is_tool()
+    def sell(self, count: int) -> str:
+        """Sell tickets."""
+        return "sold"
+
+
+class Unreadable(ToolKitBase[KioskDB]):
+    @is_tool()
+    def sell(self, count: "Number") -> str:  # type: ignore[name-defined]  # noqa: F821
+        """Sell tickets."""
+        return "sold"
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+def test_the_built_in_domains_have_none(domain):
+    assert faults(domain) == []
+
+
+def test_a_small_domain_has_none(tmp_path):
+    assert faults(kiosk(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"name": "../kiosk"}, "the name '../kiosk' must be small letters"),
+        ({"name": ""}, "the name '' must be small letters"),
+        ({"db_file": "db.toml"}, "has no db.toml"),
+        ({"task_files": {"base": "tasks.json", "large": "large.json"}}, "has no large.json"),
+        ({"task_files": {"all": "tasks.json"}}, "task_files names no 'base'"),
+        ({"policy_text": policy_file("rules.md")}, "the policy cannot be read"),
+        ({"policy_text": policy_file("policy.md", "solo.md")}, "the solo policy cannot be read"),
+        ({"user_toolkit": Mute}, "a customer with tools needs user_db and user_db_file too"),
+        ({"sync": lambda desk, customer: None}, "sync couples two sides"),
+        ({"toolkit": Mute}, "Mute.look has no docstring"),
+        ({"toolkit": Unexplained}, "Unexplained.sell does not describe 'count'"),
+        ({"toolkit": Unreadable}, "Unreadable: the signature of"),
+        (
+            {"user_toolkit": KioskTools, "user_db": KioskDB, "user_db_file": "db.json"},
+            "both sides have a tool named sell",
+        ),
+    ],
+)
+def test_each_fault_is_told_with_what_is_wrong(tmp_path, changes, expected):
+    found = faults(kiosk(tmp_path, **changes))
+
+    assert any(expected in fault for fault in found), found
+
+
+def test_both_sides_may_share_a_name_where_there_is_no_solo_mode(tmp_path):
+    customer = {"user_toolkit": KioskTools, "user_db": KioskDB, "user_db_file": "db.json"}
+
+    assert faults(kiosk(tmp_path, **customer, solo_refusal="nobody works alone here")) == []

@@ -1,0 +1,396 @@
+"""The library's desk: its tools, its data, and twelve tasks that can be solved."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks, score_simulation
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.domain_check import check_domain
+from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
+from maseval.benchmark.tau2.gold import gold_state
+from maseval.benchmark.tau2.messages import STOP, assistant_message, user_message
+from maseval.benchmark.tau2.tasks import TaskSpec
+from maseval.benchmark.tau2.world import World
+
+FOLDER = LIBRARY.data_dir
+TASKS = {raw["id"]: raw for raw in load_raw_tasks("library")}
+each_task = pytest.mark.parametrize("raw", TASKS.values(), ids=TASKS)
+
+
+@pytest.fixture
+def desk() -> LibraryTools:
+    return LibraryTools(LibraryDB.load(FOLDER / "db.json"))
+
+
+def world_of(raw: dict[str, Any], *, solo: bool = False) -> World:
+    world, start = World(LIBRARY, FOLDER, solo=solo), raw["initial_state"]
+    world.set_state(start["initialization_data"], start["initialization_actions"], [])
+    return world
+
+
+def conversation(raw: dict[str, Any], *, solo: bool = False) -> dict[str, Any]:
+    """The reference solution as a recorded simulation, with what must be said at its end."""
+    world, messages = world_of(raw, solo=solo), []
+    for number, action in enumerate(raw["evaluation_criteria"]["actions"]):
+        side = "assistant" if solo else action["requestor"]
+        make = assistant_message if side == "assistant" else user_message
+        call = {
+            "id": str(number),
+            "name": action["name"],
+            "arguments": action["arguments"],
+            "requestor": side,
+        }
+        messages += [make(None, tool_calls=[call]), world.respond(call)]
+    said = raw["evaluation_criteria"]["communicate_info"] or ["Goodbye"]
+    messages.append(assistant_message(". ".join(said)))
+    return {
+        "id": "s",
+        "task_id": raw["id"],
+        "termination_reason": "agent_stop",
+        "messages": messages,
+    }
+
+
+# The tools
+
+
+def test_a_member_is_found_by_card_with_or_without_its_spaces(desk):
+    assert desk.get_member("B 1184 2011") == desk.get_member("B11842011")
+    assert desk.find_member("ingrid solheim", "1984-06-02").member_id == "M-2011"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("get_member", {"card_number": "B 0"}, "No member has card number B 0"),
+        ("find_member", {"name": "Ingrid Solheim", "birth_date": "1984-06-03"}, "No member"),
+        ("get_account", {"member_id": "M-1"}, "no member M-1"),
+        ("renew_loan", {"loan_id": "L-5015"}, "closed on 2025-02-28"),
+        ("renew_loan", {"loan_id": "L-1"}, "no loan L-1"),
+        ("check_in", {"barcode": "3110 0010"}, "not on loan"),
+        ("place_hold", {"member_id": "M-2047", "title_id": "T-104"}, "already has a hold"),
+        ("place_hold", {"member_id": "M-2047", "title_id": "T-1"}, "no title T-1"),
+        ("cancel_hold", {"hold_id": "H-306"}, "already cancelled"),
+        ("pay_fine", {"fine_id": "F-406"}, "already paid"),
+        ("waive_fine", {"fine_id": "F-1"}, "no fine F-1"),
+        ("renew_membership", {"member_id": "M-1"}, "no member M-1"),
+    ],
+)
+def test_a_refused_call_says_why_and_leaves_the_desk_as_it_was(desk, tool, arguments, message):
+    before = desk.get_db_hash()
+
+    with pytest.raises(ValueError, match=message):
+        desk.use_tool(tool, **arguments)
+
+    assert desk.get_db_hash() == before
+
+
+def test_a_fine_cannot_be_charged_to_a_bank_card_that_is_not_there(desk):
+    desk.db.members["M-2075"].bank_card_on_file = False
+
+    with pytest.raises(ValueError, match="no bank card on file"):
+        desk.pay_fine("F-401")
+
+
+@pytest.mark.parametrize(("loan_id", "due"), [("L-5001", "2025-04-04"), ("L-5006", "2025-03-21")])
+def test_a_renewal_gives_a_full_period_from_today(desk, loan_id, due):
+    before = desk.db.loans.view(loan_id).renewals
+
+    loan = desk.renew_loan(loan_id)
+
+    assert (loan.due.isoformat(), loan.renewals) == (due, before + 1)
+
+
+@pytest.mark.parametrize(
+    ("barcode", "due", "amount"),
+    [
+        ("3106 0016", "2025-03-14", None),
+        ("3106 0016", "2025-03-13", 1.00),
+        ("3106 0016", "2025-01-01", 8.00),
+        ("3101 0011", "2025-03-11", 0.60),
+        ("3101 0011", "2025-01-01", 8.00),
+    ],
+)
+def test_a_late_return_is_fined_by_the_day_and_up_to_a_limit(desk, barcode, due, amount):
+    loan = next(loan for loan in desk.db.loans.values() if loan.barcode == barcode)
+    desk.set_loan(loan.loan_id, due, 0)
+
+    fine = desk.check_in(barcode).get("fine")
+
+    assert (fine and fine.amount) == amount
+    assert desk.member_owes(loan.member_id, amount or 0.0)
+
+
+def test_a_returned_copy_is_kept_for_whoever_has_waited_longest(desk):
+    desk.place_hold("M-2104", "T-102")
+
+    desk.check_in("3102 0010")
+
+    assert desk.db.copies.view("3102 0010").status == "kept for a hold"
+    assert desk.hold_is("H-301", "ready")
+    assert desk.hold_is("H-307", "waiting")
+
+
+def test_a_cancelled_hold_releases_its_copy_to_the_next_member_and_then_to_the_shelf(desk):
+    desk.cancel_hold("H-304")
+    assert desk.db.holds.view("H-305").barcode == "3111 0019"
+
+    desk.cancel_hold("H-305")
+    assert desk.db.copies.view("3111 0019").status == "on shelf"
+
+
+@pytest.mark.parametrize("text", ["lost words", "FRAYNE", "t-113", "3113 0017"])
+def test_a_title_is_found_by_any_part_of_its_name_by_author_and_by_ids(desk, text):
+    (found,) = desk.search_catalogue(text)
+
+    assert found["title_id"] == "T-113"
+    assert [copy.status for copy in found["copies"]] == ["on loan", "on loan"]
+
+
+def test_what_the_member_drops_reaches_the_desk_and_leaves_it_when_registered():
+    world = world_of(TASKS["late_film_into_the_box"])
+    drop = {"name": "drop_into_box", "arguments": {"barcode": "3106 0016"}, "requestor": "user"}
+    check_in = {"name": "check_in", "arguments": {"barcode": "3106 0016"}}
+
+    assert not world.respond({"id": "1", **drop})["error"]
+    assert [loan.loan_id for loan in world.tools.look_in_drop_box()] == ["L-5008"]
+    assert world.respond({"id": "2", **drop})["error"], "it is no longer in the bag"
+
+    world.respond({"id": "3", **check_in, "requestor": "assistant"})
+    assert world.tools.look_in_drop_box() == []
+
+
+def test_no_tool_changes_what_other_simulations_see():
+    untouched = World(LIBRARY, FOLDER).get_db_hash()
+
+    for raw in TASKS.values():
+        conversation(raw)
+
+    assert World(LIBRARY, FOLDER).get_db_hash() == untouched
+
+
+# The data
+
+
+def test_copies_are_where_loans_and_holds_say_that_they_are(desk):
+    db = desk.db
+    lent = [loan.barcode for loan in db.loans.values() if not loan.returned]
+    kept = [hold.barcode for hold in db.holds.values() if hold.status == "ready"]
+    by_status = {
+        status: sorted(copy.barcode for copy in db.copies.values() if copy.status == status)
+        for status in ("on loan", "kept for a hold")
+    }
+
+    assert by_status == {"on loan": sorted(lent), "kept for a hold": sorted(kept)}
+
+
+def test_every_record_refers_to_records_that_exist(desk):
+    db = desk.db
+    tables = (db.titles, db.copies, db.members, db.loans, db.holds, db.fines)
+    keys = ("title_id", "barcode", "member_id", "loan_id", "hold_id", "fine_id")
+    for table, own in zip(tables, keys, strict=True):
+        assert all(getattr(record, own) == key for key, record in table.items())
+        for record in table.values():
+            for field, target in (("member_id", db.members), ("title_id", db.titles)):
+                assert getattr(record, field, None) in {None, *target}
+            assert getattr(record, "barcode", None) in {None, *db.copies}
+
+
+@each_task
+def test_what_a_member_carries_is_what_the_desk_has_lent_to_that_member(raw):
+    world = world_of(raw)
+    card, bag = world.user_tools.db.card, world.user_tools.db.bag
+    if card is None:
+        return
+    member = world.tools.get_member(card.card_number)
+
+    assert (member.name, member.card_expires) == (card.name, card.expires)
+    assert raw["user_scenario"]["instructions"]["known_info"].startswith(f"You are {member.name}")
+    lent = {loan.barcode for loan in world.tools.get_account(member.member_id)["loans"]}
+    assert bag.keys() <= lent
+
+
+# The tasks
+
+
+def test_there_are_twelve_tasks_and_they_are_looked_at_in_different_ways():
+    bases = {tuple(raw["evaluation_criteria"]["reward_basis"]) for raw in TASKS.values()}
+
+    assert len(TASKS) == 12
+    assert {kind for basis in bases for kind in basis} == {
+        "DB",
+        "ENV_ASSERTION",
+        "ACTION",
+        "COMMUNICATE",
+    }
+    assert len(bases) >= 4
+
+
+def test_the_domain_has_no_problems():
+    assert check_domain("library") == []
+
+
+@each_task
+def test_the_reference_solution_works_and_leads_where_it_is_compared_with(raw):
+    world = world_of(raw)
+    answers = [m for m in conversation(raw)["messages"] if m["role"] == "tool"]
+    for action in raw["evaluation_criteria"]["actions"]:
+        world.respond({"id": "", **{k: action[k] for k in ("name", "arguments", "requestor")}})
+    gold = gold_state(LIBRARY, FOLDER, TaskSpec.of(raw))
+
+    assert not any(answer["error"] for answer in answers)
+    assert gold.errors == ()
+    assert world.state() == gold.state
+    assert all(world.check(a) for a in raw["evaluation_criteria"]["env_assertions"] or ())
+
+
+@each_task
+def test_the_reference_solution_earns_the_reward(raw):
+    assert score_simulation(conversation(raw), domain="library")["reward"] == 1.0
+
+
+@each_task
+def test_doing_nothing_earns_none(raw):
+    silent = {**conversation(raw), "messages": [assistant_message("Goodbye")]}
+
+    assert score_simulation(silent, domain="library")["reward"] == 0.0
+
+
+@each_task
+def test_a_task_with_a_ticket_can_be_settled_alone(raw):
+    if raw["ticket"] is None:
+        assert "COMMUNICATE" in raw["evaluation_criteria"]["reward_basis"]
+        return
+    alone = conversation(raw, solo=True)
+
+    assert score_simulation(alone, domain="library", solo=True)["reward"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("task_id", "forbidden"),
+    [
+        ("renew_own_not_husbands", ("renew_loan", {"loan_id": "L-5002"})),
+        ("renewal_somebody_waits", ("renew_loan", {"loan_id": "L-5003"})),
+        ("renew_all_but_one", ("renew_loan", {"loan_id": "L-5005"})),
+        ("copy_on_the_shelf", ("place_hold", {"member_id": "M-2058", "title_id": "T-110"})),
+        ("owes_too_much_for_a_hold", ("pay_fine", {"fine_id": "F-403"})),
+        ("damage_disputed", ("pay_fine", {"fine_id": "F-405"})),
+        ("slip_out_of_date", ("renew_loan", {"loan_id": "L-5012"})),
+    ],
+)
+def test_doing_more_than_the_policy_allows_costs_the_reward(task_id, forbidden):
+    raw = json.loads(json.dumps(TASKS[task_id]))
+    name, arguments = forbidden
+    raw["evaluation_criteria"]["actions"].append(
+        {"name": name, "arguments": arguments, "requestor": "assistant"}
+    )
+    simulation = conversation(raw)
+
+    assert not simulation["messages"][-2]["error"], "the tool itself allows it"
+    assert score_simulation(simulation, domain="library")["reward"] == 0.0
+
+
+def test_a_task_becomes_an_environment_with_both_sides_tools():
+    task = next(task for task in load_tasks("library") if task.id == "late_film_into_the_box")
+    environment = Tau2Environment(task.environment_data)
+
+    assert "3106 0016" in environment.create_user_tools()["look_in_bag"]()
+    assert "Brackenford" in environment.policy
+    assert len(environment.tools) == LIBRARY.toolkit.get_statistics()["num_tools"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+KNOWN = st.sampled_from(["M-2047", "L-5008", "H-304", "F-401", "T-102", "3106 0016", "B 1184 2011"])
+CALLS = st.one_of(
+    *(
+        st.fixed_dictionaries(
+            {
+                "id": st.just("1"),
+                "name": st.just(definition["function"]["name"]),
+                "arguments": st.fixed_dictionaries(
+                    {},
+                    optional={
+                        name: KNOWN | JSON
+                        for name in definition["function"]["parameters"]["properties"]
+                    },
+                ),
+                "requestor": st.just(side),
+            }
+        )
+        for side, toolkit in (("assistant", LIBRARY.toolkit), ("user", LIBRARY.user_toolkit))
+        for definition in toolkit.definitions()
+    )
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(CALLS, max_size=6))
+def test_whatever_is_called_is_answered_and_only_success_changes_anything(calls):
+    world = world_of(TASKS["late_film_into_the_box"])
+    for call in calls:
+        before = world.state()
+        answer = world.respond(call)
+        toolkit = world.tools if call["requestor"] == "assistant" else world.user_tools
+        if answer["error"] or toolkit.tool_type(call["name"]) is not ToolType.WRITE:
+            assert world.state() == before
+
+
+OFFLINE = f"""
+from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
+from maseval.benchmark.tau2 import score_simulation
+from maseval.core.scripted import ScriptedModelAdapter
+
+class Desk(DefaultAgentTau2Benchmark):
+    def get_model_adapter(self, model_id, **options):
+        replies = {{
+            "agent": [
+                {{"name": "get_member", "arguments": {{"card_number": "B 1169 2075"}}}},
+                {{"name": "waive_fine", "arguments": {{"fine_id": "F-401"}}}},
+                "It is gone.",
+            ],
+            "user": ["Can my fine be dropped? I was in hospital.", "Thanks! {STOP}"],
+        }}[model_id]
+        self.models = {{**getattr(self, "models", {{}}), model_id: ScriptedModelAdapter(replies)}}
+        return self.models[model_id]
+
+tasks = [task for task in load_tasks("library") if task.id == "first_waiver"]
+configure_model_ids(tasks, user_model_id="user")
+benchmark = Desk(progress_bar=False)
+(report,) = benchmark.run(tasks, agent_data={{"model_id": "agent"}})
+simulation = report["traces"]["environment"]["simulation"]
+simulation = {{**simulation, "task_id": "first_waiver"}}
+print(report["status"], report["eval"][0]["reward"])
+print(score_simulation(simulation, domain="library")["reward"])
+print(benchmark.models["user"].requests[0]["messages"][0]["content"])
+"""
+
+
+def test_it_runs_without_any_tau2_data(tmp_path):
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("MASEVAL_")},
+        "MASEVAL_OFFLINE": "1",
+        "MASEVAL_CACHE_DIR": str(tmp_path),
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE], capture_output=True, text=True, env=environment
+    )
+
+    assert done.returncode == 0, done.stderr
+    status, reward, prompt = done.stdout.split("\n", 2)
+    assert (status, reward) == ("success 1.0", "1.0")
+    assert "You play a customer" in prompt
+    assert "Dov Abramson" in prompt
+    assert list(tmp_path.iterdir()) == []
