@@ -1,7 +1,8 @@
 """A domain: which database, which tools, which files, and what couples its two sides."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ class Domain:
 
     ``sync`` is called with both toolkits after every change, for domains whose customer has tools.
     ``data_dir`` is for domains that bring their own files; the others' are fetched.
+    ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Domain:
     task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
     solo_refusal: str | None = None
     data_dir: Path | None = None
+    lenient_toolkit: type[ToolKitBase[Any]] | None = None
 
     def __post_init__(self) -> None:
         if not self.folder_name:
@@ -55,6 +58,11 @@ class Domain:
         """What the agent must obey, composed from the files in ``folder``."""
         self.check_solo(solo)
         return self.policy_text(folder, solo)
+
+    @cached_property
+    def lenient(self) -> "Domain":
+        """The same domain with its lenient tools, if it has any."""
+        return replace(self, toolkit=self.lenient_toolkit) if self.lenient_toolkit else self
 
     def check_solo(self, solo: bool) -> None:
         """Refuse solo mode where the domain has none, in the original's words."""

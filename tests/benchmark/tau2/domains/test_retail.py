@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.retail import RETAIL, RetailDB, RetailTools
+from maseval.benchmark.tau2.domains.retail.tools import LenientRetailTools
 from maseval.benchmark.tau2.world import World
 
 ADDRESS = {
@@ -196,11 +197,11 @@ def test_an_order_id_needs_its_sign_unless_leniency_is_asked_for():
     with pytest.raises(ValueError, match="Order not found"):
         shop.get_order_details("1")
 
-    shop.lenient_order_ids = True
+    lenient = LenientRetailTools(shop.db)
 
-    assert shop.get_order_details("1") is shop.get_order_details("#1")
-    assert shop.cancel_pending_order("1", "no longer needed").status == "cancelled"
-    assert not RetailTools.lenient_order_ids
+    assert lenient.get_order_details("1") is lenient.get_order_details("#1")
+    assert lenient.cancel_pending_order("1", "no longer needed").status == "cancelled"
+    assert lenient.definitions() == shop.definitions()
 
 
 ORDERS = (

@@ -5,12 +5,13 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
-from maseval.benchmark.tau2.domains.retail.tools import RetailTools
+from maseval.benchmark.tau2.domains.retail.tools import LenientRetailTools, RetailTools
 
 RETAIL = Domain(
     name="retail",
     db=RetailDB,
     toolkit=RetailTools,
+    lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
 )
 

@@ -28,13 +28,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 
 
 class RetailTools(ToolKitBase[RetailDB]):
-    """What the shop's assistant may do to the shop's database.
-
-    Order ids begin with ``#``. With ``lenient_order_ids`` an id without it is understood too; the
-    original does not do that, so it is off unless asked for.
-    """
-
-    lenient_order_ids: bool = False
+    """What the shop's assistant may do to the shop's database."""
 
     @is_tool(ToolType.GENERIC)
     def calculate(self, expression: str) -> str:
@@ -390,8 +384,6 @@ class RetailTools(ToolKitBase[RetailDB]):
         return "Transfer successful"
 
     def _known_order_id(self, order_id: str) -> str:
-        if self.lenient_order_ids and isinstance(order_id, str) and not order_id.startswith("#"):
-            order_id = f"#{order_id}"
         _require(order_id, self.db.orders, "Order not found")
         return order_id
 
@@ -423,6 +415,15 @@ class RetailTools(ToolKitBase[RetailDB]):
         if isinstance(self._payment_method(user_id, payment_method_id), GiftCard):
             card = cast(GiftCard, self.db.users[user_id].payment_methods[payment_method_id])
             card.balance = round(card.balance + amount, 2)
+
+
+class LenientRetailTools(RetailTools):
+    """Understands an order id without its ``#``, which the original does not."""
+
+    def _known_order_id(self, order_id: str) -> str:
+        if isinstance(order_id, str) and not order_id.startswith("#"):
+            order_id = f"#{order_id}"
+        return super()._known_order_id(order_id)
 
 
 def _require(key: str, known: Container[str], refusal: str) -> None:
