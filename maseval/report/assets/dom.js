@@ -1,0 +1,82 @@
+// The only way anything gets into the page. Strings become text nodes and attribute values, never
+// markup, whoever wrote them.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value != null && value !== false) element.setAttribute(name, visible(value));
+  }
+  add(element, children);
+  return element;
+}
+
+function add(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child == null || child === false) continue;
+    if (child instanceof Node) element.append(child);
+    else element.append(...textNodes(String(child)));
+  }
+  return element;
+}
+
+/** An element: `h("p", { class: "note", click: handler }, "text", otherElement)`. */
+function h(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** The same for drawings. */
+function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+/** Something folded away, whose inside is made when it is first looked at. */
+function folded(summary, inside, open = false) {
+  const details = h("details", { open }, h("summary", {}, summary));
+  const unfold = () => {
+    if (details.open && details.children.length === 1) add(details, [inside()]);
+  };
+  details.addEventListener("toggle", unfold);
+  unfold();
+  return details;
+}
+
+const LONG_TEXT = 6000;
+// A browser takes seconds to lay out a million characters, so a very long text comes in portions.
+const PORTION = 60000;
+const LONG_LINES = 14;
+
+/** A text of any length; what is very long is cut until somebody asks for more. */
+function prose(text, attributes = {}) {
+  const block = h("div", { ...attributes, class: `prose ${attributes.class ?? ""}`, dir: "auto" });
+  if (text.length <= LONG_TEXT) return add(block, [text]);
+  const more = h("button", { type: "button", class: "more" });
+  let shown = 0;
+  const grow = (by) => {
+    add(block, [text.slice(shown, shown + by)]);
+    shown += by;
+    more.textContent = `Show more: ${counted(text.length - shown, "character")} left`;
+    more.hidden = shown >= text.length;
+  };
+  more.addEventListener("click", () => grow(PORTION));
+  grow(LONG_TEXT);
+  return h("div", {}, block, more);
+}
+
+/** JSON or program text: short pieces are open, long ones folded under their beginning. */
+function code(text, name = "") {
+  const shown = indented(text);
+  const lines = shown.split("\n").length;
+  if (lines <= LONG_LINES && shown.length <= 1200) return prose(shown, { class: "code" });
+  const beginning = text.slice(0, 90).replace(/\s+/g, " ");
+  const size = lines > 1 ? counted(lines, "line") : counted(text.length, "character");
+  const summary = [name, h("span", { class: "beginning" }, beginning, "…"), h("small", {}, size)];
+  return folded(summary, () => prose(shown, { class: "code" }));
+}
+
+/** Names and values, side by side. */
+function pairs(list, show = (value) => value) {
+  return h("dl", { class: "pairs" }, list.map(([name, value]) => [h("dt", {}, name), h("dd", {}, show(value))]));
+}

@@ -1,0 +1,126 @@
+"""write_report: the page as one HTML file.
+
+Nothing in the file comes from anywhere else, and nothing that a model said can become part of the
+page: data stands in blocks that no browser runs, the policy in the head lets only our own script
+and style through (by their hashes), and the script writes text, never markup.
+"""
+
+import base64
+import gzip
+import hashlib
+import html
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+from uuid import uuid4
+
+from maseval.core.callbacks import strict_json
+from maseval.core.exceptions import ConfigurationError
+from maseval.report.page import Page, build_page
+
+_SCRIPTS = ("text.js", "dom.js", "data.js", "overview.js", "tasks.js", "simulation.js", "page.js")
+_UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
+
+
+def write_report(
+    reports: Iterable[Mapping[str, Any]],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "maseval report",
+    summary: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write the reports of a run as one HTML file, and return where it is.
+
+    The file opens from disk without a server or network. It appears whole or not at all, and takes
+    the place of an older one.
+
+    Args:
+        reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
+            ``labels``, a list of words to filter by.
+        path: The file to write.
+        title: What the page is called.
+        summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
+            measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``
+            on how they were computed. Without it the page shows success rates.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
+    _write_aside(target, _document(build_page(reports, title, summary)))
+    return target
+
+
+def _document(page: Page) -> str:
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    style = _asset("page.css")
+    return Template(_asset("page.html")).substitute(
+        title=html.escape(_visible(str(page.index["title"]))),
+        policy=_policy(script, style),
+        style=style,
+        script=script,
+        index=_inert(page.index),
+        packets="\n".join(_packets(page)),
+    )
+
+
+def _asset(name: str) -> str:
+    return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """No loads, no code but ours, and no way for a text to be parsed as markup."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+
+
+def _hash(source: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+
+
+def _inert(value: object) -> str:
+    """JSON that can stand in a script block: nothing in it ends the block or opens a comment."""
+    return strict_json.dumps(value).translate(_UNSAFE)
+
+
+def _packets(page: Page) -> Iterator[str]:
+    for packet in page.packets:
+        packed = gzip.compress(strict_json.dumps(packet).encode(), 9, mtime=0)
+        data = base64.b64encode(packed).decode()
+        yield f'<script type="text/plain" class="packet">{data}</script>'
+
+
+def _visible(title: str) -> str:
+    """The title as a browser's tab shows it, where the page's script cannot mark characters."""
+    return _INVISIBLE.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", title)
+
+
+def _write_aside(path: Path, document: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{uuid4().hex}.tmp")
+    try:
+        with aside.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(document)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+    strict_json.sync_folder(path.parent)

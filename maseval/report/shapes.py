@@ -1,0 +1,39 @@
+"""Looks into reports that may lack any part, or hold something else where a part should be."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.core.callbacks import strict_json
+
+Shape = Mapping[str, Any]
+
+
+def mapping(value: object, *path: str) -> Shape:
+    """The mapping at ``path`` inside ``value``; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def entries(value: object) -> list[Any]:
+    """``value`` if it is a list, else nothing."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def number(value: object) -> float | None:
+    """``value`` if it is a number."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def text(value: object) -> str:
+    """A string as it is, anything else as JSON in which every letter stands for itself."""
+    if isinstance(value, str):
+        return value
+    plain = json.loads(strict_json.dumps(value))
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def text_or_none(value: object) -> str | None:
+    """``text``, but nothing stays nothing."""
+    return None if value is None else text(value)

@@ -1,0 +1,589 @@
+"""The report in a real browser: it shows what it should, and nothing in it comes alive."""
+
+import json
+import re
+import socket
+import time
+
+import pytest
+
+from maseval.report import write_report
+from tests.report.builders import answered, broken, call, report, said, simulated
+
+TELECOM = "[mobile_data_issue]roaming|off[PERSONA:None]"
+
+
+@pytest.fixture
+def run(tmp_path):
+    finished = [
+        simulated("0", 0),
+        simulated("0", 1, reward=0.0, labels=["agent: missing write"]),
+        simulated("12", 0, reward=0.0, ended="max_steps"),
+        broken("12", 1, domain="retail"),
+        simulated(TELECOM, 0, domain="telecom"),
+    ]
+    return write_report(finished, tmp_path / "report.html", title="A run")
+
+
+def visible_rows(page):
+    return page.locator("table.tasks tbody tr:visible .id").all_text_contents()
+
+
+def matching_cells(page):
+    return page.locator("table.tasks tbody tr:visible .cell:not(.dim)").count()
+
+
+def test_the_page_opens_quietly_and_shows_the_run(visit, run):
+    page = visit(run).open()
+
+    assert page.title() == "A run"
+    assert "3 tasks · 5 simulations" in page.locator(".totals").text_content()
+    assert page.locator(".cell.pass").count() == 2
+    assert page.locator(".cell.error").count() == 1
+    assert "lab/agent-1" in page.locator(".pairs").first.text_content()
+    assert page.locator("table.results tbody tr").count() == 3
+
+
+def test_the_policy_is_in_force(visit, run):
+    visited = visit(run)
+    page = visited.open()
+
+    refused = page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.append("window.__pwned = 1");
+          document.body.append(script);
+          try { document.body.innerHTML = "<b>x</b>"; } catch { return true; }
+        }"""
+    )
+
+    assert refused
+    assert page.evaluate("window.__pwned") is None
+    assert len(visited.noise) >= 2  # the browser says that it stopped them
+    visited.noise.clear()
+
+
+def test_no_load_gets_through_even_if_something_asked_for_one(visit, run):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        visited = visit(run)
+        page = visited.open()
+        page.evaluate(
+            """async (address) => {
+              const [image, sheet] = ["img", "link"].map((name) => document.createElement(name));
+              image.src = `${address}/x.png`;
+              Object.assign(sheet, { rel: "stylesheet", href: `${address}/x.css` });
+              document.body.append(image, sheet);
+              await fetch(address).catch(() => {});
+              await new Promise((done) => setTimeout(done, 200));
+            }""",
+            f"http://127.0.0.1:{server.getsockname()[1]}",
+        )
+        with pytest.raises(BlockingIOError):  # nobody has knocked
+            server.accept()
+    visited.noise.clear()
+    visited.requests.clear()
+
+
+@pytest.mark.parametrize(
+    ("act", "rows", "cells"),
+    [
+        (lambda page: page.fill("#search", "mobile"), [TELECOM], 1),
+        (lambda page: page.fill("#search", "no such task"), [], 0),
+        (lambda page: page.click("button.chip.pass"), ["0", TELECOM], 2),
+        (lambda page: page.click("button.chip.error"), ["12"], 1),
+        (lambda page: page.get_by_label("Domain").select_option("telecom"), [TELECOM], 1),
+        (lambda page: page.get_by_label("Ended").select_option("max_steps"), ["12"], 1),
+        (lambda page: page.get_by_label("Label").select_option("agent: missing write"), ["0"], 1),
+    ],
+)
+def test_filters_leave_what_they_name(visit, run, act, rows, cells):
+    page = visit(run).open()
+
+    act(page)
+
+    assert visible_rows(page) == rows
+    assert matching_cells(page) == cells
+    assert page.locator("output.status").text_content() == f"{cells} of 5 simulations"
+
+
+def test_filters_add_up_and_can_be_taken_back(visit, run):
+    page = visit(run).open()
+    page.click("button.chip.fail")
+    page.get_by_label("Domain").select_option("telecom")
+    assert visible_rows(page) == []
+
+    page.click("button.chip.fail")
+    assert visible_rows(page) == [TELECOM]
+
+
+def test_tasks_can_be_ordered_by_success(visit, run):
+    page = visit(run).open()
+    page.get_by_label("Order").select_option("fewest passed")
+    assert visible_rows(page) == ["12", "0", TELECOM]
+
+
+def test_a_click_opens_the_conversation(visit, run):
+    visited = visit(run)
+    page = visited.open()
+
+    page.locator(".cell.fail").first.click()
+    panel = visited.wait_for_simulation()
+
+    assert page.url.endswith("#retail/0/1")
+    said_by = panel.locator(".message-head strong").all_text_contents()
+    assert said_by == ["Agent", "User", "Agent", "Agent", "Agent", "User"]
+    assert panel.locator(".message.user .prose").first.text_content() == "Please cancel my order."
+    assert panel.locator(".call .tool").all_text_contents() == ["get_order", "cancel_order"]
+    assert panel.locator(".call .answer").first.text_content() == (
+        '{\n  "order_id": "#W1",\n  "status": "pending"\n}'
+    )
+    assert panel.locator(".tag.write").count() == 1
+
+
+def test_a_failed_simulation_shows_which_check_decided(visit, run):
+    visited = visit(run)
+    visited.open("#retail/0/1")
+    panel = visited.wait_for_simulation()
+
+    verdict = panel.locator(".part.verdict")
+    assert "Reward 0 = DB" in verdict.text_content()
+    decisive = verdict.locator("details", has_text="End state")
+    assert decisive.get_attribute("open") is not None
+    assert (
+        "does not count" in verdict.locator("details", has_text="Information given").text_content()
+    )
+    assert "cancel_order" in panel.locator(".part.state").text_content()
+
+
+def test_a_check_leads_to_the_message_it_rests_on(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/0")
+    panel = visited.wait_for_simulation()
+
+    panel.locator("summary", has_text="Reference actions").click()
+    panel.locator(".checks .jump").click()
+
+    assert page.evaluate("document.activeElement.id") == "message-4"
+
+
+def test_an_error_is_shown_with_its_traceback_folded(visit, run):
+    visited = visit(run)
+    visited.open("#retail/12/1")
+    panel = visited.wait_for_simulation()
+
+    assert "the agent fell over" in panel.locator(".part.error").text_content()
+    assert panel.locator(".part.error .code").count() == 0
+    panel.locator("summary", has_text="Traceback").click()
+    assert "File agent.py" in panel.locator(".part.error .code").text_content()
+
+
+def test_a_deep_link_opens_a_task_whose_id_has_brackets_and_bars(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    link = page.locator(".cell", has_text="✓").last.get_attribute("href")
+
+    page.goto("about:blank")
+    visited.requests.clear()
+    visited.open(link)
+
+    assert TELECOM in visited.wait_for_simulation().locator("h2").text_content()
+    assert re.fullmatch(r"#telecom/[\w%]+[\w%.-]*/0", link)
+
+
+@pytest.mark.parametrize("link", ["#nothing/of/ours", "#%", "#%E0%A4%A", "#<img src=x>"])
+def test_an_address_that_names_nothing_opens_nothing(visit, run, link):
+    page = visit(run).open(link)
+    assert page.locator("#panel").is_hidden()
+
+
+def test_the_keyboard_walks_through_the_simulations(visit, run):
+    visited = visit(run)
+    page = visited.open()
+
+    def pressed(key):
+        page.keyboard.press(key)
+        visited.wait_for_simulation()
+        return page.url.partition("#")[2]
+
+    assert [pressed("j"), pressed("j"), pressed("k")] == ["retail/0/0", "retail/0/1", "retail/0/0"]
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_hidden()
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#retail/0/0"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    visited.wait_for_simulation()
+    assert page.url.endswith("#retail/0/1")
+
+
+def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    page.keyboard.press("/")
+    page.keyboard.type("12")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    visited.wait_for_simulation()
+    assert page.url.endswith("#retail/12/0")
+
+
+def test_letters_typed_into_the_search_are_no_commands(visit, run):
+    page = visit(run).open()
+    page.focus("#search")
+    page.keyboard.type("jk/")
+    assert page.input_value("#search") == "jk/"
+    assert page.locator("#panel").is_hidden()
+
+
+def test_only_one_cell_of_the_table_is_a_stop_for_the_tab_key(visit, run):
+    page = visit(run).open()
+    assert page.locator('.cell[tabindex="0"]').count() == 1
+
+
+def paper(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_dark_follows_the_system_and_the_button(visit, run):
+    light = paper(visit(run, color_scheme="light").open())
+    page = visit(run, color_scheme="dark").open()
+    dark = paper(page)
+    assert light != dark
+
+    page.click("button.theme")
+    assert paper(page) == light
+    page.click("button.theme")
+    assert paper(page) == dark
+
+
+CONTRAST = """() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parts(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const spoken = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!spoken || !element.checkVisibility() || element.closest("option, .dim")) continue;
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${element.className || element.tagName}: ${ratio.toFixed(2)}`);
+  }
+  return [...new Set(poor)];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("link", ["", "#retail/0/1", "#retail/12/1"])
+def test_all_text_has_enough_contrast(visit, run, scheme, link):
+    visited = visit(run, color_scheme=scheme)
+    page = visited.open(link)
+    if link:
+        visited.wait_for_simulation()
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_every_control_has_a_name(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/0")
+    visited.wait_for_simulation()
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, a, select, input")].filter((control) =>
+          !control.textContent.trim() && !control.ariaLabel && !control.labels?.length)
+          .map((control) => control.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+def test_paper_shows_the_open_conversation_alone(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/0")
+    visited.wait_for_simulation()
+
+    page.emulate_media(media="print")
+
+    assert page.locator("#overview").is_hidden()
+    assert page.locator(".message.user").first.is_visible()
+
+
+PAYLOADS = {
+    "script": "<script>window.__pwned = 1; alert(1)</script>",
+    "end of block": "</script><script>window.__pwned = 1</script>",
+    "end of title": "</title></style><script>window.__pwned = 1</script>",
+    "comment": "<!--<script>window.__pwned = 1</script>-->",
+    "open comment": "<!-- --!> <![CDATA[ ]]> <?x ?>",
+    "event handler": "<img src=x onerror=window.__pwned=1>",
+    "attribute": '" onmouseover="window.__pwned=1" x=\'` autofocus onfocus=window.__pwned=1 \'',
+    "svg": "<svg/onload=window.__pwned=1><animate onbegin=alert(1) attributeName=x>",
+    "frame": "<iframe srcdoc='<script>parent.__pwned=1</script>'></iframe>",
+    "address": "javascript:window.__pwned=1",
+    "data address": "data:text/html,<script>parent.__pwned=1</script>",
+    "remote": "<link rel=stylesheet href=http://127.0.0.1:9/><img src=http://127.0.0.1:9/>",
+    "form": "<form action=javascript:alert(1)><button autofocus>x</button></form>",
+    "base": "<base href=http://127.0.0.1:9/><meta http-equiv=refresh content='0;url=x:'>",
+    "style": "</style><style>*{display:none}</style>",
+    "template": "${window.__pwned=1} {{constructor.constructor('alert(1)')()}} $title $script",
+    "entity": "&lt;script&gt;&#60;img src=x&#62; &amp;",
+    "json": '"}];window.__pwned=1;//\\u003cscript\\u003e',
+    "prototype": "__proto__",
+    "mutation": "<math><mtext><style><!--</style><img title='--><img src onerror=alert(1)>'>",
+}
+ALLOWED = {
+    *("html", "head", "meta", "title", "style", "body", "noscript", "div", "main", "aside"),
+    *("script", "header", "h1", "h2", "h3", "h4", "p", "button", "section", "dl", "dt", "dd"),
+    *("details", "summary", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "span"),
+    *("svg", "rect", "line", "circle", "small", "b", "i", "strong", "code", "input", "select"),
+    *("option", "label", "output", "a", "footer", "kbd", "nav"),
+}
+
+
+def hostile_run(text, folder):
+    """A run in which everything that could come from outside says the same thing."""
+    told = [
+        said("assistant", text),
+        said("user", text),
+        said("assistant", text, call(text, text, text, **{text: [text, {text: text}]})),
+        answered(text, text, error=True),
+        said(text, text),
+        said("assistant", None, call("get_order", "c9")),
+        answered(json.dumps({"result": text}), "c9"),
+    ]
+    error = {"error_type": text, "error_message": text, "traceback": text, "details": {text: text}}
+    attempt = {"status": text, "error": error, "usage": {}}
+    action = {"name": text, "requestor": text, "arguments": {text: text}}
+    info = {
+        "reward": 0.0,
+        "db_check": {"db_match": False},
+        "action_checks": [{"action": action, "action_match": False}],
+        "communicate_checks": [{"info": text, "met": False, "justification": text}],
+        "nl_assertions": [{"nl_assertion": text, "met": False, "justification": text}],
+        "env_assertions": [
+            {"env_assertion": {"func_name": text, "env_type": text, "message": text}, "met": False}
+        ],
+        "reward_basis": ["DB", text],
+        "reward_breakdown": {text: 0.0},
+        "info": {"note": text},
+    }
+    one = simulated(
+        text,
+        domain=text,
+        messages=told,
+        ended=text,
+        labels=[text],
+        error=error,
+        attempts=[attempt],
+        run_id=text,
+        seed=text,
+        usage={"models": {text: {"cost": 1.0}}},
+        config={
+            "models": {text: {"model_id": text}, "agent_model": {"model_id": text}},
+            "user": {"scenario": text},
+            "benchmark": {text: text, "tau2": {text: text}, "packages": {"maseval": text}},
+        },
+        task={"query": text, "metadata": {"domain": text, text: text, "split": text}},
+        eval=[{"reward": 0.0, "passed": False, "reward_info": info}, {text: text, "passed": False}],
+    )
+    other = report(text, status=text, domain=text, passed=None, final_answer=text)
+    summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
+    return write_report([one, other], folder / "report.html", title=text, summary=summary)
+
+
+def unfold_everything(page):
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    page.wait_for_timeout(50)
+
+
+@pytest.mark.parametrize("text", PAYLOADS.values(), ids=PAYLOADS)
+def test_hostile_text_stays_text_wherever_it_stands(visit, tmp_path, text):
+    visited = visit(hostile_run(text, tmp_path))
+    page = visited.open()
+    scripts = page.locator("script").count()
+
+    page.locator(".cell").first.click()
+    panel = visited.wait_for_simulation()
+    for _ in range(3):  # what is folded may hold something folded
+        unfold_everything(page)
+    page.mouse.move(300, 300)
+
+    assert page.evaluate("window.__pwned") is None
+    tags = set(page.evaluate("[...document.querySelectorAll('*')].map((e) => e.localName)"))
+    assert tags <= ALLOWED
+    assert page.locator("script").count() == scripts
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll("*")]
+          .flatMap((element) => [...element.attributes])
+          .filter(({ name, value }) => name.startsWith("on") || name === "src" || name === "style"
+            || (name === "href" && !value.startsWith("#"))).map(({ name }) => name)"""
+        )
+        == []
+    )
+    assert page.title().strip() == text.strip()
+    assert page.locator("h1").text_content() == text
+    assert page.locator("table.tasks .id").first.text_content() == text
+    assert panel.locator(".message.user .prose").text_content() == text
+    assert panel.locator(".call .tool").first.text_content() == text
+    assert panel.locator(".call.bad .answer").text_content() == text
+    assert text in panel.locator(".part.error").text_content()
+    assert panel.locator(".evidence").last.text_content() == text
+    assert page.locator(".distributions").text_content().count(text) >= 2
+
+
+UNSEEN = {
+    "null": ("a\x00b", r"a\u{0}b"),
+    "escape": ("a\x1b[31mb", r"a\u{1B}[31mb"),
+    "carriage return": ("a\rb", r"a\u{D}b"),
+    "right-to-left override": ("a\u202egnp.exe", r"a\u{202E}gnp.exe"),
+    "isolates": ("\u2066a\u2069", r"\u{2066}a\u{2069}"),
+    "zero width": ("pass\u200bword\ufeff", r"pass\u{200B}word\u{FEFF}"),
+    "separators": ("a\u2028b\u2029c", r"a\u{2028}b\u{2029}c"),
+    "tags": ("a\U000e0041\U000e0042", r"a\u{E0041}\u{E0042}"),
+    "lone surrogate": ("a\ud800b", r"a\u{D800}b"),
+    "soft hyphen": ("a\u00adb", r"a\u{AD}b"),
+    "joiner between letters": ("a\u200db", r"a\u{200D}b"),
+    "emoji keep their joiners": ("👩\u200d💻 ✈\ufe0f", "👩\u200d💻 ✈\ufe0f"),
+    "other scripts": ("ответ שלום 答え", "ответ שלום 答え"),
+    "lines and tabs": ("a\n\tb", "a\n\tb"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), UNSEEN.values(), ids=UNSEEN)
+def test_characters_that_cannot_be_seen_are_made_visible(visit, tmp_path, text, shown):
+    visited = visit(hostile_run(text, tmp_path))
+    page = visited.open()
+    page.locator(".cell").first.click()
+    panel = visited.wait_for_simulation()
+
+    assert page.locator("h1").text_content() == shown
+    assert page.locator("table.tasks .id").first.text_content() == shown
+    assert panel.locator(".message.user .prose").text_content() == shown
+    assert panel.locator(".call .tool").first.text_content() == shown
+
+
+def test_a_huge_text_is_cut_until_it_is_asked_for(visit, tmp_path):
+    huge = "word " * 15_000
+    told = [said("user", huge), said("assistant", None, call("get_order")), answered(huge)]
+    visited = visit(write_report([simulated(messages=told)], tmp_path / "report.html"))
+    page = visited.open("#retail/0/0")
+    panel = visited.wait_for_simulation()
+
+    assert len(panel.text_content()) < 20_000
+    panel.locator(".message.user .more").click()
+    assert "9,000 characters left" in panel.locator(".message.user .more").text_content()
+    panel.locator(".message.user .more").click()
+    assert len(page.locator(".message.user .prose").text_content()) == len(huge)
+
+
+def test_long_numbers_in_json_keep_every_digit(visit, tmp_path):
+    result = '{"id":12345678901234567890,"price":40.0,"none":{},"list":[],"text":"{a, b: \\"c\\"}"}'
+    told = [said("assistant", None, call("get_order")), answered(result)]
+    visited = visit(write_report([simulated(messages=told)], tmp_path / "report.html"))
+    visited.open("#retail/0/0")
+
+    assert visited.wait_for_simulation().locator(".answer").text_content() == (
+        '{\n  "id": 12345678901234567890,\n  "price": 40.0,\n  "none": {},\n  "list": [],\n'
+        '  "text": "{a, b: \\"c\\"}"\n}'
+    )
+
+
+def test_a_damaged_packet_is_named_and_the_others_open(visit, run):
+    document = run.read_text(encoding="utf-8")
+    run.write_text(
+        document.replace('class="packet">H4s', 'class="packet">XXX', 1), encoding="utf-8"
+    )
+    visited = visit(run)
+    page = visited.open("#retail/0/0")
+    assert "damaged" in visited.wait_for_simulation().text_content()
+
+    page.evaluate("location.hash = '#retail/12/0'")
+    page.wait_for_selector("#panel .message.user")
+
+
+def test_an_empty_run_is_a_page_too(visit, tmp_path):
+    page = visit(write_report([], tmp_path / "report.html")).open()
+    page.keyboard.press("j")
+    assert "0 simulations" in page.locator(".totals").text_content()
+
+
+def test_a_run_of_any_benchmark_can_be_read(visit, tmp_path):
+    told = [{"role": "user", "content": "A room?"}, {"role": "assistant", "content": "Ash."}]
+    finished = report(
+        "pair",
+        traces={"agents": {"desk": {"messages": told}}},
+        eval=[{"passed": True, "booked": {"Ash": [10]}}],
+    )
+    visited = visit(write_report([finished], tmp_path / "report.html"))
+    visited.open("#pair/0")
+    panel = visited.wait_for_simulation()
+
+    assert "booked" in panel.locator(".part.verdict").text_content()
+    assert panel.locator(".message .prose").all_text_contents() == ["A room?", "Ash."]
+
+
+def long_conversation(seed):
+    order = '{"order_id": "#W%d", "items": [%s]}'
+    told = [said("assistant", "Hi! How can I help you today?")]
+    for turn in range(10):
+        items = ", ".join(f'{{"item_id": "{seed * 7919 + turn * 31 + n}"}}' for n in range(25))
+        told += [
+            said("user", f"Order {seed}-{turn}, please: what is in it, and can I send it back?"),
+            said("assistant", None, call("get_order", f"c{turn}", order_id=f"#W{seed}{turn}")),
+            answered(order % (seed * 100 + turn, items), f"c{turn}"),
+            said("assistant", f"It holds 25 items; number {seed % 25} can be returned."),
+        ]
+    return told
+
+
+def test_a_thousand_simulations_open_and_scroll(visit, tmp_path, capsys):
+    finished = [
+        simulated(
+            str(task),
+            trial,
+            reward=float((task + trial) % 3 > 0),
+            messages=long_conversation(task * 4 + trial),
+        )
+        for task in range(278)
+        for trial in range(4)
+    ]
+    began = time.perf_counter()
+    path = write_report(finished, tmp_path / "report.html")
+    wrote = time.perf_counter() - began
+    visited = visit(path)
+
+    began = time.perf_counter()
+    page = visited.open()
+    opened = time.perf_counter() - began
+    frames = page.evaluate(
+        """async () => {
+          const frame = () => new Promise(requestAnimationFrame);
+          const times = [];
+          for (let at = 0; at < document.body.scrollHeight; at += 300) {
+            const began = performance.now();
+            scrollTo(0, at);
+            await frame();
+            times.push(performance.now() - began);
+          }
+          return times.sort((a, b) => a - b);
+        }"""
+    )
+    began = time.perf_counter()
+    page.locator(".cell").last.click()
+    visited.wait_for_simulation()
+    showed = time.perf_counter() - began
+
+    assert page.locator(".cell").count() == 1112
+    assert page.locator(".message").count() == 31
+    size = path.stat().st_size / 1e6
+    with capsys.disabled():
+        print(
+            f"\n1,112 simulations: {size:.1f} MB, written in {wrote:.1f} s, "
+            f"opened in {opened:.2f} s, one shown in {showed:.2f} s, "
+            f"a frame of scrolling {frames[len(frames) // 2]:.0f} ms (slowest {frames[-1]:.0f} ms)"
+        )

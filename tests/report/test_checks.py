@@ -1,0 +1,85 @@
+from maseval.report.checks import judged, state_changes
+from maseval.report.conversation import conversation
+from tests.report.builders import report, reward_info, simulated
+
+
+def verdict_on(finished):
+    (verdict,) = judged(finished, conversation(finished))
+    return verdict
+
+
+def checks_of(**found):
+    finished = simulated(eval=[{"reward_info": reward_info(**found)}])
+    return {check["kind"]: check for check in verdict_on(finished)["checks"]}
+
+
+def test_every_check_says_whether_it_counts():
+    verdict = verdict_on(simulated(reward=0.0))
+
+    assert verdict["basis"] == [["DB", 0.0]]
+    assert [(check["kind"], check["met"], check["counts"]) for check in verdict["checks"]] == [
+        ("DB", False, True),
+        ("ACTION", True, False),
+        ("COMMUNICATE", False, False),
+    ]
+
+
+def test_a_reference_action_points_to_the_message_that_made_it():
+    assert checks_of()["ACTION"]["message"] == 4
+
+
+def test_a_reference_action_that_nobody_made_points_nowhere():
+    action = {"name": "cancel_order", "requestor": "assistant", "arguments": {"order_id": "#W2"}}
+    check = checks_of(action_checks=[{"action": action, "action_match": False}])["ACTION"]
+    assert check["message"] is None
+
+
+def test_only_the_arguments_that_are_compared_decide_which_call_is_meant():
+    action = {
+        "name": "cancel_order",
+        "requestor": "assistant",
+        "arguments": {"order_id": "#W2", "reason": "none"},
+        "compare_args": [],
+    }
+    check = checks_of(action_checks=[{"action": action, "action_match": True}])["ACTION"]
+    assert check["message"] == 4
+
+
+def test_the_evidence_of_a_missing_information_is_shown():
+    assert checks_of()["COMMUNICATE"]["evidence"] == "Information '42' not communicated."
+
+
+def test_an_assertion_reads_like_a_call():
+    claim = {
+        "env_type": "user",
+        "func_name": "assert_mobile_data_status",
+        "arguments": {"expected_status": True},
+        "assert_value": False,
+    }
+    check = checks_of(env_assertions=[{"env_assertion": claim, "met": False}])["ENV_ASSERTION"]
+    assert check["name"] == "user: assert_mobile_data_status(expected_status=true) is false"
+
+
+def test_a_conversation_that_cannot_be_replayed_says_where():
+    problem = {"error": "differs at message 5", "expected": "A", "found": "B"}
+    finished = simulated(eval=[{"reward_info": reward_info(info={"replay_error": problem})}])
+    assert verdict_on(finished)["notes"] == [
+        "The conversation cannot be replayed: differs at message 5",
+        "expected: A",
+        "found: B",
+    ]
+
+
+def test_any_other_verdict_is_shown_as_it_was_returned():
+    finished = report(eval=[{"passed": True, "booked": {"Ash": [10]}}])
+    assert verdict_on(finished) == {"returned": [["passed", "true"], ["booked", '{"Ash": [10]}']]}
+
+
+def test_state_changes_are_those_of_the_databases_that_exist():
+    (database,) = state_changes(simulated())
+    assert (database["changed"], database["before"], database["after"]) == (
+        True,
+        "a" * 64,
+        "b" * 64,
+    )
+    assert state_changes(report()) == []

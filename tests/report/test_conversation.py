@@ -1,0 +1,82 @@
+from maseval.report.conversation import conversation
+from tests.report.builders import answered, call, report, said, simulated
+
+
+def test_each_answer_stands_beside_its_call():
+    messages = conversation(simulated())
+
+    assert [message["index"] for message in messages] == [0, 1, 2, 4, 6, 7]
+    (asked,) = messages[3]["calls"]
+    assert asked["name"] == "cancel_order"
+    assert asked["arguments"] == '{"order_id": "#W1"}'
+    assert asked["result"] == {"text": "Order #W1 is cancelled", "failed": False}
+
+
+def test_calls_of_writing_tools_are_known_where_the_report_says_which_they_are():
+    calls = [call for message in conversation(simulated()) for call in message.get("calls", ())]
+    assert [(call["name"], call["writes"]) for call in calls] == [
+        ("get_order", False),
+        ("cancel_order", True),
+    ]
+
+
+def test_answers_find_their_calls_by_id_in_any_order():
+    told = [
+        said("user", None, call("a", "1"), call("b", "2")),
+        answered("B", "2"),
+        answered("A", "1"),
+    ]
+
+    (message,) = conversation(simulated(messages=told))
+
+    assert [each["result"]["text"] for each in message["calls"]] == ["A", "B"]
+
+
+def test_an_answer_that_nobody_asked_for_is_shown_where_it_stands():
+    told = [said("assistant", None, call("a", "1")), answered("?", "other", error=True)]
+
+    asked, stray = conversation(simulated(messages=told))
+
+    assert asked["calls"][0]["result"] is None
+    assert (stray["who"], stray["text"], stray["failed"]) == ("tool", "?", True)
+
+
+def test_a_late_answer_does_not_move_up_past_other_words():
+    told = [said("assistant", None, call("a", "1")), said("user", "Hello?"), answered("A", "1")]
+    assert [message["who"] for message in conversation(simulated(messages=told))] == [
+        "assistant",
+        "user",
+        "tool",
+    ]
+
+
+def test_times_count_from_the_first_message():
+    assert [message["seconds"] for message in conversation(simulated())][:3] == [0, 2, 4]
+
+
+def test_without_a_simulation_the_messages_of_the_agents_are_shown():
+    function = {"name": "book", "arguments": '{"room": "Ash"}'}
+    told = [
+        {"role": "user", "content": "A room, please."},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": "Ash is yours."},
+    ]
+    traces = {"agents": {"desk": {"messages": told}, "clerk": {"messages": told[:1]}}}
+
+    first, second, third = conversation(report(traces=traces))
+
+    assert (first["speaker"], third["speaker"]) == ("desk", "clerk")
+    assert second["calls"][0]["arguments"] == '{"room": "Ash"}'
+    assert second["calls"][0]["result"]["text"] == "Ash is yours."
+
+
+def test_a_message_in_parts_is_shown_as_what_it_is():
+    told = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, "not a message"]
+
+    parts, odd = conversation(simulated(messages=told))
+
+    assert parts["text"] == '[{"type": "text", "text": "hi"}]'
+    assert odd == {"index": 1, "who": "unknown"}

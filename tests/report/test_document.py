@@ -1,0 +1,159 @@
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.report import write_report
+from tests.report.builders import report, said, simulated
+
+HOSTILE = "</script><script>alert(1)</script><!--\u2028&amp;\ud800\x00"
+
+
+class Blocks(HTMLParser):
+    """The elements of a page, and what stands in each script and style."""
+
+    def __init__(self, document):
+        super().__init__()
+        self.tags = []
+        self.texts = []
+        self.inside = False
+        self.feed(document)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.texts.append("")
+        self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[-1] += data
+
+    def all(self, tag):
+        found = zip(self.tags, self.texts, strict=True)
+        return [(attributes, text) for (name, attributes), text in found if name == tag]
+
+
+def written(tmp_path, reports, **more):
+    return write_report(reports, tmp_path / "report.html", **more).read_text(encoding="utf-8")
+
+
+def index_of(document):
+    (text,) = [t for a, t in Blocks(document).all("script") if a.get("id") == "index"]
+    return json.loads(text)
+
+
+def packets_of(document):
+    packed = [t for a, t in Blocks(document).all("script") if a.get("class") == "packet"]
+    return [json.loads(gzip.decompress(base64.b64decode(text))) for text in packed]
+
+
+def policy_of(document):
+    (policy,) = [
+        attributes["content"]
+        for attributes, _ in Blocks(document).all("meta")
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    return policy
+
+
+def test_the_policy_lets_only_our_own_script_and_style_through(tmp_path):
+    document = written(tmp_path, [simulated()])
+    policy = policy_of(document)
+
+    blocks = Blocks(document)
+    ((_, style),) = blocks.all("style")
+    (script,) = [
+        text for attributes, text in blocks.all("script") if attributes["type"] == "module"
+    ]
+    for kind, source in (("style-src", style), ("script-src", script)):
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"{kind} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path):
+    blocks = Blocks(written(tmp_path, [simulated()]))
+    assert not [a for _, a in blocks.tags if {"src", "href", "srcset", "data"} & a.keys()]
+    assert {tag for tag, _ in blocks.tags} == {
+        *("html", "head", "meta", "title", "style", "body", "noscript", "div", "main", "aside"),
+        "script",
+    }
+
+
+def test_what_models_say_cannot_leave_its_block(tmp_path):
+    calm = Blocks(written(tmp_path, [simulated()], title="x")).tags
+    told = [said("user", HOSTILE)]
+    document = written(
+        tmp_path,
+        [simulated(HOSTILE, domain=HOSTILE, messages=told)],
+        title=HOSTILE,
+        summary={"rows": [{"name": HOSTILE, HOSTILE: 1}], "notes": [HOSTILE]},
+    )
+
+    blocks = Blocks(document)
+    assert [tag for tag, _ in blocks.tags] == [tag for tag, _ in calm]
+    assert index_of(document)["tasks"][0]["id"] == HOSTILE
+    assert packets_of(document)[0][0]["messages"][0]["text"] == HOSTILE
+    assert "<!--" not in re.sub(r'<script type="module">.*?</script>', "", document, flags=re.S)
+
+
+@given(st.text())
+def test_any_title_stands_in_the_head_as_text(tmp_path_factory, title):
+    document = written(tmp_path_factory.mktemp("title"), [], title=title)
+    assert [tag for tag, _ in Blocks(document).tags].count("title") == 1
+    assert index_of(document)["title"] == title
+
+
+def test_every_simulation_is_in_the_file(tmp_path):
+    finished = [simulated(str(task), trial) for task in range(5) for trial in range(3)]
+    document = written(tmp_path, iter(finished))
+    assert len(index_of(document)["simulations"]) == 15
+    assert [len(packet) for packet in packets_of(document)] == [3] * 5
+
+
+def test_equal_reports_make_equal_files(tmp_path):
+    assert written(tmp_path, [simulated()]) == written(tmp_path, [simulated()])
+
+
+def test_values_that_json_has_no_word_for_are_written_as_text(tmp_path):
+    document = written(
+        tmp_path, [report(eval=[{"passed": True, "score": float("nan"), "who": object}])]
+    )
+    ((detail,),) = packets_of(document)
+    assert ["score", "NaN"] in detail["verdicts"][0]["returned"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypatch):
+    path = write_report([report()], tmp_path / "report.html")
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_report([report(), report("t2")], path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_on_the_way_are_made(tmp_path):
+    assert write_report([], tmp_path / "a" / "b" / "r.html").exists()
+
+
+def test_a_folder_is_not_a_file_to_write(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"name the file: .*report\.html"):
+        write_report([], tmp_path)
+    write_report([], tmp_path / "report.html")

@@ -1,0 +1,62 @@
+from maseval.report.facts import run_facts, total_cost, usage_rows
+from tests.report.builders import report, simulated
+
+
+def test_the_facts_of_all_reports_are_put_together():
+    other = {"models": {"agent_model": {"model_id": "lab/agent-2"}}}
+    facts = dict(run_facts([simulated(), simulated(domain="airline", config=other)]))
+
+    assert facts["Domain"] == "retail, airline"
+    assert facts["Model of agent"] == "lab/agent-1, lab/agent-2"
+    assert facts["Seed"] == "7"
+
+
+def test_a_player_is_named_with_its_error_rate():
+    config = {
+        "agents": {"a": {"agent_type": "ScriptedAgent", "player": "noisy", "error_rate": 0.1}}
+    }
+    assert dict(run_facts([report(config=config)]))["Agent"] == "noisy, error rate 0.1"
+
+
+def test_many_values_are_cut():
+    facts = dict(run_facts([report(seed=seed) for seed in range(9)]))
+    assert facts["Seed"] == "0, 1, 2, 3, 4, 5 and 3 more"
+
+
+def test_rules_and_data_of_the_benchmark_are_facts_and_the_machine_is_not():
+    benchmark = {
+        "environment": {"HOME": "/home/somebody"},
+        "system": {"hostname": "desk"},
+        "packages": {"maseval": "1.0", "rich": "13"},
+        "git": {"commit_hash_short": "abc1234", "is_dirty": True},
+        "tau2": {"rules": "tau2-bench v0.2.0", "data": {"retail": {"db.json": "413a"}}},
+    }
+    facts = dict(run_facts([report(config={"benchmark": benchmark})]))
+
+    assert facts["tau2 rules"] == "tau2-bench v0.2.0"
+    assert facts["tau2 data retail db.json"] == "413a"
+    assert facts["Commit"] == "abc1234 with changes"
+    assert "desk" not in str(facts)
+    assert "somebody" not in str(facts)
+
+
+def test_a_key_in_a_model_address_is_not_a_fact():
+    address = "http://me:canary-77@localhost/v1?api_key=canary-78"
+    config = {"models": {"agent_model": {"model_id": address}}}
+    assert "canary" not in str(run_facts([report(config=config)]))
+
+
+def test_usage_has_a_row_for_each_component_that_used_something():
+    usage = {
+        "models": {"clerk": {"input_tokens": 80, "output_tokens": 3, "cost": 0.5}},
+        "agents": {"desk": {"cost": 0.0, "units": {}}},
+        "user": {"input_tokens": 5, "cost": 0.25},
+        "environment": None,
+        "metadata": {"total_components": 2},
+    }
+    attempts = [{"usage": {"models": {"clerk": {"cost": 1.0}}}}]
+    finished = report(usage=usage, attempts=attempts)
+
+    assert [row["name"] for row in usage_rows(finished)] == ["clerk", "user", "clerk (attempt 1)"]
+    assert total_cost(finished) == 1.75
+    assert total_cost(report()) is None

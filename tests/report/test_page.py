@@ -1,0 +1,105 @@
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.report.page import build_page
+from tests.report.builders import broken, report, simulated
+
+
+def rows_of(page):
+    tasks = page.index["tasks"]
+    return [(tasks[row["task"]]["id"], row["trial"]) for row in page.index["simulations"]]
+
+
+def test_tasks_and_trials_stand_in_reading_order_whatever_the_order_of_the_reports():
+    page = build_page([report("10", 1), report("9", 0), report("10", 0), report("x2", 0)], "title")
+    assert rows_of(page) == [("9", "0"), ("10", "0"), ("10", "1"), ("x2", "0")]
+
+
+def test_equal_ids_of_two_domains_are_two_tasks():
+    page = build_page([report("1", domain="retail"), report("1", domain="airline")], "title")
+    assert [task["domain"] for task in page.index["tasks"]] == ["airline", "retail"]
+    assert len(page.packets) == 2
+
+
+def test_the_same_trial_twice_is_shown_twice():
+    page = build_page([report("1", 0), report("1", 0), report("1", 0)], "title")
+    assert [trial for _, trial in rows_of(page)] == ["0", "0-2", "0-3"]
+
+
+def test_a_packet_holds_the_details_of_its_tasks_trials_in_order():
+    page = build_page([broken("1", 1), simulated("1", 0, domain=None)], "title")
+    (packet,) = page.packets
+    assert [sorted(detail.keys() & {"error", "messages"}) for detail in packet] == [
+        ["messages"],
+        ["error"],
+    ]
+
+
+def test_an_error_keeps_its_text_and_its_traceback():
+    (packet,) = build_page([broken()], "title").packets
+    assert packet[0]["error"]["message"] == "the agent fell over"
+    assert packet[0]["error"]["traceback"].startswith("Traceback")
+
+
+def test_a_key_in_settings_or_details_does_not_reach_the_page():
+    models = {"agent_model": {"model_id": "http://me:canary-1@localhost/v1"}}
+    error = {"error_type": "AgentError", "details": {"api_key": "canary-2", "seen": 3}}
+    page = build_page([broken(error=error, config={"models": models})], "title")
+    assert "canary" not in str(page)
+    assert "seen" in str(page)
+
+
+def test_how_it_ended_falls_back_on_the_status():
+    finished = [simulated(), simulated(repeat=1, ended=None), broken("0", 2, domain="retail")]
+    page = build_page(finished, "title")
+    ended = [row["ended"] for row in page.index["simulations"]]
+    assert ended == ["user_stop", "success", "agent_error"]
+
+
+def test_labels_of_a_report_can_be_filtered_by():
+    page = build_page([report(labels=["agent: missing write"]), report("t2")], "title")
+    assert [row["labels"] for row in page.index["simulations"]] == [["agent: missing write"], []]
+
+
+def test_without_a_summary_success_is_shown_for_each_domain_and_overall():
+    finished = [
+        report("1", domain="a"),
+        report("1", domain="b", passed=False),
+        broken("2", domain="b"),
+    ]
+    rows = build_page(finished, "title").index["results"]["rows"]
+    assert [(row["name"], row["counts"], row["measures"][0]["value"]) for row in rows] == [
+        ("a", [1, 1], 1.0),
+        ("b", [2, 2], 0.0),
+        ("all", [3, 3], pytest.approx(1 / 3)),
+    ]
+
+
+def test_the_summary_that_is_given_is_the_one_shown():
+    summary = {"rows": [{"name": "all", "tasks": 1, "pass^1": {"value": 0.5}}], "notes": []}
+    results = build_page([report()], "title", summary).index["results"]
+    assert results["measures"] == ["pass^1"]
+
+
+def test_no_reports_make_an_empty_page():
+    page = build_page([], "title")
+    assert (page.index["simulations"], page.packets) == ([], [])
+
+
+@pytest.mark.parametrize("wrong", ["text", None, {"status": "success"}])
+def test_what_is_no_report_is_named_with_its_place(wrong):
+    with pytest.raises(ConfigurationError, match=r"reports\[1\] is .* read_reports"):
+        build_page([report(), wrong], "title")
+
+
+@pytest.mark.parametrize("missing", sorted(report().keys() - {"task_id"}))
+def test_a_report_may_lack_any_part_but_its_task(missing):
+    partial = {key: part for key, part in simulated().items() if key != missing}
+    assert len(build_page([partial], "title").index["simulations"]) == 1
+
+
+@pytest.mark.parametrize("odd", [None, 3, "text", [], [None], {"x": 1}])
+@pytest.mark.parametrize("part", sorted(report().keys() - {"task_id"}))
+def test_a_part_of_an_odd_shape_does_no_harm(part, odd):
+    page = build_page([{**simulated(), part: odd}], "title")
+    assert len(page.packets) == 1
