@@ -8,22 +8,31 @@ BENCHES := engine tau2_world tau2_run scoring
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER_VENV := .venv-browser
+BROWSER_READY := $(BROWSER_VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Without the theme's announcement of its successor.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check bench docs serve
+.PHONY: help demo test test-browser quick check bench docs serve
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Run the demo: a small benchmark with a scripted model, no key needed
 	@$(BIN)/python -m maseval.benchmark.booking
 
 test: $(READY) ## Run all tests
 	@$(PYTEST)
+
+test-browser: $(BROWSER_READY) ## Try the HTML report in a real Chromium
+	@command -v $${MASEVAL_CHROMIUM:-chromium} >/dev/null || { \
+	  echo "There is no Chromium here. On Debian and Ubuntu:  apt-get install chromium"; \
+	  echo "Elsewhere name its program:  MASEVAL_CHROMIUM=/path/to/chrome make test-browser"; \
+	  exit 1; } >&2
+	@MASEVAL_BROWSER_TESTS=1 $(BROWSER_VENV)/bin/python -m pytest tests/browser
 
 quick: $(READY) ## Run the tests that need neither data nor patience
 	@$(PYTEST) -q -m "not slow and not contract and not network and not data"
@@ -57,4 +66,11 @@ $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -r requirements/dev.txt
 	@$(PIP) install --no-deps -e .
+	@touch $@
+
+$(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml | $(READY)
+	@echo "Setting up $(BROWSER_VENV), once ..." >&2
+	@$(PYTHON) -m venv $(BROWSER_VENV)
+	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install -r requirements/browser.txt
+	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
 	@touch $@

@@ -1,0 +1,33 @@
+"""Run folders: every finished simulation on disk at once, and a run that can always go on."""
+
+from maseval.runs.config import Simulation, task_ids
+from maseval.runs.exceptions import (
+    RunConfigError,
+    RunFolderError,
+    RunLockedError,
+    RunWriteError,
+)
+from maseval.runs.folder import RunFolder
+from maseval.runs.listing import RunState, default_root, list_runs, run_state
+from maseval.runs.lock import Holder
+from maseval.runs.log import DamagedRecord
+from maseval.runs.recorder import RunRecorder
+from maseval.runs.resume import run_into
+
+__all__ = [
+    "DamagedRecord",
+    "Holder",
+    "RunConfigError",
+    "RunFolder",
+    "RunFolderError",
+    "RunLockedError",
+    "RunRecorder",
+    "RunState",
+    "RunWriteError",
+    "Simulation",
+    "default_root",
+    "list_runs",
+    "run_into",
+    "run_state",
+    "task_ids",
+]

@@ -1,0 +1,175 @@
+"""What a run was asked to do, in a form that can be compared with what it is asked now.
+
+Two keys say what is to be run: ``tasks`` (the task ids of each domain) and ``trials``. All else are
+settings, which the simulations of the run share.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.redaction import redact
+from maseval.core.report import Report
+from maseval.core.task import Task
+
+# Keyed or filled by names of domains and tasks, among which nothing is a secret.
+_NAMES = frozenset({"tasks", "domains", "data"})
+
+
+class Simulation(NamedTuple):
+    """One trial of one task; ``domain`` is the task's ``metadata["domain"]``, or empty."""
+
+    domain: str
+    task_id: str
+    trial: int
+
+    @classmethod
+    def of(cls, report: Report) -> "Simulation":
+        """The simulation that a report is about."""
+        metadata = report["task"]["metadata"]
+        return cls(_domain(metadata), report["task_id"], report["repeat_idx"])
+
+    @classmethod
+    def of_task(cls, task: Task, trial: int) -> "Simulation":
+        """One of a task's simulations."""
+        return cls(_domain(task.metadata), str(task.id), trial)
+
+    def __str__(self) -> str:
+        name = f"{self.domain} {self.task_id}" if self.domain else self.task_id
+        return f"{name}, trial {self.trial}"
+
+
+def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """The ids of each domain's tasks: the ``tasks`` of a run's configuration."""
+    ids: dict[str, list[str]] = {}
+    for task in tasks:
+        ids.setdefault(_domain(task.metadata), []).append(str(task.id))
+    return ids
+
+
+def _domain(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get("domain") or "")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run's configuration, without its secrets."""
+
+    values: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        config: Mapping[str, Any],
+        clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = redact,
+    ) -> "RunConfig":
+        """The configuration as it will be stored, but for the names of tasks and domains cleaned.
+
+        Raises for what JSON cannot hold.
+        """
+        names = {key: config[key] for key in config if key in _NAMES}
+        try:
+            values = json.loads(_canonical({**clean(config), **names}))
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"the run's configuration cannot be stored as JSON ({error}); "
+                "give strings, numbers, lists and dicts"
+            ) from None
+        _check_plan(values)
+        return cls(values)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Equal for equal configurations, whatever the order of their keys."""
+        return hashlib.sha256(_canonical(self.values).encode()).hexdigest()
+
+    @cached_property
+    def planned(self) -> dict[Simulation, None]:
+        """Every simulation of the run, trial by trial; a dict for its order."""
+        tasks: dict[str, list[str]] = self.values["tasks"]
+        return {
+            Simulation(domain, task_id, trial): None
+            for domain, ids in tasks.items()
+            for task_id in ids
+            for trial in range(self.values["trials"])
+        }
+
+    def extends(self, other: "RunConfig") -> bool:
+        """Whether this asks for all that ``other`` asks for, under the same settings."""
+        return self.same_settings(other) and self.planned.keys() >= other.planned.keys()
+
+    def same_settings(self, other: "RunConfig") -> bool:
+        """Whether a simulation of one run is as good in the other.
+
+        ``data``, the fingerprints by domain, must agree where both have one.
+        """
+        data, others = self.values.get("data", {}), other.values.get("data", {})
+        if isinstance(data, dict) and isinstance(others, dict):
+            agree = all(data[name] == others[name] for name in data.keys() & others.keys())
+        else:
+            agree = data == others
+        return agree and _canonical(_settings(self.values)) == _canonical(_settings(other.values))
+
+    def differences(self, new: "RunConfig") -> list[str]:
+        """What ``new`` changes: ``path.of.key: old -> new``."""
+        return list(_differences(self.values, new.values, ()))
+
+
+def _canonical(values: object) -> str:
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in _NAMES | {"trials"}}
+
+
+def _check_plan(values: Mapping[str, Any]) -> None:
+    tasks, trials = values.get("tasks"), values.get("trials")
+    if not isinstance(tasks, dict) or not all(_is_ids(ids) for ids in tasks.values()):
+        raise ConfigurationError(
+            f"the configuration's 'tasks' is {_shown(tasks)}; give the task ids of each domain, "
+            "which task_ids(tasks) lists"
+        )
+    if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
+        raise ConfigurationError(f"the configuration's 'trials' is {trials!r}; give at least 1")
+
+
+def _is_ids(ids: object) -> bool:
+    return (
+        isinstance(ids, list)
+        and all(isinstance(one, str) for one in ids)
+        and len(set(ids)) == len(ids)
+    )
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            before, after = old.get(key, _ABSENT), new.get(key, _ABSENT)
+            yield from _differences(before, after, (*path, key))
+    elif _ABSENT in (old, new) or _canonical(old) != _canonical(new):
+        lists = isinstance(old, list) and isinstance(new, list)
+        change = _change(old, new) if lists else f"{_shown(old)} -> {_shown(new)}"
+        yield f"{'.'.join(path)}: {change}"
+
+
+def _change(old: list[Any], new: list[Any]) -> str:
+    gone, added = [one for one in old if one not in new], [one for one in new if one not in old]
+    if not gone and not added:
+        return "the same in another order"
+    parts = [f"without {_shown(gone)}"] * bool(gone) + [f"with {_shown(added)}"] * bool(added)
+    return f"{len(old)} -> {len(new)}, {', '.join(parts)}"
+
+
+def _shown(value: object, limit: int = 120) -> str:
+    if value is _ABSENT:
+        return "(not set)"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,0 +1,37 @@
+"""What to tell when the disk refuses."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from maseval.runs.exceptions import RunWriteError
+
+ResultT = TypeVar("ResultT")
+
+_WAYS_OUT = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "allow larger files",
+    errno.EROFS: "make it writable",
+    errno.EACCES: "make it writable",
+    errno.EPERM: "make it writable",
+    errno.ENOENT: "put the folder back where it was",
+}
+
+
+def writing(folder: Path, failure: str, action: Callable[[], ResultT]) -> ResultT:
+    """The result of ``action``; an ``OSError`` becomes a ``RunWriteError`` naming the folder."""
+    try:
+        return action()
+    except RunWriteError:
+        raise
+    except OSError as error:
+        cause = os.strerror(error.errno) if error.errno else str(error)
+        way_out = _WAYS_OUT.get(error.errno or 0, "see to the cause")
+        raise RunWriteError(
+            f"{folder} {failure}: {cause}. The results written so far are intact; "
+            f"{way_out}, then start the run again to go on with it",
+            errno=error.errno,
+        ) from error

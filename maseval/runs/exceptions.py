@@ -1,0 +1,43 @@
+"""Why a run folder cannot be used.
+
+::
+
+    MASEvalError
+    └── RunFolderError                      not a run folder, or a damaged one
+        ├── RunConfigError (ValueError)     it belongs to a run with another configuration
+        ├── RunLockedError (RuntimeError)   another process writes to it
+        └── RunWriteError (OSError)         the disk refuses
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from maseval.core.exceptions import MASEvalError
+
+
+class RunFolderError(MASEvalError):
+    """The path is not that of a run folder, or the folder is damaged."""
+
+
+class RunConfigError(RunFolderError, ValueError):
+    """The folder holds a run with another configuration; ``differences`` lists how it differs."""
+
+    def __init__(self, message: str, differences: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.differences = list(differences)
+
+
+class RunLockedError(RunFolderError, RuntimeError):
+    """Somebody else writes to the folder."""
+
+
+class RunWriteError(RunFolderError, OSError):
+    """Something could not be written; what was written before is intact.
+
+    ``rescued`` names the files in which reports were kept instead.
+    """
+
+    def __init__(self, message: str, *, errno: int | None = None) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.rescued: list[Path] = []

@@ -1,0 +1,301 @@
+"""A run on disk: what it was asked to do, and every simulation it has finished.
+
+``config.json`` is written once, ``log.jsonl`` only ever grows, one synced line for each finished
+simulation, and ``lock`` names the process that writes. No file is named after a task, and nothing
+is ever rewritten: tasks or trials that are added later are a line of the log.
+"""
+
+import logging
+import os
+from collections.abc import Collection, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from maseval.core.callbacks.records import RecordWriter, iter_records, mend
+from maseval.core.report import Report
+from maseval.core.tracing import now
+from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.config_file import (
+    CONFIG,
+    LOCK,
+    LOG,
+    check_same_run,
+    check_usable,
+    create,
+    read_config,
+)
+from maseval.runs.disk import writing
+from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError
+from maseval.runs.lock import FolderLock
+from maseval.runs.log import (
+    RETRIED,
+    Contents,
+    DamagedRecord,
+    Place,
+    contents_of,
+    report_at,
+    report_record,
+    sealed,
+    shared_id,
+    simulation_of,
+)
+from maseval.runs.secrets import Secrets
+
+logger = logging.getLogger(__name__)
+
+RESCUED = "log.rescued*.jsonl"
+
+
+class RunFolder:
+    """The folder of a run: ``open`` to run into it, ``read`` to look at it.
+
+    ``damaged`` lists the lines of the log that cannot be read, and ``set_aside`` the file that a
+    torn last line was moved to. The simulations behind both count as not finished.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Look at the folder as it is now; ``read`` and ``open`` say more clearly what is meant."""
+        self.path = Path(path)
+        self.created, first = read_config(self.path)
+        contents = contents_of(self.log)
+        self.config = contents.config or first
+        self.damaged: list[DamagedRecord] = contents.damaged
+        self.set_aside: Path | None = None
+        self._contents: Contents = contents
+        self._extended = contents.config is not None
+        self._secrets = Secrets({})
+        self._lock: FolderLock | None = None
+        self._writer: RecordWriter | None = None
+        self._shared: tuple[object, str] | None = None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
+        """The run as it is now, also while another process goes on with it."""
+        return cls(path)
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], config: Mapping[str, Any], *, fork: bool = False
+    ) -> "RunFolder":
+        """Begin a run, or go on with the one that is there; no other process can meanwhile.
+
+        ``config`` holds ``tasks`` (task ids by domain), ``trials`` and any settings. It must equal
+        that of the folder, or only add tasks or trials to it. For any other change there is a
+        ``RunConfigError``, or with ``fork`` a folder beside: the first of ``<name>-2``,
+        ``<name>-3``, ... that is free or fits. If no setting differs, it begins with the finished
+        simulations that are still asked for, else empty.
+        """
+        secrets = Secrets(config)
+        wanted = RunConfig.of(RunConfig.of(config).values, clean=secrets.removed_from)
+        path = Path(os.path.abspath(path))
+        if not fork:
+            return cls._open(path, wanted, secrets)
+        for number in count(1):
+            candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
+            try:
+                folder = cls._open(candidate, wanted, secrets)
+                break
+            except RunConfigError:
+                continue
+        if folder.path != path:
+            try:
+                folder._take_over(cls.read(path))
+            except BaseException:
+                folder.close()
+                raise
+        return folder
+
+    @classmethod
+    def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets) -> "RunFolder":
+        writing(path, "cannot be read", lambda: check_usable(path, wanted))
+        lock = writing(path, "cannot be written to", lambda: _locked(path))
+        try:
+            folder = writing(path, "cannot be written to", lambda: cls._begin(path, wanted))
+            folder._lock, folder._secrets = lock, secrets
+            folder._extend_to(wanted)
+            for rescued in sorted(path.glob(RESCUED)):
+                folder.adopt(rescued)
+        except BaseException:
+            lock.release()
+            raise
+        folder._tell_damage()
+        return folder
+
+    @classmethod
+    def _begin(cls, path: Path, wanted: RunConfig) -> "RunFolder":
+        if not (path / CONFIG).exists():
+            create(path, wanted)
+        aside = mend(path / LOG) if (path / LOG).exists() else None
+        folder = cls(path)
+        # Asked before the folder was locked, but another process may have been here since.
+        check_same_run(path, folder.config, wanted)
+        folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
+        return folder
+
+    @property
+    def log(self) -> Path:
+        """The file of all records."""
+        return self.path / LOG
+
+    @property
+    def is_open(self) -> bool:
+        """Whether reports can be added."""
+        return self._writer is not None
+
+    @property
+    def planned(self) -> Collection[Simulation]:
+        """Every simulation that the run is made of, in order."""
+        return self.config.planned.keys()
+
+    @property
+    def recorded(self) -> Mapping[Simulation, str]:
+        """How each simulation ended of which there is a report."""
+        return {key: place.status for key, place in self._contents.places.items()}
+
+    def missing(self, *, retry_failed: bool = True) -> list[Simulation]:
+        """The planned simulations that are still to be run.
+
+        With ``retry_failed`` those too whose report says that the set-up, the environment, the
+        simulated user, the time limit or something unknown made them fail. Whatever the agent did
+        wrong is a result, and so is an evaluation that failed: it can be judged again.
+        """
+        again = RETRIED if retry_failed else frozenset()
+        places = self._contents.places
+        return [one for one in self.planned if one not in places or places[one].status in again]
+
+    def reports(self) -> Iterator[Report]:
+        """The reports in the order of the plan, one in memory at a time, one for each simulation.
+
+        If a simulation was run again, its last report is the one that counts.
+        """
+        places = self._contents.places
+        ordered = [one for one in self.planned if one in places]
+        for simulation in [*ordered, *(places.keys() - self.planned)]:
+            yield self.report(simulation)
+
+    def report(self, simulation: Simulation) -> Report:
+        """The report on one simulation."""
+        try:
+            place = self._contents.places[simulation]
+        except KeyError:
+            raise RunFolderError(f"{self.path} holds no report on {simulation}") from None
+        return report_at(self.log, place.offset, self._contents.shared)
+
+    def append(self, report: Report) -> None:
+        """Write one report and wait until it is on the disk.
+
+        Raises ``RunWriteError`` if it is not; then the log is as it was before.
+        """
+        writer = self._open_writer()
+        place = Place(self._append(writer, self._slim_record(report)), report["status"])
+        self._contents.places[Simulation.of(report)] = place
+
+    def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
+        """Take over reports that were kept elsewhere, on simulations of which there is none here.
+
+        For files that ``RunWriteError.rescued`` names; those within the folder are taken over by
+        ``open``.
+        """
+        adopted = []
+        for record in iter_records(path):
+            simulation = simulation_of(record)
+            if simulation in self.planned and simulation not in self._contents.places:
+                offset = self._append(self._open_writer(), record)
+                self._contents.places[simulation] = Place(offset, record["status"])
+                adopted.append(simulation)
+        return adopted
+
+    def whole_record(self, report: Report) -> dict[str, Any]:
+        """The line that stands for a report, with all it shares with others, without secrets."""
+        return self._record(report, None)
+
+    def _slim_record(self, report: Report) -> dict[str, Any]:
+        config = dict(report["config"])
+        shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
+        return self._record({**report, "config": config}, shared)
+
+    def _record(self, report: Report, shared: str | None) -> dict[str, Any]:
+        line = report_record(report, shared)
+        named = ("kind", "domain", "task_id", "repeat_idx", "status")
+        # What names the simulation stays, even if some password happens to be the same word.
+        return {**self._secrets.removed_from(line), **{key: line[key] for key in named}}
+
+    def close(self) -> None:
+        """End the session and let others in; may be called twice."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            # Only spares others the counting: a full disk is no reason to complain again.
+            try:
+                self._append(writer, {"kind": "closed", "at": now(), **self._counts()})
+            except RunWriteError as error:
+                logger.debug("%s", error)
+            writer.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open_writer(self) -> RecordWriter:
+        if self._writer is None:
+            raise RunFolderError(
+                f"{self.path} is not open for writing; use RunFolder.open(path, config)"
+            )
+        return self._writer
+
+    def _append(self, writer: RecordWriter, record: Mapping[str, Any]) -> int:
+        return writing(self.path, "takes no more results", lambda: writer.append(sealed(record)))
+
+    def _shared_as(self, benchmark: object) -> str:
+        if self._shared is None or self._shared[0] is not benchmark:
+            name = shared_id(benchmark)
+            if name not in self._contents.shared:
+                record = {"kind": "shared", "id": name, "benchmark": benchmark}
+                clean = self._secrets.removed_from(record)
+                self._append(self._open_writer(), clean)
+                self._contents.shared[name] = clean["benchmark"]
+            self._shared = (benchmark, name)
+        return self._shared[1]
+
+    def _extend_to(self, wanted: RunConfig) -> None:
+        if wanted.planned.keys() == self.config.planned.keys():
+            return
+        record = {"kind": "extended", "at": now(), "config": wanted.values}
+        self._append(self._open_writer(), {**record, "sha256": wanted.sha256})
+        self.config, self._extended = wanted, True
+
+    def _take_over(self, other: "RunFolder") -> None:
+        if self.config.same_settings(other.config):
+            for simulation in self.planned:
+                if simulation in other.recorded and simulation not in self._contents.places:
+                    self.append(other.report(simulation))
+
+    def _counts(self) -> dict[str, Any]:
+        failed = sum(status in RETRIED for status in self.recorded.values())
+        return {
+            "done": len(self.planned) - len(self.missing()),
+            "failed": failed,
+            "planned": len(self.planned),
+            "config": self.config.values if self._extended else None,
+        }
+
+    def _tell_damage(self) -> None:
+        if self.set_aside:
+            logger.warning("%s: the last record was torn; it is in %s", self.log, self.set_aside)
+        for damage in self.damaged:
+            logger.warning("%s, %s; its simulation counts as not finished", self.log, damage)
+
+
+def _locked(path: Path) -> FolderLock:
+    path.mkdir(parents=True, exist_ok=True)
+    return FolderLock(path / LOCK)

@@ -1,0 +1,102 @@
+"""Which runs there are, and how far each has come."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
+from maseval.runs.exceptions import RunFolderError
+from maseval.runs.lock import Holder, holder_of
+from maseval.runs.log import RETRIED, heads_of, last_record
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run has come: ``done`` are results, ``failed`` is what resuming tries again."""
+
+    path: Path
+    state: Literal["running", "complete", "incomplete", "damaged"]
+    done: int = 0
+    failed: int = 0
+    planned: int = 0
+    started: str = ""
+    updated: str = ""
+    config: dict[str, Any] | None = None
+    holder: Holder | None = None
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+
+def default_root() -> Path:
+    """Where runs are kept unless somebody says otherwise: ``MASEVAL_RUNS_DIR`` or ``./runs``."""
+    return Path(os.environ.get("MASEVAL_RUNS_DIR") or "runs")
+
+
+def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
+    """The runs under ``root``, the latest first.
+
+    Goes by what each log says of itself, without reading every report again: only opening a run
+    tells whether all its records are whole.
+    """
+    folder = default_root() if root is None else Path(root)
+    return sorted(map(run_state, _run_folders(folder)), key=lambda run: run.updated, reverse=True)
+
+
+def run_state(path: str | os.PathLike[str]) -> RunState:
+    """How far the run at ``path`` has come."""
+    path = Path(path)
+    try:
+        started, config = read_config(path)
+    except RunFolderError as error:
+        return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
+    holder = holder_of(path / LOCK)
+    closing = last_record(path / LOG)
+    if closing.get("kind") == "closed" and closing.keys() >= {
+        "done",
+        "failed",
+        "planned",
+        "config",
+    }:
+        done, failed, planned = closing["done"], closing["failed"], closing["planned"]
+        values = closing["config"] or config.values
+    else:
+        heads = heads_of(path / LOG)
+        config = heads.config or config
+        ended = [heads.places[one].status for one in config.planned if one in heads.places]
+        failed = sum(status in RETRIED for status in ended)
+        done, planned, values = len(ended) - failed, len(config.planned), config.values
+    return RunState(
+        path,
+        "running" if holder else "complete" if done == planned else "incomplete",
+        done,
+        failed,
+        planned,
+        started,
+        _changed(path / LOG) or started,
+        values,
+        holder,
+    )
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    try:
+        entries = list(os.scandir(root))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir() and (Path(entry.path) / CONFIG).exists():
+            yield Path(entry.path)
+
+
+def _changed(path: Path) -> str:
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
+    except OSError:
+        return ""

@@ -1,0 +1,165 @@
+"""One writer for each run folder, and a name for whoever it is.
+
+The operating system's lock on an open file decides: it ends with the process, however that dies,
+and also keeps two openings within one process apart. What stands in the file only tells who has it.
+"""
+
+import errno
+import itertools
+import json
+import os
+import re
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from maseval.core.callbacks import strict_json
+from maseval.core.tracing import now
+from maseval.runs.exceptions import RunLockedError
+
+# Filesystems that know no locks answer with one of these.
+_NO_LOCKS = frozenset({errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL})
+# Somebody who only looks whether a run is going on holds the lock for a moment.
+_ATTEMPTS, _PAUSE = 4, 0.05
+_SUBCOMMAND = re.compile(r"[a-z]+\d?")
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that writes to a folder."""
+
+    pid: int
+    host: str
+    since: str
+    command: str
+    born: str | None = None
+    """When the process was started, in the system's own terms: process ids are used again."""
+
+    @classmethod
+    def this_process(cls) -> "Holder":
+        pid = os.getpid()
+        return cls(pid, socket.gethostname(), now(), _command(), _birth(pid))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is still there; one on another host is taken to be."""
+        # Asking Windows would send the process a signal.
+        if self.host != socket.gethostname() or sys.platform == "win32":
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except PermissionError:
+            pass
+        except (OSError, OverflowError):
+            return False
+        return self.born is None or _birth(self.pid) in (None, self.born)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} ({self.command}), since {self.since}"
+
+
+class FolderLock:
+    """The right to write to a folder, from now until ``release`` or the end of the process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            self._acquire()
+            self._write(strict_json.dumps(asdict(Holder.this_process())))
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def release(self) -> None:
+        """Let the next one in; may be called twice."""
+        if self._descriptor >= 0:
+            # The lock must end even if the disk is too full, or too gone, to clear the name.
+            with suppress(OSError):
+                self._write("")
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _acquire(self) -> None:
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(_PAUSE)
+            if _lock(self._descriptor, self.path):
+                return
+        holder = _read(self.path) or "another process that has not said its name"
+        raise RunLockedError(
+            f"{self.path.parent} is being written to by {holder}; "
+            "wait for it to end, stop it, or choose another folder"
+        )
+
+    def _write(self, text: str) -> None:
+        os.ftruncate(self._descriptor, 0)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, text.encode("ascii"))
+
+
+def holder_of(path: Path) -> Holder | None:
+    """Who holds the lock at ``path``; None if nobody does."""
+    holder = _read(path)
+    if holder is None or not holder.is_alive:
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return None if _lock(descriptor, path, shared=True) else holder
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path) -> Holder | None:
+    try:
+        return Holder(**json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _system_lock(descriptor: int, shared: bool) -> None:
+        # Far behind the text, as what is locked cannot be read by others there.
+        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _system_lock(descriptor: int, shared: bool) -> None:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+def _lock(descriptor: int, path: Path, *, shared: bool = False) -> bool:
+    try:
+        _system_lock(descriptor, shared)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            return False
+        holder = _read(path)
+        return holder is None or not holder.is_alive
+    return True
+
+
+def _command() -> str:
+    """The program and its subcommands; not its options, which may hold a key."""
+    program, *arguments = sys.argv or [""]
+    subcommands = itertools.takewhile(_SUBCOMMAND.fullmatch, arguments[:2])
+    return " ".join([Path(program).name or "python", *subcommands])
+
+
+def _birth(pid: int) -> str | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The second field is the program's name in brackets, which may itself hold blanks.
+    return stat.rpartition(")")[2].split()[19]

@@ -1,0 +1,196 @@
+"""The log of a run: what its lines mean, and what a look through all of them finds.
+
+Each line is a JSON object with a checksum and a ``kind``. A *report* is one finished simulation.
+*shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
+session. *extended* is the configuration from there on, after tasks or trials were added. *closed*
+ends a session and counts what is there, so that nobody has to read the whole log to know.
+"""
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from maseval.core.callbacks import strict_json
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.runs.config import RunConfig, Simulation
+
+# Not the agent's doing: another try may go through. An evaluation that failed is not among them, as
+# it needs no new conversation: ``Benchmark.rescore`` judges the recorded one.
+RETRIED = frozenset(
+    status.value
+    for status in (
+        TaskExecutionStatus.SETUP_FAILED,
+        TaskExecutionStatus.ENVIRONMENT_ERROR,
+        TaskExecutionStatus.USER_ERROR,
+        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
+        TaskExecutionStatus.TASK_TIMEOUT,
+    )
+)
+
+_UNREADABLE = (ValueError, KeyError, TypeError, RecursionError)
+_END_OF_HEAD = b', "shared": '
+_OWN_KEYS = ("crc", "kind", "domain", "shared")
+# A line is many kilobytes long; the usual buffer would cut it into pieces.
+_BUFFER = 1 << 20
+_SEAL = re.compile(rb'\{"crc": (\d+), ')
+
+
+class DamagedRecord(NamedTuple):
+    """A line of a log that cannot be read; it stays in the file."""
+
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}"
+
+
+class Place(NamedTuple):
+    """Where in the log a report stands, and how its simulation ended."""
+
+    offset: int
+    status: str
+
+
+@dataclass
+class Contents:
+    """What is in a log. Of several reports on one simulation the last one counts."""
+
+    places: dict[Simulation, Place] = field(default_factory=dict)
+    shared: dict[str, object] = field(default_factory=dict)
+    damaged: list[DamagedRecord] = field(default_factory=list)
+    config: RunConfig | None = None
+    torn: bool = False
+
+    def add(self, record: dict[str, Any], offset: int) -> None:
+        """Take note of one line; raises if it lacks what its kind needs."""
+        match record["kind"]:
+            case "report":
+                self.places[simulation_of(record)] = Place(offset, str(record["status"]))
+            case "shared":
+                self.shared[record["id"]] = record["benchmark"]
+            case "extended":
+                self.config = RunConfig.of(record["config"])
+            case "closed":
+                pass
+            case unknown:
+                raise ValueError(f"unknown kind {unknown!r}")
+
+
+def report_record(report: Mapping[str, Any], shared: str | None) -> dict[str, Any]:
+    """A report as a line; its head comes first, for ``heads`` to find."""
+    simulation = Simulation.of(cast(Report, report))
+    return {
+        "kind": "report",
+        "domain": simulation.domain,
+        "task_id": simulation.task_id,
+        "repeat_idx": simulation.trial,
+        "status": report["status"],
+        "shared": shared,
+        **report,
+    }
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with a checksum of its own text, as the first thing of its line."""
+    plain = json.loads(strict_json.dumps(record))
+    return {"crc": zlib.crc32(strict_json.dumps(plain).encode("ascii")), **plain}
+
+
+def _unsealed(line: bytes) -> dict[str, Any]:
+    """The record of a line; raises if anything in it is not as it was written."""
+    record = _object(line)
+    seal = _SEAL.match(line)
+    if seal is None:
+        raise ValueError("it has no checksum")
+    if zlib.crc32(b"{" + line[seal.end() :].rstrip(b"\r\n")) != int(seal[1]):
+        raise ValueError("its checksum is not that of its content")
+    return record
+
+
+def shared_id(benchmark: object) -> str:
+    """A name for what many reports share."""
+    return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
+
+
+def contents_of(path: Path) -> Contents:
+    """Read the whole log, every record to its last byte."""
+    contents, offset = Contents(), 0
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            contents.add(_unsealed(line), offset)
+        except _UNREADABLE as error:
+            if line.endswith(b"\n"):
+                contents.damaged.append(DamagedRecord(number, _reason(error)))
+            else:
+                contents.torn = True
+        offset += len(line)
+    return contents
+
+
+def heads_of(path: Path) -> Contents:
+    """As ``contents_of``, without looking further into a report than its head; many times faster.
+
+    Leaves out what reports share, and every line it cannot read.
+    """
+    contents, offset = Contents(), 0
+    for line in _lines(path):
+        end = line.find(_END_OF_HEAD)
+        with suppress(*_UNREADABLE):
+            contents.add(_object(line if end < 0 else line[:end] + b"}"), offset)
+        offset += len(line)
+    contents.shared.clear()
+    return contents
+
+
+def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, Any]:
+    """The last line if it is whole and short, else nothing."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - at_most))
+            return _object(file.read().splitlines(keepends=True)[-1])
+    except (OSError, ValueError, IndexError, RecursionError):
+        return {}
+
+
+def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
+    """The report that begins at ``offset``, with what it shares with others put back."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        record = _object(file.readline())
+    if record["shared"] in shared:
+        record["config"]["benchmark"] = shared[record["shared"]]
+    return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        with path.open("rb", buffering=_BUFFER) as file:
+            yield from file
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    record = json.loads(line.decode())
+    if not isinstance(record, dict):
+        raise ValueError(f"expected a JSON object, found {type(record).__name__}")
+    return record
+
+
+def simulation_of(record: Mapping[str, Any]) -> Simulation:
+    """The simulation that a line is about."""
+    domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
+    if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
+        raise ValueError(f"no simulation is called {domain!r}, {task_id!r}, {trial!r}")
+    return Simulation(domain, task_id, trial)
+
+
+def _reason(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)

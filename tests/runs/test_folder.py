@@ -1,0 +1,402 @@
+import json
+import logging
+
+import pytest
+
+from maseval import normalise
+from maseval.runs import (
+    DamagedRecord,
+    RunConfigError,
+    RunFolder,
+    RunFolderError,
+    RunLockedError,
+    Simulation,
+    run_into,
+    task_ids,
+)
+from maseval.runs.log import sealed
+from tests.runs.worlds import AWKWARD_IDS, config, desk, finished_run, report, tasks
+
+
+def lines(folder):
+    return (folder / "log.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def rewritten(folder, **changed):
+    """The folder with some lines of its log replaced, by number: ``_2=b"..."``."""
+    found = lines(folder)
+    for number, line in changed.items():
+        found[int(number[1:]) - 1] = line
+    (folder / "log.jsonl").write_bytes(b"".join(found))
+    return folder
+
+
+def line_of(folder, task_id):
+    """The number of the line that holds a task's report, and the line."""
+    numbered = enumerate(lines(folder), 1)
+    return next((n, line) for n, line in numbered if f'"task_id": "{task_id}"'.encode() in line)
+
+
+def sealed_line(record):
+    return json.dumps(sealed(record)).encode() + b"\n"
+
+
+def test_a_report_comes_back_as_it_was(tmp_path):
+    whole = report("a", config={"benchmark": {"git": "c0ffee"}, "agents": {}})
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(whole)
+        assert folder.report(Simulation("", "a", 0)) == whole
+
+    assert list(RunFolder.read(tmp_path / "run").reports()) == [whole]
+
+
+def test_what_all_reports_share_is_written_once_and_is_one_object_again(tmp_path):
+    machine = {"git": "c0ffee"}
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        for task_id in ("a", "b"):
+            folder.append(report(task_id, config={"benchmark": machine}))
+
+    first, second = RunFolder.read(tmp_path / "run").reports()
+    assert first["config"]["benchmark"] == machine
+    assert first["config"]["benchmark"] is second["config"]["benchmark"]
+    assert b"".join(lines(tmp_path / "run")).count(b"c0ffee") == 1
+
+
+def test_each_session_keeps_the_machine_it_ran_on(tmp_path):
+    for task_id, machine in (("a", {"host": "one"}), ("b", {"host": "two"})):
+        with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+            folder.append(report(task_id, config={"benchmark": machine}))
+
+    reports = RunFolder.read(tmp_path / "run").reports()
+    assert [one["config"]["benchmark"]["host"] for one in reports] == ["one", "two"]
+
+
+def test_reports_come_in_the_order_of_the_plan(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder:
+        for task_id, trial in (("b", 1), ("a", 1), ("b", 0), ("a", 0)):
+            folder.append(report(task_id, trial))
+
+    reports = RunFolder.read(tmp_path / "run").reports()
+    assert [(one["task_id"], one["repeat_idx"]) for one in reports] == [
+        *(("a", 0), ("a", 1), ("b", 0), ("b", 1))
+    ]
+
+
+def test_the_same_task_id_in_two_domains_is_two_simulations(tmp_path):
+    plan = task_ids([*tasks("1", domain="air"), *tasks("1", domain="rail")])
+    with RunFolder.open(tmp_path / "run", {"tasks": plan, "trials": 1}) as folder:
+        folder.append(report("1", domain="rail"))
+
+        assert folder.missing() == [Simulation("air", "1", 0)]
+
+
+def test_going_on_with_a_run_changes_nothing_that_was_written(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        folder.append(report("a"))
+    before, identity = (tmp_path / "run/log.jsonl").read_bytes(), tmp_path / "run/config.json"
+    stamp = identity.stat().st_mtime_ns, identity.read_bytes()
+
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        assert folder.missing() == [Simulation("", "b", 0)]
+        folder.append(report("b"))
+
+    assert (tmp_path / "run/log.jsonl").read_bytes().startswith(before)
+    assert (identity.stat().st_mtime_ns, identity.read_bytes()) == stamp
+
+
+def test_another_configuration_is_refused_with_its_differences_and_the_ways_out(tmp_path):
+    finished_run(tmp_path / "run", "a", model="m", args={"temperature": 0})
+
+    with pytest.raises(RunConfigError) as caught:
+        RunFolder.open(tmp_path / "run", config("a", model="n", args={"temperature": 1}))
+
+    assert caught.value.differences == ["args.temperature: 0 -> 1", 'model: "m" -> "n"']
+    assert '\n  model: "m" -> "n"\n' in str(caught.value)
+    assert "--output" in str(caught.value) and "fork=True" in str(caught.value)
+    RunFolder.open(tmp_path / "run", config("a", model="m", args={"temperature": 0})).close()
+
+
+def test_more_tasks_and_trials_extend_a_run_and_fewer_are_refused(tmp_path):
+    path = finished_run(tmp_path / "run", "a", trials=1)
+    before = (path / "config.json").read_bytes()
+
+    with RunFolder.open(path, config("a", "b", trials=2)) as folder:
+        assert [*map(str, folder.missing())] == ["a, trial 1", "b, trial 0", "b, trial 1"]
+        run_into(folder, desk(), tasks("a", "b"))
+
+    assert (path / "config.json").read_bytes() == before
+    assert len(list(RunFolder.read(path).reports())) == 4
+    assert not RunFolder.read(path).missing()
+    with pytest.raises(RunConfigError, match="trials: 2 -> 1"):
+        RunFolder.open(path, config("a", "b", trials=1))
+
+
+def test_a_fork_goes_to_the_next_free_name_and_is_found_again(tmp_path):
+    finished_run(tmp_path / "run", "a", model="m")
+    for _ in range(2):
+        with RunFolder.open(tmp_path / "run", config("a", model="n"), fork=True) as folder:
+            assert folder.path == tmp_path / "run-2"
+            assert folder.missing() == [Simulation("", "a", 0)]
+    with RunFolder.open(tmp_path / "run", config("a", model="o"), fork=True) as folder:
+        assert folder.path == tmp_path / "run-3"
+    with RunFolder.open(tmp_path / "run", config("a", model="m"), fork=True) as folder:
+        assert folder.path == tmp_path / "run" and not folder.missing()
+
+
+def test_a_fork_that_only_asks_for_other_tasks_begins_with_the_results_it_can_use(tmp_path):
+    finished_run(tmp_path / "run", "a", "b", trials=2, model="m")
+
+    wanted = config("b", "c", trials=1, model="m")
+    with RunFolder.open(tmp_path / "run", wanted, fork=True) as folder:
+        assert folder.recorded == {Simulation("", "b", 0): "success"}
+        [copied] = folder.reports()
+
+    original = RunFolder.read(tmp_path / "run").report(Simulation("", "b", 0))
+    assert copied == original
+
+
+def test_a_run_can_be_forked_while_it_goes_on(tmp_path):
+    with (
+        RunFolder.open(tmp_path / "run", config("a", model="m")),
+        RunFolder.open(tmp_path / "run", config("a", model="n"), fork=True) as fork,
+    ):
+        assert fork.path.name == "run-2"
+
+
+def test_two_openings_exclude_each_other_and_reading_is_free(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        with pytest.raises(RunLockedError, match="is being written to by process"):
+            RunFolder.open(tmp_path / "run", config("a"))
+        folder.append(report("a"))
+        assert not RunFolder.read(tmp_path / "run").missing()
+
+    RunFolder.open(tmp_path / "run", config("a")).close()
+
+
+@pytest.mark.parametrize("status", ["agent_error", "evaluation_failed", "success"])
+def test_what_the_agent_did_is_a_result(tmp_path, status):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", status=status))
+
+        assert folder.missing() == []
+
+
+@pytest.mark.parametrize(
+    "status",
+    ["setup_failed", "environment_error", "user_error", "unknown_execution_error", "task_timeout"],
+)
+def test_what_broke_around_the_agent_is_tried_again_and_the_later_report_counts(tmp_path, status):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", status=status))
+        assert folder.missing() == [Simulation("", "a", 0)]
+        assert folder.missing(retry_failed=False) == []
+        folder.append(report("a", final_answer="at last"))
+
+    again = RunFolder.read(tmp_path / "run")
+    assert [one["final_answer"] for one in again.reports()] == ["at last"]
+    assert sum(b'"kind": "report"' in line for line in lines(tmp_path / "run")) == 2
+
+
+def test_a_torn_last_record_is_set_aside_and_its_simulation_is_run_again(tmp_path, caplog):
+    path = finished_run(tmp_path / "run", "a", "b")
+    number, line = line_of(path, "b")
+    (path / "log.jsonl").write_bytes(b"".join(lines(path)[: number - 1]) + line[:-20])
+
+    assert RunFolder.read(path).missing() == [Simulation("", "b", 0)]
+    with (
+        caplog.at_level(logging.WARNING),
+        RunFolder.open(path, config("a", "b")) as folder,
+    ):
+        assert folder.set_aside == path / "torn-1.jsonl"
+        assert folder.set_aside.read_bytes() == line[:-20]
+        assert not folder.damaged
+        assert "torn-1.jsonl" in caplog.text
+        run_into(folder, desk(), tasks("a", "b"))
+
+    assert len(list(RunFolder.read(path).reports())) == 2
+
+
+def test_a_record_that_lacks_only_its_line_end_counts(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    number, line = line_of(path, "a")
+    (path / "log.jsonl").write_bytes(b"".join(lines(path)[: number - 1]) + line.rstrip())
+
+    with RunFolder.open(path, config("a", "b")) as folder:
+        assert folder.set_aside is None
+        folder.append(report("b"))
+
+    assert len(list(RunFolder.read(path).reports())) == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (b'{"kind": "report", "task\n', "Invalid control character"),
+        (b"\0\0\0\0\0\n", "Expecting value"),
+        (b"[1, 2]\n", "expected a JSON object"),
+        (sealed_line({"kind": "report"}), "it lacks 'status'"),
+        (sealed_line({"kind": "riddle"}), "unknown kind 'riddle'"),
+        (sealed_line({"a": 1}), "it lacks 'kind'"),
+        (sealed_line({"kind": "closed"}).replace(b"closed", b"report"), "its checksum is not"),
+        (b'{"kind": "closed"}\n', "it has no checksum"),
+        (b"\xff\n", "can't decode byte"),
+    ],
+)
+def test_a_damaged_record_is_reported_stays_and_its_simulation_is_run_again(
+    tmp_path, caplog, damage, reason
+):
+    path = finished_run(tmp_path / "run", "a", "b", "c")
+    number, _ = line_of(path, "b")
+    rewritten(path, **{f"_{number}": damage})
+
+    with RunFolder.open(path, config("a", "b", "c")) as folder:
+        assert folder.missing() == [Simulation("", "b", 0)]
+        [found] = folder.damaged
+        assert isinstance(found, DamagedRecord)
+        assert found.line == number and reason in found.reason
+        assert f"line {number}: " in caplog.text
+        run_into(folder, desk(), tasks("a", "b", "c"))
+
+    assert damage in lines(path)
+    again = RunFolder.read(path)
+    assert len(list(again.reports())) == 3 and len(again.damaged) == 1
+
+
+def test_a_single_bit_that_flipped_in_a_record_is_noticed(tmp_path):
+    path = finished_run(tmp_path / "run", "a", "b", "c")
+    number, line = line_of(path, "b")
+    flipped = line.replace(b"done, ", b"eone, ", 1)
+    assert flipped != line
+    rewritten(path, **{f"_{number}": flipped})
+
+    found = RunFolder.read(path)
+
+    assert found.missing() == [Simulation("", "b", 0)]
+    assert [damage.line for damage in found.damaged] == [number]
+
+
+def test_a_report_that_json_has_no_words_for_is_whole_when_it_is_read(tmp_path):
+    class Odd:
+        told = 0
+
+        def __str__(self):
+            Odd.told += 1
+            return f"odd {Odd.told}"
+
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", final_answer=[Odd(), float("nan"), {1: 2, "1": 3}, {4}]))
+
+    assert not RunFolder.read(tmp_path / "run").damaged
+    assert not RunFolder.read(tmp_path / "run").missing()
+
+
+def test_a_damaged_last_record_with_its_line_end_is_damage_and_not_a_torn_line(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    with (path / "log.jsonl").open("ab") as file:
+        file.write(b"nonsense\n")
+
+    with RunFolder.open(path, config("a")) as folder:
+        assert folder.set_aside is None and len(folder.damaged) == 1
+
+
+def test_no_file_is_named_after_data(tmp_path):
+    path = finished_run(tmp_path / "deep" / "run", *AWKWARD_IDS, trials=2)
+
+    assert sorted(one.name for one in path.iterdir()) == ["config.json", "lock", "log.jsonl"]
+    assert [one.name for one in tmp_path.iterdir()] == ["deep"]
+    reports = list(RunFolder.read(path).reports())
+    assert [one["task_id"] for one in reports[::2]] == AWKWARD_IDS
+
+
+def test_what_is_read_equals_what_was_run(tmp_path):
+    reports = desk(n_task_repeats=2).run(tasks("a", "b"))
+    path = finished_run(tmp_path / "run", "a", "b", trials=2)
+
+    assert [normalise(one) for one in RunFolder.read(path).reports()] == [
+        normalise(json.loads(json.dumps(one))) for one in reports
+    ]
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "precious.txt").write_text("mine")
+
+    with pytest.raises(RunFolderError, match=r"other files, such as 'precious.txt'.*empty folder"):
+        RunFolder.open(tmp_path, config("a"))
+    with pytest.raises(RunFolderError, match="is a file"):
+        RunFolder.open(tmp_path / "precious.txt", config("a"))
+    assert [one.name for one in tmp_path.iterdir()] == ["precious.txt"]
+
+
+@pytest.mark.parametrize("left", ["lock", ".0123.tmp"])
+def test_what_a_process_killed_at_the_start_leaves_is_no_obstacle(tmp_path, left):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / left).write_text("{")
+
+    RunFolder.open(tmp_path / "run", config("a")).close()
+
+
+def test_a_folder_that_is_no_run_says_so(tmp_path):
+    with pytest.raises(RunFolderError, match=r"not a run folder.*list_runs"):
+        RunFolder.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace('"m"', '"n"'), "changed by hand"),
+        (lambda text: text[:-30], "is damaged"),
+        (lambda text: text.replace('"format": 1', '"format": 9'), "format 9"),
+        (lambda text: "[]", "is damaged"),
+    ],
+)
+def test_a_configuration_file_that_is_not_ours_is_not_believed(tmp_path, change, message):
+    path = finished_run(tmp_path / "run", "a", model="m")
+    text = (path / "config.json").read_text()
+    (path / "config.json").write_text(change(text))
+
+    with pytest.raises(RunFolderError, match=message):
+        RunFolder.read(path)
+
+
+def test_a_folder_that_was_only_read_is_not_written_to(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+
+    with pytest.raises(RunFolderError, match=r"use RunFolder\.open"):
+        RunFolder.read(path).append(report("a"))
+    with pytest.raises(RunFolderError, match="no report on b, trial 3"):
+        RunFolder.read(path).report(Simulation("", "b", 3))
+
+
+def test_secrets_are_in_no_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-env-0123")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://ann:canary-userinfo@host/v1")
+    given = config(
+        "a",
+        agent_args={"api_key": "canary-arg-0123", "headers": {"Authorization": "canary-head-01"}},
+        base_url="https://ann:canary-url-0123@host/v1?key=canary-query-0123",
+        judge="https://host/canary-env-0123/v1",
+    )
+    quoted = (
+        "canary-env-0123 canary-arg-0123 canary-head-01 canary-url-0123 canary-query-0123 "
+        "canary-userinfo"
+    )
+    with RunFolder.open(tmp_path / "run", given) as folder:
+        error = {"error_message": quoted}
+        machine = {"environment": {"X": quoted}}
+        folder.append(report("a", error=error, config={"benchmark": machine}))
+        (tmp_path / "run" / "whole").write_text(json.dumps(folder.whole_record(report("a"))))
+
+    files = [one for one in (tmp_path / "run").iterdir() if one.is_file()]
+    assert len(files) == 4
+    for file in files:
+        assert "canary" not in file.read_text(), file.name
+    RunFolder.open(tmp_path / "run", given).close()
+
+
+def test_a_task_that_is_called_like_a_password_is_still_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOP_PASSWORD", "cancel-order")
+    with RunFolder.open(tmp_path / "run", config("cancel-order")) as folder:
+        folder.append(report("cancel-order"))
+        assert not folder.missing()
+
+    assert not RunFolder.read(tmp_path / "run").missing()

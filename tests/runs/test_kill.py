@@ -1,0 +1,199 @@
+"""Real processes that are killed, refused the disk or set against each other."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from maseval import normalise
+from maseval.runs import RunFolder, RunWriteError, run_into, run_state
+from tests.runs.program import IDS
+from tests.runs.worlds import config, desk, tasks
+
+ROOT = Path(__file__).parents[2]
+KILLS = 100
+TRIALS = 3
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
+
+
+def command(path, *arguments):
+    return [sys.executable, "-m", "tests.runs.program", str(path), *map(str, arguments)]
+
+
+def started(path, *arguments, **options):
+    return subprocess.Popen(
+        command(path, *arguments), cwd=ROOT, stdout=subprocess.PIPE, text=True, **options
+    )
+
+
+def ended(path, *arguments, **options):
+    return subprocess.run(
+        command(path, *arguments), cwd=ROOT, capture_output=True, text=True, **options
+    )
+
+
+def results(folder):
+    """Every report of a run as text, without what differs between equal runs."""
+    reports = RunFolder.read(folder).reports()
+    return [json.dumps(normalise(report)) for report in reports]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "run"
+    with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
+        run_into(folder, desk(), tasks(*IDS))
+    return results(path)
+
+
+def wait_for_records(process, path, count):
+    """Return when the log has got so many more lines, or the process is over."""
+    log = path / "log.jsonl"
+    before = log.read_bytes().count(b"\n")
+    while process.poll() is None and log.read_bytes().count(b"\n") < before + count:
+        time.sleep(0.002)
+
+
+def killed(path, chance):
+    """Whether a process that goes on with the run was killed before it came to its end."""
+    process = started(path, len(IDS), TRIALS, 0.012)
+    try:
+        # Some die while they start or open the folder, most while they run.
+        if chance.random() < 0.9:
+            process.stdout.readline()
+            wait_for_records(process, path, chance.randrange(25))
+            time.sleep(chance.uniform(0, 0.02))
+        else:
+            time.sleep(chance.uniform(0, 0.4))
+    finally:
+        process.kill()
+        process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_hundred_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted):
+    chance, kills, number = random.Random(2024), 0, 0
+    while kills < KILLS:
+        number += 1
+        path = tmp_path / f"run{number}"
+        finished: set[str] = set()
+        while kills < KILLS and killed(path, chance):
+            kills += 1
+            now = set(results(path)) if (path / "config.json").exists() else set()
+            assert finished <= now <= set(uninterrupted)
+            finished = now
+        assert ended(path, len(IDS), TRIALS).returncode == 0
+        assert results(path) == uninterrupted
+        assert run_state(path).state == "complete"
+    assert number > 5
+
+
+def test_a_killed_run_goes_on(tmp_path, uninterrupted):
+    process = started(tmp_path / "run", len(IDS), TRIALS, 0.5)
+    process.stdout.readline()
+    wait_for_records(process, tmp_path / "run", 5)
+    process.kill()
+    process.communicate()
+
+    state = run_state(tmp_path / "run")
+    assert state.state == "incomplete" and 0 < state.done < state.planned
+    assert ended(tmp_path / "run", len(IDS), TRIALS).returncode == 0
+    assert results(tmp_path / "run") == uninterrupted
+
+
+def test_the_second_process_on_a_folder_is_told_who_is_there(tmp_path):
+    first = started(tmp_path / "run", len(IDS), TRIALS, 60)
+    try:
+        first.stdout.readline()
+        second = ended(tmp_path / "run", len(IDS), TRIALS)
+    finally:
+        first.kill()
+        first.communicate()
+
+    assert second.returncode == 3
+    assert "RunLockedError" in second.stdout and f"process {first.pid} on" in second.stdout
+
+
+def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_path, uninterrupted):
+    full = ended(
+        tmp_path / "run", len(IDS), TRIALS, 0, 60_000, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+
+    assert full.returncode == 3, full.stderr
+    message = f"RunWriteError: {tmp_path / 'run'} takes no more results: File too large."
+    assert message in full.stdout and "results written so far are intact" in full.stdout
+    state = run_state(tmp_path / "run")
+    assert state.state == "incomplete" and state.done > 0
+    assert len(results(tmp_path / "run")) == state.done
+
+    # The two that were running when the disk refused are in the rescued file, and not run again.
+    [rescued] = (tmp_path / "run").glob("log.rescued*.jsonl")
+    kept = rescued.read_text().count("\n")
+    with RunFolder.open(tmp_path / "run", config(*IDS, trials=TRIALS)) as folder:
+        assert len(folder.recorded) == state.done + kept
+    assert ended(tmp_path / "run", len(IDS), TRIALS).returncode == 0
+    assert results(tmp_path / "run") == uninterrupted
+
+
+@contextmanager
+def unprivileged():
+    """As somebody who may not write everywhere, which root may."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that nobody, too, can reach."""
+    path = Path("/tmp") / f"maseval-test-{os.getpid()}-{time.monotonic_ns()}"
+    path.mkdir()
+    path.chmod(0o777)
+    yield path
+    for each in (path, *path.rglob("*")):
+        each.chmod(0o777)
+    shutil.rmtree(path)
+
+
+def test_a_read_only_folder_is_named_and_left_as_it_is(open_folder, uninterrupted):
+    path = open_folder / "run"
+    with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
+        run_into(folder, desk(), tasks(*IDS[:5]))
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    for each in (*path.iterdir(), path):
+        each.chmod(0o555 if each == path else 0o444)
+
+    with unprivileged(), pytest.raises(RunWriteError) as caught:
+        RunFolder.open(path, config(*IDS, trials=TRIALS))
+
+    assert f"{path} cannot be written to: Permission denied." in str(caught.value)
+    assert "make it writable, then start the run again" in str(caught.value)
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+    assert len(results(path)) == 5 * TRIALS
+    for each in (path, *path.iterdir()):
+        each.chmod(0o777)
+    assert ended(path, len(IDS), TRIALS).returncode == 0
+    assert results(path) == uninterrupted
+
+
+def test_a_run_cannot_begin_where_nothing_can_be_written(open_folder):
+    open_folder.chmod(0o555)
+
+    with unprivileged(), pytest.raises(RunWriteError, match="written to: Permission denied"):
+        RunFolder.open(open_folder / "run", config("a"))

@@ -1,0 +1,52 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.runs import Simulation
+from maseval.runs.log import contents_of, heads_of, last_record, report_at, report_record, sealed
+from tests.runs.worlds import report
+
+
+def written(path, *records, tail=b""):
+    path.write_bytes(b"".join(json.dumps(sealed(one)).encode() + b"\n" for one in records) + tail)
+    return path
+
+
+names = st.text(st.sampled_from('ab,": {}\\\n\u202eé'), max_size=12) | st.just('", "shared": ')
+
+
+@given(st.lists(st.tuples(names, names, st.integers(0, 3)), max_size=5))
+def test_a_look_at_the_heads_finds_what_a_full_reading_finds(tmp_path_factory, simulations):
+    reports = [report(one, trial, domain=domain) for domain, one, trial in simulations]
+    path = tmp_path_factory.getbasetemp() / "heads.jsonl"
+    written(path, *(report_record(one, None) for one in reports), tail=b'{"crc": 1, "ki')
+
+    found = contents_of(path)
+
+    assert heads_of(path).places == found.places
+    assert found.places.keys() == {Simulation(*one) for one in simulations}
+    assert found.torn and not found.damaged
+
+
+def test_of_two_reports_on_one_simulation_the_last_counts(tmp_path):
+    records = [report_record(report("a", final_answer=answer), None) for answer in ("no", "yes")]
+    path = written(tmp_path / "log.jsonl", *records)
+
+    [(simulation, place)] = contents_of(path).places.items()
+
+    assert simulation == Simulation("", "a", 0)
+    assert report_at(path, place.offset, {}) == report("a", final_answer="yes")
+
+
+@pytest.mark.parametrize("tail", [b"", b'{"crc', b"\n"])
+def test_the_last_record_is_given_only_if_it_is_whole(tmp_path, tail):
+    path = written(tmp_path / "log.jsonl", {"kind": "closed"}, tail=tail)
+
+    assert (last_record(path).get("kind") == "closed") is (tail == b"")
+
+
+def test_a_log_that_is_not_there_is_empty(tmp_path):
+    assert not contents_of(tmp_path / "log.jsonl").places
+    assert last_record(tmp_path / "log.jsonl") == {}

@@ -1,0 +1,152 @@
+import pytest
+
+from maseval import AdaptiveTaskQueue, PriorityTaskQueue, Task, TaskProtocol, normalise
+from maseval.core.callbacks.records import RecordWriter
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.plan import SelectedRepetitions, repetitions_of, task_queue
+from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
+from tests.core.worlds import Diary, Shop
+from tests.runs.worlds import config, desk, report, tasks
+
+
+def test_only_the_missing_trials_are_run(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b", trials=3)) as folder:
+        for task_id, trial in (("a", 0), ("a", 2), ("b", 0), ("b", 1), ("b", 2)):
+            folder.append(report(task_id, trial))
+        diary = Diary()
+        [new] = run_into(folder, desk(callbacks=[diary]), tasks("a", "b"))
+
+        assert (new["task_id"], new["repeat_idx"]) == ("a", 1)
+        assert diary.of("repeat start") == [("a", 1)]
+        assert diary.of("task start") == [("a",)] and diary.of("task end") == [("a", 1)]
+        assert not folder.missing()
+        assert run_into(folder, desk(), tasks("a", "b")) == []
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_run_in_pieces_equals_a_run_at_once(tmp_path, workers):
+    whole = desk(n_task_repeats=3).run(tasks("a", "b", "c"))
+    for piece in (["c"], ["a", "c"], ["a", "b", "c"]):
+        with RunFolder.open(tmp_path / "run", config(*piece, trials=len(piece))) as folder:
+            run_into(folder, desk(num_workers=workers), tasks(*piece))
+
+    found = RunFolder.read(tmp_path / "run").reports()
+    assert [normalise(one) for one in found] == [normalise(one) for one in whole]
+
+
+def test_the_callbacks_of_the_benchmark_are_its_own_again_afterwards(tmp_path):
+    benchmark = desk()
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        run_into(folder, benchmark, tasks("a"))
+
+    assert benchmark.callbacks == []
+
+
+def test_agent_data_may_be_given_for_each_task_although_some_are_finished(tmp_path):
+    seen = []
+
+    def note(agent_data, task, seed_generator):
+        seen.append((task.id, agent_data["model"]))
+        return Shop.setup_environment(benchmark, agent_data, task, seed_generator)
+
+    benchmark = Shop(setup_environment=note)
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        folder.append(report("a"))
+        run_into(folder, benchmark, tasks("a", "b"), [{"model": "m"}, {"model": "n"}])
+
+    assert seen == [("b", "n")]
+
+
+def test_what_failed_for_the_harness_is_run_again_unless_told_otherwise(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", status="environment_error"))
+        assert run_into(folder, desk(), tasks("a"), retry_failed=False) == []
+        [new] = run_into(folder, desk(), tasks("a"))
+
+        assert new["status"] == "success"
+        assert folder.recorded == {Simulation("", "a", 0): "success"}
+
+
+def test_simulations_can_be_run_again_alone(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder:
+        folder.append(report("a", 1, status="agent_error"))
+        chosen = Simulation("", "a", 1)
+        run_into(folder, desk(), tasks("a", "b"), only={chosen})
+        assert folder.recorded == {chosen: "success"}
+
+        with pytest.raises(ConfigurationError, match="a, trial 2 is not part of the run"):
+            run_into(folder, desk(), tasks("a"), only={Simulation("", "a", 2)})
+
+
+def test_a_task_outside_the_plan_is_refused(tmp_path):
+    with (
+        RunFolder.open(tmp_path / "run", config("a")) as folder,
+        pytest.raises(ConfigurationError, match=r"b, trial 0 is not part of the run.*'tasks'"),
+    ):
+        run_into(folder, desk(), tasks("a", "b"))
+
+
+def test_a_folder_that_is_not_open_is_not_run_into(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        pass
+
+    with pytest.raises(RunFolderError, match=r"not open; use RunFolder\.open"):
+        run_into(folder, desk(), tasks("a"))
+
+
+def test_a_queue_that_learns_cannot_be_resumed(tmp_path):
+    class Learner(AdaptiveTaskQueue):
+        initial_state = select_next_task = update_state = lambda *_: None
+
+    with (
+        RunFolder.open(tmp_path / "run", config("a")) as folder,
+        pytest.raises(ConfigurationError, match="cannot be resumed"),
+    ):
+        run_into(folder, desk(), Learner(tasks("a")))
+
+
+def test_reports_rescued_within_the_folder_are_taken_over_when_it_is_opened(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        record = folder.whole_record(report("a"))
+    with RecordWriter(tmp_path / "run" / "log.rescued.jsonl") as writer:
+        writer.append(record)
+
+    for _ in range(2):
+        with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+            assert folder.missing() == [Simulation("", "b", 0)]
+    assert list(RunFolder.read(tmp_path / "run").reports()) == [report("a")]
+
+
+def test_ctrl_c_leaves_what_is_finished(tmp_path):
+    def interrupted(query):
+        if query == "do b":
+            raise KeyboardInterrupt
+        return "done"
+
+    with (
+        RunFolder.open(tmp_path / "run", config("a", "b", "c")) as folder,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        run_into(folder, Shop(interrupted), tasks("a", "b", "c"))
+
+    with RunFolder.open(tmp_path / "run", config("a", "b", "c")) as folder:
+        assert [one.task_id for one in folder.missing()] == ["b", "c"]
+
+
+def test_a_benchmark_that_is_stopped_finishes_what_runs_and_can_run_again():
+    benchmark = Shop(lambda query: benchmark.stop(), n_task_repeats=3)
+
+    assert [one["repeat_idx"] for one in benchmark.run(tasks("a", "b"))] == [0]
+    assert len(benchmark.run(tasks("a"))) == 1
+
+
+def test_selected_repetitions_keep_the_order_of_their_queue():
+    first, second = (
+        Task("", id=each, protocol=TaskProtocol(priority=rank))
+        for each, rank in (("low", 1), ("high", 2))
+    )
+    queue = SelectedRepetitions(PriorityTaskQueue([first, second]), {"low": [1], "high": [0, 5]})
+
+    assert [task.id for task in queue] == ["high", "low"]
+    assert list(repetitions_of(second, queue, 2)) == [0, 5]
+    assert list(repetitions_of(second, task_queue([second]), 2)) == [0, 1]
