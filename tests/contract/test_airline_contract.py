@@ -5,15 +5,14 @@ import json
 
 import pytest
 
+from maseval.benchmark.tau2.agreement import replay_tasks, replay_tool_calls
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.world import World
 from tests.contract.replay import (
     assert_same,
+    differences,
     records,
-    replay_tasks,
-    replay_tool_calls,
     schema_differences,
-    task_sets,
 )
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
@@ -29,18 +28,17 @@ def new_world(folder):
     return lambda: World(AIRLINE, folder)
 
 
-def test_every_recorded_call_is_answered_the_same_and_leaves_the_same_state(
-    contract_dir, new_world
-):
-    assert_same(replay_tool_calls(new_world, contract_dir / "tool_calls" / "airline.jsonl.gz"))
+def test_every_recorded_call_is_answered_the_same_and_leaves_the_same_state(contract_dir, folder):
+    vectors = records(contract_dir / "tool_calls" / "airline.jsonl.gz")
+    assert_same(differences(replay_tool_calls(AIRLINE, folder, vectors)))
 
 
-def test_every_task_begins_and_is_solved_as_recorded(contract_dir, folder, new_world):
+def test_every_task_begins_and_is_solved_as_recorded(contract_dir, folder):
     vectors = [
         vector for vector in records(contract_dir / "tasks.json") if vector["domain"] == "airline"
     ]
 
-    assert_same(replay_tasks(new_world, vectors, task_sets(AIRLINE, folder)))
+    assert_same(differences(replay_tasks(AIRLINE, folder, vectors)))
 
 
 def test_the_tools_are_described_as_recorded(contract_dir):

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from maseval.benchmark.tau2.agreement import replay_tasks, replay_tool_calls
 from maseval.benchmark.tau2.domains.retail import RETAIL, RetailTools
 from maseval.benchmark.tau2.world import World
 from tests.contract.replay import (
     assert_same,
+    differences,
     records,
-    replay_tasks,
-    replay_tool_calls,
     schema_differences,
-    task_sets,
 )
 
 pytestmark = pytest.mark.contract
@@ -58,9 +57,9 @@ def test_the_policy_is_the_recorded_one(folder, recorded):
 
 def test_every_tool_call_answers_and_changes_as_recorded(folder, contract_dir):
     vectors = contract_dir / "tool_calls" / "retail.jsonl.gz"
-    assert_same(replay_tool_calls(lambda: World(RETAIL, folder), vectors))
+    assert_same(differences(replay_tool_calls(RETAIL, folder, records(vectors))))
 
 
 def test_every_task_starts_and_ends_as_recorded(folder, contract_dir):
     vectors = [v for v in records(contract_dir / "tasks.json") if v["domain"] == "retail"]
-    assert_same(replay_tasks(lambda: World(RETAIL, folder), vectors, task_sets(RETAIL, folder)))
+    assert_same(differences(replay_tasks(RETAIL, folder, vectors)))

@@ -7,6 +7,7 @@ recorded vector passed. ``python -m tests.benchmark.tau2.figures VECTORS`` write
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_raw_tasks
@@ -38,10 +39,11 @@ def figures(domain_name: str) -> dict[str, dict[str, list[str]]]:
         )
         row = {"begins": hashes(world)}
         for action in task["evaluation_criteria"]["actions"] or ():
-            try:
-                world.call(action["name"], action.get("requestor", "assistant"), action["arguments"])
-            except Exception:  # as in the original, which passes over such an action
-                pass
+            # As in the original, an action that fails is passed over.
+            with suppress(Exception):
+                world.call(
+                    action["name"], action.get("requestor", "assistant"), action["arguments"]
+                )
         rows[task["id"]] = {**row, "ends": hashes(world)}
     return rows
 

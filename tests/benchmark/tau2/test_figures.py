@@ -17,7 +17,9 @@ def test_every_base_task_begins_and_ends_as_in_the_table(domain, tau2_data):
     ours = figures(domain)
 
     wrong = [
-        task for task, row in table.items() if ours.get(task) != {k: row[k] for k in ("begins", "ends")}
+        task
+        for task, row in table.items()
+        if ours.get(task) != {k: row[k] for k in ("begins", "ends")}
     ]
 
     assert len(table) == SIZES[domain]
