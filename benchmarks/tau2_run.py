@@ -2,8 +2,8 @@
 
 First with models that answer at once: all that is left is our own work, by step. Then with a
 thousand simulations in flight and models that take a second: ideally everything else happens while
-somebody waits. The unit Y is the time in which ``json.loads`` reads the airline's database in the
-same run.
+somebody waits. Each simulation has 21 steps, of which 16 are a model's. The unit Y is the time in
+which ``json.loads`` reads the airline's database in the same run.
 """
 
 import json
@@ -27,6 +27,7 @@ ROUNDS = 5
 STEPS = 1 + 4 * ROUNDS
 MODEL_CALLS = 1 + 3 * ROUNDS
 IN_FLIGHT = 1000
+WAVES = 2
 LATENCY_SECONDS = 1.0
 
 
@@ -92,9 +93,9 @@ def own_work(domain: str, yardstick: float) -> str:
 
 
 def in_flight(domain: str) -> str:
-    """A line of the table: models that take their time, all simulations at once."""
-    tasks = some_tasks(domain, IN_FLIGHT)
-    ideal = MODEL_CALLS * LATENCY_SECONDS
+    """A line of the table: models that take their time, a thousand simulations at once."""
+    tasks = some_tasks(domain, IN_FLIGHT * WAVES)
+    ideal = MODEL_CALLS * LATENCY_SECONDS * WAVES
     taken = seconds(partial(run, domain, tasks, workers=IN_FLIGHT, latency=LATENCY_SECONDS))
     return f"{domain:<14}{len(tasks):>12}{ideal:>9.1f}{taken:>9.1f}{ideal / taken:>8.0%}"
 

@@ -33,8 +33,8 @@ from maseval.benchmark.tau2.metrics import (
     compute_pass_hat_k,
     pass_hat_k,
 )
-from maseval.benchmark.tau2.scoring import score_simulation
 from maseval.benchmark.tau2.recording import TerminationReason
+from maseval.benchmark.tau2.scoring import score_simulation
 from maseval.benchmark.tau2.user import Tau2User
 
 __all__ = [

@@ -4,6 +4,7 @@ After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 """
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, MessageHistory
 from maseval.core.model import ModelAdapter
+from maseval.core.redaction import redact
 from maseval.core.tool import tool_definition
 
 logger = logging.getLogger(__name__)
@@ -30,40 +32,23 @@ class TooManyToolCallsError(AgentError):
     """The agent went on calling tools without ever answering."""
 
 
-class DefaultTau2Agent:
-    """A model that in every turn either speaks to the user or calls tools.
+class MessageAgent(ABC):
+    """An agent that in every turn either speaks to the user or calls tools.
 
     The run loop asks for one message at a time (``reply``) and carries out the calls itself.
     ``run`` does a whole turn, text against text, and makes the calls through ``tools``.
     """
 
     def __init__(
-        self,
-        tools: Mapping[str, Callable[..., Any]],
-        policy: str,
-        model: ModelAdapter,
-        llm_args: Mapping[str, Any] | None = None,
-        max_tool_calls: int | None = 50,
-        verbose: int = 0,
-        *,
-        tool_definitions: Sequence[dict[str, Any]] | None = None,
-        system_prompt: str | None = None,
+        self, tools: Mapping[str, Callable[..., Any]], max_tool_calls: int | None = 50
     ) -> None:
         self.tools = dict(tools)
-        self.policy = policy
-        self.model = model
-        self.llm_args = dict(llm_args or {})
         self.max_tool_calls = max_tool_calls
-        self.verbose = verbose
-        self.tool_definitions = (
-            list(tool_definitions)
-            if tool_definitions is not None
-            else [tool_definition(tool) for tool in self.tools.values()]
-        )
-        self.system_prompt = system_prompt or agent_prompt(policy)
         self._messages: list[Message] = []
 
-    tool_choice = "auto"
+    @abstractmethod
+    def _answer(self, messages: Sequence[Message]) -> Message:
+        """What the agent says or does next, given all it has seen."""
 
     def begin(self, history: Sequence[Message]) -> None:
         """Start anew, with what the agent has seen of a task's own history."""
@@ -72,30 +57,16 @@ class DefaultTau2Agent:
     def reply(self, incoming: Sequence[Message]) -> Message:
         """The agent's next message: a text, or tool calls."""
         self._messages.extend(incoming)
-        response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *to_chat(self._messages)],
-            generation_params=self.llm_args,
-            tools=self.tool_definitions or None,
-            tool_choice=self.tool_choice if self.tool_definitions else None,
-        )
-        message = self._message(response)
+        message = self._answer(self._messages)
         self._messages.append(message)
-        self._show(message)
         return message
 
-    def _message(self, response: ChatResponse) -> Message:
-        return assistant_message(
-            response.content,
-            tool_calls=calls_of(response, "assistant"),
-            **cost_and_usage(response),
-        )
-
     def is_stop(self, message: Message) -> bool:
-        """The reference agent never ends a conversation."""
+        """Whether the message ends the conversation; most agents leave that to the user."""
         return False
 
     def run(self, query: str) -> str:
-        """Answer a user's message, calling tools until the model speaks."""
+        """Answer a user's message, calling tools until the agent speaks."""
         answer = self.reply([user_message(query)])
         calls = 0
         while is_tool_call(answer):
@@ -118,11 +89,6 @@ class DefaultTau2Agent:
         )
         return {"role": "tool", "id": call["id"], "content": content, "requestor": "assistant"}
 
-    def _show(self, message: Message) -> None:
-        if self.verbose:
-            shown = message if self.verbose > 1 else message["content"] or message["tool_calls"]
-            logger.info("agent: %s", shown)
-
     def reset(self) -> None:
         """Forget the conversation."""
         self._messages = []
@@ -130,6 +96,59 @@ class DefaultTau2Agent:
     def get_messages(self) -> list[Message]:
         """The conversation as the agent has seen it."""
         return list(self._messages)
+
+
+class DefaultTau2Agent(MessageAgent):
+    """The reference agent: a model with the domain's policy and tools."""
+
+    tool_choice = "auto"
+
+    def __init__(
+        self,
+        tools: Mapping[str, Callable[..., Any]],
+        policy: str,
+        model: ModelAdapter,
+        llm_args: Mapping[str, Any] | None = None,
+        max_tool_calls: int | None = 50,
+        verbose: int = 0,
+        *,
+        tool_definitions: Sequence[dict[str, Any]] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        super().__init__(tools, max_tool_calls)
+        self.policy = policy
+        self.model = model
+        self.llm_args = dict(llm_args or {})
+        self.verbose = verbose
+        self.tool_definitions = (
+            list(tool_definitions)
+            if tool_definitions is not None
+            else [tool_definition(tool) for tool in self.tools.values()]
+        )
+        self.system_prompt = system_prompt or agent_prompt(policy)
+
+    def _answer(self, messages: Sequence[Message]) -> Message:
+        response = self.model.chat(
+            [{"role": "system", "content": self.system_prompt}, *to_chat(messages)],
+            generation_params=self.llm_args,
+            tools=self.tool_definitions or None,
+            tool_choice=self.tool_choice if self.tool_definitions else None,
+        )
+        message = self._message(response)
+        self._show(message)
+        return message
+
+    def _message(self, response: ChatResponse) -> Message:
+        return assistant_message(
+            response.content,
+            tool_calls=calls_of(response, "assistant"),
+            **cost_and_usage(response),
+        )
+
+    def _show(self, message: Message) -> None:
+        if self.verbose:
+            shown = message if self.verbose > 1 else message["content"] or message["tool_calls"]
+            logger.info("agent: %s", shown)
 
 
 class SoloAgent(DefaultTau2Agent):
@@ -158,18 +177,10 @@ DONE: dict[str, Any] = {
 }
 
 
-class DefaultTau2AgentAdapter(AgentAdapter):
-    """The reference agent as the engine sees it."""
+class MessageAgentAdapter(AgentAdapter):
+    """An agent that gives one message at a time, as the engine sees it."""
 
-    agent: DefaultTau2Agent
-
-    def __init__(
-        self,
-        agent: DefaultTau2Agent,
-        name: str = "default_agent",
-        callbacks: Iterable[AgentObserver] | None = None,
-    ) -> None:
-        super().__init__(agent, name, callbacks)
+    agent: MessageAgent
 
     def begin(self, history: Sequence[Message]) -> None:
         """Start anew."""
@@ -203,11 +214,25 @@ class DefaultTau2AgentAdapter(AgentAdapter):
         del traces["messages"]
         return {**traces, "adapter_type": type(self).__name__}
 
+
+class DefaultTau2AgentAdapter(MessageAgentAdapter):
+    """The reference agent as the engine sees it."""
+
+    agent: DefaultTau2Agent
+
+    def __init__(
+        self,
+        agent: DefaultTau2Agent,
+        name: str = "default_agent",
+        callbacks: Iterable[AgentObserver] | None = None,
+    ) -> None:
+        super().__init__(agent, name, callbacks)
+
     def gather_config(self) -> dict[str, Any]:
         return {
             **super().gather_config(),
             "model_id": self.agent.model.model_id,
-            "llm_args": self.agent.llm_args,
+            "llm_args": redact(self.agent.llm_args),
             "max_tool_calls": self.agent.max_tool_calls,
             "tool_names": [tool["function"]["name"] for tool in self.agent.tool_definitions],
         }

@@ -5,7 +5,7 @@ The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval driv
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from maseval.benchmark.tau2.agent import (
@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.data_loader import (
     data_fingerprint,
     load_guidelines,
 )
+from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.messages import assistant_message, user_message
@@ -33,10 +34,11 @@ from maseval.benchmark.tau2.prompts import (
 from maseval.benchmark.tau2.recording import TerminationReason
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.core.agent import AgentAdapter
-from maseval.core.benchmark import AgentData, Benchmark, Tasks
+from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.plan import AgentData, Tasks
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -104,6 +106,7 @@ class Tau2Benchmark(Benchmark):
         self.mode = Mode(mode)
         self.lenient_order_ids = lenient_order_ids
         self.short_conversations = short_conversations
+        self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
 
     def run(self, tasks: Tasks | None = None, agent_data: AgentData | None = None) -> list[Report]:
         """Run every task; see ``Benchmark.run``."""
@@ -113,7 +116,8 @@ class Tau2Benchmark(Benchmark):
     @cached_property
     def benchmark_level_config(self) -> dict[str, Any]:
         """The machine, and the rules and data that every verdict of the run rests on."""
-        domains = {task.environment_data.get("domain", "retail") for task in self.tasks.to_list()}
+        named = (task.environment_data.get("domain", "retail") for task in self.tasks.to_list())
+        domains = {domain.name: domain for domain in map(domain_named, named)}
         return {
             **super().benchmark_level_config,
             "tau2": {
@@ -122,7 +126,7 @@ class Tau2Benchmark(Benchmark):
                 "max_steps": self.max_invocations,
                 "lenient_order_ids": self.lenient_order_ids,
                 "short_conversations": self.short_conversations,
-                "data": {name: data_fingerprint(name) for name in sorted(domains)},
+                "data": {name: data_fingerprint(domains[name]) for name in sorted(domains)},
             },
         }
 
@@ -167,7 +171,9 @@ class Tau2Benchmark(Benchmark):
 
     def _guidelines(self, environment: Tau2Environment, task: Task) -> str:
         with_tools = environment.user_toolkit is not None
-        text = load_guidelines(with_tools, task.environment_data.get("data_dir"))
+        text = environment.world.domain.guidelines(with_tools)
+        if text is None:
+            text = self._load_guidelines(with_tools, task.environment_data.get("data_dir"))
         if self.short_conversations:
             text = f"{text}\n\n{template('short_conversations')}"
         return text
@@ -222,7 +228,7 @@ class Tau2Benchmark(Benchmark):
     def _agent_side(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
     ) -> Participant:
-        if len(agents) == 1 and hasattr(agents[0], "reply"):
+        if len(agents) == 1 and isinstance(agents[0], Participant):
             return agents[0]
         return TextAgent(lambda query: self.run_agents(agents, task, environment, query))
 
@@ -303,7 +309,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
 
 
 def _user_side(user: User) -> Participant:
-    return user if hasattr(user, "reply") else TextUser(user)
+    return user if isinstance(user, Participant) else TextUser(user)
 
 
 def _model_id(data: dict[str, Any], role: str, way: str) -> str:

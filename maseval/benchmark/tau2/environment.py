@@ -8,13 +8,15 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.messages import (
     Message,
@@ -25,7 +27,7 @@ from maseval.benchmark.tau2.messages import (
     user_message,
 )
 from maseval.benchmark.tau2.trajectory import Trajectory
-from maseval.benchmark.tau2.world import World, to_json_str
+from maseval.benchmark.tau2.world import World, WorldState, to_json_str
 from maseval.core.environment import Environment, EnvironmentObserver
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
@@ -35,9 +37,9 @@ class Tau2Environment(Environment):
     """One simulation's world, made from a task's environment data.
 
     ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``initial_state``,
-    ``policy``, ``db_path`` and ``solo``. ``tools`` are the agent's tools: each is called like a
-    function, returns the text that a model reads and never raises. Every call is recorded in
-    ``trajectory``, so an agent of any framework is scored by what it did.
+    ``policy``, ``db_path``, ``solo`` and ``lenient_order_ids``. ``tools`` are the agent's tools:
+    each is called like a function, returns the text that a model reads and never raises. Every
+    call is recorded in ``trajectory``, so an agent of any framework is scored by what it did.
     """
 
     state: dict[str, Any]
@@ -57,6 +59,8 @@ class Tau2Environment(Environment):
     def setup_state(self, task_data: dict[str, Any]) -> dict[str, Any]:
         """Build the world and bring it to where the task begins."""
         domain = domain_named(task_data.get("domain", "retail"))
+        if task_data.get("lenient_order_ids"):
+            domain = domain.lenient
         self.folder = _folder(domain, task_data.get("db_path"))
         self.solo = bool(task_data.get("solo", False))
         self.world = World(domain, self.folder, solo=self.solo)
@@ -133,10 +137,7 @@ class Tau2Environment(Environment):
     ) -> Callable[..., str]:
         @functools.wraps(method)
         def tool(*args: Any, **kwargs: Any) -> str:
-            if args:
-                names = list(inspect.signature(method).parameters)
-                kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
-            return self.call_tool(name, kwargs, requestor)
+            return self.call_tool(name, _named(method, args) | kwargs, requestor)
 
         return tool
 
@@ -182,7 +183,7 @@ class Tau2Environment(Environment):
         answer = self.respond(
             {"id": tool_call_id, "name": tool_name, "arguments": kwargs, "requestor": requestor}
         )
-        return {key: answer[key] for key in ("id", "content", "requestor", "error")}  # type: ignore[literal-required]
+        return {key: answer[key] for key in ("id", "content", "requestor", "error")}
 
     def make_tool_call(
         self, tool_name: str, requestor: Requestor = "assistant", /, **kwargs: Any
@@ -235,15 +236,22 @@ class Tau2Environment(Environment):
 
     def get_initial_db_hash(self) -> str:
         """The hash of the company's database when the simulation began."""
-        return self._initial_hashes()[0]
+        return self._start().hashes[0]
 
-    def _initial_hashes(self) -> tuple[str, str | None]:
-        state = canonical_json(self.initial_state)
-        return _initial_hashes(self.world.domain, self.folder, state)
+    def _start(self) -> "_Start":
+        return _start(self.world.domain, self.folder, canonical_json(self.initial_state))
+
+    def _final_hashes(self) -> tuple[str, str | None]:
+        # A hash reads the whole database, so what was never touched is not hashed again.
+        start, state = self._start(), self.world.state()
+        company, customer = start.hashes
+        return (
+            company if state.company == start.state.company else self.get_db_hash(),
+            customer if state.customer == start.state.customer else self.get_user_db_hash(),
+        )
 
     def gather_traces(self) -> dict[str, Any]:
-        initial = self._initial_hashes()
-        final = self.get_db_hash(), self.get_user_db_hash()
+        initial, final = self._start().hashes, self._final_hashes()
         return {
             **super().gather_traces(),
             "domain": self.domain,
@@ -260,6 +268,8 @@ class Tau2Environment(Environment):
             **super().gather_config(),
             "domain": self.domain,
             "solo": self.solo,
+            "policy_sha256": sha256(self.policy.encode()).hexdigest(),
+            **_tools_sha256(self.world.domain),
             "toolkit_stats": self.toolkit.get_statistics(),
             "db_stats": self.db.get_statistics(),
         }
@@ -268,21 +278,46 @@ class Tau2Environment(Environment):
         return config
 
 
+def _named(method: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
+    """Positional arguments by name; one too many gets a name that no tool knows."""
+    names = list(inspect.signature(method).parameters) if args else []
+    names += [f"argument_{number}" for number in range(len(names) + 1, len(args) + 1)]
+    return dict(zip(names, args, strict=False))
+
+
 def _folder(domain: Domain, db_path: str | Path | None) -> Path:
     if db_path is None:
         db_path = load_domain_config(domain)["db_path"]
     return Path(db_path).parent
 
 
-@lru_cache(maxsize=4096)
-def _initial_hashes(domain: Domain, folder: Path, state: str) -> tuple[str, str | None]:
-    world, initial = World(domain, folder), json.loads(state)
+@cache
+def _tools_sha256(domain: Domain) -> dict[str, str]:
+    """The hashes of all that a model is told of the tools."""
+    kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
+    return {
+        name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()
+        for name, kit in kits.items()
+        if kit is not None
+    }
+
+
+class _Start(NamedTuple):
+    """The world in which a task begins."""
+
+    state: WorldState
+    hashes: tuple[str, str | None]
+
+
+@once(maxsize=4096)
+def _start(domain: Domain, folder: Path, initial_state: str) -> _Start:
+    world, initial = World(domain, folder), json.loads(initial_state)
     world.set_state(
         initial.get("initialization_data"),
         initial.get("initialization_actions"),
         initial.get("message_history") or [],
     )
-    return world.get_db_hash(), world.get_user_db_hash()
+    return _Start(world.state(), (world.get_db_hash(), world.get_user_db_hash()))
 
 
 def get_environment_constructor(

@@ -6,7 +6,7 @@ Sierra Research).
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from maseval.benchmark.tau2.chat import filtered
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -37,6 +37,7 @@ class HistoryError(ValueError):
     """A task's own message history is not a conversation."""
 
 
+@runtime_checkable
 class Participant(Protocol):
     """A side that answers, one message at a time."""
 

@@ -70,8 +70,7 @@ class Trajectory:
     def to_simulation(self, **known: Any) -> dict[str, Any]:
         """The simulation in v0.2.0's form; ``known`` adds task, trial, seed and reward."""
         messages = [
-            {**copy.deepcopy(message), "turn_idx": index}
-            for index, message in enumerate(self.messages)
+            {**_own(message), "turn_idx": index} for index, message in enumerate(self.messages)
         ]
         end_time = self.end_time or now()
         return {
@@ -89,6 +88,14 @@ class Trajectory:
             "trial": known.get("trial"),
             "seed": known.get("seed"),
         }
+
+
+def _own(message: Message) -> Message:
+    """A copy that shares nothing; texts and numbers need no copying."""
+    return {
+        key: copy.deepcopy(value) if isinstance(value, dict | list) else value
+        for key, value in message.items()
+    }
 
 
 def cost_of(messages: Sequence[Mapping[str, Any]], role: str) -> float | None:

@@ -3,6 +3,7 @@
 After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,51 +24,37 @@ from maseval.benchmark.tau2.messages import (
 from maseval.benchmark.tau2.prompts import user_prompt
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
+from maseval.core.redaction import redact
 from maseval.core.tool import tool_definition
 from maseval.core.user import User
 
 
-class Tau2User(User):
-    """A customer played by a model, which sees the conversation with the roles exchanged.
+class MessageUser(User):
+    """A customer that in every turn either speaks to the agent or uses its own tools.
 
     The run loop asks for one message at a time (``reply``) and carries out the tool calls itself.
     ``respond`` is the same for a loop that only exchanges texts: there the user makes its calls
     through ``tools``.
     """
 
-    STOP = STOP
-    TRANSFER = TRANSFER
-    OUT_OF_SCOPE = OUT_OF_SCOPE
-
     def __init__(
         self,
-        model: ModelAdapter,
-        scenario: str,
         initial_query: str = "",
         tools: Mapping[str, Callable[..., Any]] | None = None,
-        tool_definitions: Sequence[dict[str, Any]] | None = None,
-        llm_args: Mapping[str, Any] | None = None,
         max_turns: int | None = 50,
         exhausted_response: str | None = None,
-        *,
-        guidelines: str | None = None,
     ) -> None:
-        self.model = model
-        self.scenario = scenario
         self.initial_query = initial_query
         self.tools = dict(tools or {})
-        if tool_definitions is None and self.tools:
-            tool_definitions = [tool_definition(tool) for tool in self.tools.values()]
-        self.tool_definitions = list(tool_definitions or ()) or None
-        self.llm_args = dict(llm_args or {})
         self.max_turns = max_turns
         self.exhausted_response = exhausted_response
-        if guidelines is None:
-            guidelines = load_guidelines(with_tools=bool(self.tool_definitions))
-        self.system_prompt = user_prompt(guidelines, scenario)
         self.messages: list[Message] = []
         self.turns = 0
         self.stopped = False
+
+    @abstractmethod
+    def _answer(self, messages: Sequence[Message]) -> Message:
+        """What the user says or does next, given all it has seen."""
 
     # One message at a time, as the run loop asks for it.
 
@@ -79,17 +66,7 @@ class Tau2User(User):
     def reply(self, incoming: Sequence[Message]) -> Message:
         """The user's next message: a text, or tool calls."""
         self.messages.extend(incoming)
-        response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *to_chat(flipped(self.messages))],
-            generation_params=self.llm_args,
-            tools=self.tool_definitions,
-            tool_choice="auto" if self.tool_definitions else None,
-        )
-        message = user_message(
-            response.content,
-            tool_calls=calls_of(response, "user"),
-            **cost_and_usage(response),
-        )
+        message = self._answer(self.messages)
         self.messages.append(message)
         self.stopped = is_user_stop(message)
         return message
@@ -124,7 +101,7 @@ class Tau2User(User):
                 return str(answer["content"] or "")
             answer = self.reply([self._use(call) for call in answer["tool_calls"]])
         raise UserError(
-            f"the user's model made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
+            f"the user made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
             component="user",
         )
 
@@ -151,11 +128,56 @@ class Tau2User(User):
             "message_count": len(self.messages),
         }
 
+
+class Tau2User(MessageUser):
+    """A customer played by a model, which sees the conversation with the roles exchanged."""
+
+    STOP = STOP
+    TRANSFER = TRANSFER
+    OUT_OF_SCOPE = OUT_OF_SCOPE
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        scenario: str,
+        initial_query: str = "",
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        tool_definitions: Sequence[dict[str, Any]] | None = None,
+        llm_args: Mapping[str, Any] | None = None,
+        max_turns: int | None = 50,
+        exhausted_response: str | None = None,
+        *,
+        guidelines: str | None = None,
+    ) -> None:
+        super().__init__(initial_query, tools, max_turns, exhausted_response)
+        self.model = model
+        self.scenario = scenario
+        if tool_definitions is None and self.tools:
+            tool_definitions = [tool_definition(tool) for tool in self.tools.values()]
+        self.tool_definitions = list(tool_definitions or ()) or None
+        self.llm_args = dict(llm_args or {})
+        if guidelines is None:
+            guidelines = load_guidelines(with_tools=bool(self.tool_definitions))
+        self.system_prompt = user_prompt(guidelines, scenario)
+
+    def _answer(self, messages: Sequence[Message]) -> Message:
+        response = self.model.chat(
+            [{"role": "system", "content": self.system_prompt}, *to_chat(flipped(messages))],
+            generation_params=self.llm_args,
+            tools=self.tool_definitions,
+            tool_choice="auto" if self.tool_definitions else None,
+        )
+        return user_message(
+            response.content,
+            tool_calls=calls_of(response, "user"),
+            **cost_and_usage(response),
+        )
+
     def gather_config(self) -> dict[str, Any]:
         return {
             **super().gather_config(),
             "model_id": self.model.model_id,
-            "llm_args": self.llm_args,
+            "llm_args": redact(self.llm_args),
             "scenario": self.scenario,
             "max_turns": self.max_turns,
             "tool_names": [tool["function"]["name"] for tool in self.tool_definitions or ()],

@@ -8,12 +8,13 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState, canonical_json
 from maseval.core.tool import tool_definition
 
@@ -87,7 +88,7 @@ class DB(BaseModel):
         return type(self).model_validate(self.model_dump(warnings=False))
 
 
-@lru_cache(maxsize=32)
+@once(maxsize=32)
 def _start(cls: type[DB], path: Path, modified: int, size: int) -> Callable[[], dict[str, Any]]:
     """A maker of initial field values; time and size are there to notice an edited file."""
     raw = read_mapping(path)

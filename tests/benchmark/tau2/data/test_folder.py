@@ -8,7 +8,6 @@ import threading
 import time
 
 import pytest
-from tests.benchmark.tau2.file_server import content, status
 
 from maseval.benchmark.tau2.data.files import (
     CacheError,
@@ -20,6 +19,7 @@ from maseval.benchmark.tau2.data.files import (
 from maseval.benchmark.tau2.data.folder import DataFolder, fill
 from maseval.benchmark.tau2.data.progress import Progress
 from maseval.benchmark.tau2.data.sources import LocalSource, TagSource
+from tests.benchmark.tau2.file_server import content, status
 
 DB = b'{"orders": {}}'
 POLICY = b"Be kind."

@@ -8,7 +8,6 @@ import time
 import zipfile
 
 import pytest
-from tests.benchmark.tau2.file_server import content, dripping, in_turn, silence, status
 
 from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, SourceError
 from maseval.benchmark.tau2.data.progress import Progress
@@ -20,6 +19,7 @@ from maseval.benchmark.tau2.data.sources import (
     default_sources,
 )
 from maseval.benchmark.tau2.data.wheel import WHEEL_FOLDER, Recipe, without_final_newline
+from tests.benchmark.tau2.file_server import content, dripping, in_turn, silence, status
 
 SILENT = Progress(0)
 DB = b'{"orders": {}}'

@@ -12,12 +12,12 @@ from maseval.benchmark.tau2.data.files import (
     ChecksumError,
     DataUnavailableError,
 )
-from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.data.store import (
     default_data_dir,
     download_domain_data,
     ensure_data_exists,
 )
+from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
 from maseval.core.exceptions import ConfigurationError
 

@@ -1,0 +1,292 @@
+"""Anthropic's models, through the library ``anthropic``."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    ContentFilterError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+)
+from maseval.core.seeding import SeedingError
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import as_object, get, text_of
+from maseval.interface.inference.provider import (
+    NO_KEY,
+    ProviderModelAdapter,
+    ToolChoice,
+    Tools,
+    cause_of,
+    no_key,
+    warn_seed_unused,
+    with_extra_body,
+)
+
+Block = dict[str, Any]
+
+_NO_PARAMETERS = {"type": "object", "properties": {}}
+_TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+# The API takes no conversation that an assistant opens, and benchmarks open with a greeting.
+_OPENING = {"role": "user", "content": "(The conversation begins.)"}
+
+
+class AnthropicModelAdapter(ProviderModelAdapter):
+    """A model behind an ``anthropic.Anthropic`` client, used with its own retries switched off.
+
+    ``max_tokens`` limits each answer, as the API insists on a limit; a generation parameter of
+    that name comes first. Anthropic has no seeds: a seed is a :class:`SeedingError`.
+    """
+
+    provider = "anthropic"
+
+    def __init__(
+        self,
+        client: Any,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        max_tokens: int = 4096,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        if seed is not None:
+            raise SeedingError(
+                "Anthropic models do not support seeding. Leave the seed out for model "
+                f"{model_id!r}, or use a model of another provider"
+            )
+        super().__init__(model_id, default_generation_params, None, cost_calculator)
+        sdk = sys.modules.get("anthropic")
+        is_sdk_client = sdk is not None and isinstance(client, sdk.Anthropic)
+        self._client = client.with_options(max_retries=0) if is_sdk_client else client
+        self._max_tokens = max_tokens
+        # What the model thought before a call must be sent back with it, and a conversation in
+        # OpenAI's form has no place for it. The key is the id of the answer's first call.
+        self._thoughts: dict[str, list[Block]] = {}
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "max_tokens": self._max_tokens,
+            "client_type": type(self._client).__name__,
+        }
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        request = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
+        if stop := request.pop("stop", None):
+            request["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
+        if system := _system(messages):
+            request["system"] = system
+        request["messages"] = self._turns(messages)
+        if tools:
+            request["tools"] = [_tool(tool["function"]) for tool in tools]
+            if tool_choice is not None:
+                request["tool_choice"] = _choice(tool_choice)
+        create = self._client.messages.create
+        return self._response(create(**with_extra_body(create, request)))
+
+    def _turns(self, messages: Iterable[Message]) -> list[Message]:
+        turns: list[Message] = []
+        for message in messages:
+            role = "assistant" if message["role"] == "assistant" else "user"
+            blocks = self._blocks(message)
+            if not blocks:
+                continue
+            if turns and role == "user" == turns[-1]["role"] and _results_only(turns[-1], blocks):
+                turns[-1]["content"].extend(blocks)
+            else:
+                turns.append({"role": role, "content": blocks})
+        if turns and turns[0]["role"] == "assistant":
+            turns.insert(0, dict(_OPENING))
+        return turns
+
+    def _blocks(self, message: Message) -> list[Block]:
+        match message["role"]:
+            case "system" | "developer":
+                return []
+            case "tool":
+                return [_tool_result(message)]
+        # An empty block is refused, and says nothing.
+        text = text_of(message.get("content"))
+        blocks = [{"type": "text", "text": text}] if text.strip() else []
+        if message["role"] != "assistant":
+            return blocks
+        calls = message.get("tool_calls") or []
+        thoughts = self._thoughts.get(calls[0].get("id"), []) if calls else []
+        return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
+
+    def _response(self, answer: Any) -> ChatResponse:
+        blocks = get(answer, "content")
+        if not isinstance(blocks, Sequence) or isinstance(blocks, str):
+            raise self._failed(MalformedResponseError, f"no content in the answer {answer!s:.200}")
+        reason = get(answer, "stop_reason")
+        if reason == "refusal":
+            details = get(get(answer, "stop_details"), "explanation")
+            raise self._failed(ContentFilterError, details or "the answer was refused")
+        calls = [_call(block) for block in blocks if get(block, "type") == "tool_use"]
+        if calls and (thoughts := _thoughts(blocks)):
+            self._thoughts[calls[0]["id"]] = thoughts
+        texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
+        return ChatResponse(
+            content="".join(texts) if texts else None,
+            tool_calls=calls or None,
+            usage=_usage(get(answer, "usage")),
+            model=get(answer, "model"),
+            stop_reason=reason,
+        )
+
+    def _secrets(self) -> Sequence[object]:
+        return [getattr(self._client, name, None) for name in ("api_key", "auth_token")]
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        sdk: Any = sys.modules.get("anthropic")
+        if sdk is None:
+            return self._transport_failure(error)
+        match error:
+            case sdk.APITimeoutError():
+                return self._failed(ProviderTimeoutError, cause_of(error))
+            case sdk.APIConnectionError():
+                return self._failed(ProviderConnectionError, cause_of(error))
+            case sdk.APIStatusError():
+                return self._failed_with(error.status_code, error.message, error.response.headers)
+            case sdk.APIError():
+                return self._failed(MalformedResponseError, error)
+            case TypeError() if "authentication method" in str(error):
+                return self._failed(AuthenticationError, error)
+            case ValueError() if "Streaming is required" in str(error):
+                hint = "max_tokens is so large that a time-out must be set: give timeout=SECONDS"
+                return self._failed(MalformedRequestError, hint)
+        return self._transport_failure(error)
+
+
+def _system(messages: Iterable[Message]) -> str:
+    told = (m for m in messages if m["role"] in ("system", "developer"))
+    return "\n\n".join(text for message in told if (text := text_of(message.get("content"))))
+
+
+def _results_only(turn: Message, blocks: Iterable[Block]) -> bool:
+    """Whether both are answers of tools: all answers to one message belong into one turn."""
+    return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
+
+
+def _tool_result(message: Message) -> Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": message.get("tool_call_id"),
+        "content": text_of(message.get("content")),
+    }
+
+
+def _tool_use(call: ToolCall) -> Block:
+    function = call["function"]
+    return {
+        "type": "tool_use",
+        "id": call.get("id"),
+        "name": function["name"],
+        "input": as_object(function.get("arguments")),
+    }
+
+
+def _tool(function: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": function["name"],
+        "description": function.get("description", ""),
+        "input_schema": function.get("parameters") or _NO_PARAMETERS,
+    }
+
+
+def _choice(choice: ToolChoice) -> dict[str, Any]:
+    if isinstance(choice, str):
+        return {"type": _TOOL_CHOICES.get(choice, choice)}
+    if "function" in choice:
+        return {"type": "tool", "name": choice["function"]["name"]}
+    return choice
+
+
+def _call(block: object) -> ToolCall:
+    arguments = json.dumps(get(block, "input") or {}, ensure_ascii=False)
+    return {
+        "id": get(block, "id"),
+        "type": "function",
+        "function": {"name": get(block, "name"), "arguments": arguments},
+    }
+
+
+def _thoughts(blocks: Iterable[object]) -> list[Block]:
+    keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
+    return [
+        {"type": kind, **{key: get(block, key) for key in keys[kind]}}
+        for block in blocks
+        if (kind := get(block, "type")) in keys
+    ]
+
+
+def _usage(usage: object) -> dict[str, Any] | None:
+    """Tokens as other providers count them: what came from or went to the cache was input too."""
+    if usage is None:
+        return None
+    read = get(usage, "cache_read_input_tokens") or 0
+    written = get(usage, "cache_creation_input_tokens") or 0
+    asked = (get(usage, "input_tokens") or 0) + read + written
+    answered = get(usage, "output_tokens") or 0
+    parts = {
+        "cached_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        "reasoning_tokens": get(get(usage, "output_tokens_details"), "thinking_tokens"),
+    }
+    return {
+        "input_tokens": asked,
+        "output_tokens": answered,
+        "total_tokens": asked + answered,
+        **{name: value for name, value in parts.items() if value},
+    }
+
+
+def from_id(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    seed: int | None = None,
+    max_tokens: int = 4096,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    **params: Any,
+) -> AnthropicModelAdapter:
+    """The model for the id ``anthropic/<name>``.
+
+    Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. ``timeout``
+    is in seconds. A seed is left out with a warning, so that a seeded run can use these models.
+    Everything else, such as ``temperature``, is a generation parameter.
+    """
+    sdk = extras.load("anthropic", extra="anthropic")
+    if seed is not None:
+        warn_seed_unused("anthropic", name)
+    given = {} if timeout is None else {"timeout": timeout}
+    try:
+        client = sdk.Anthropic(base_url=base_url, api_key=api_key, max_retries=0, **given)
+    except sdk.AnthropicError as error:  # credentials are named somewhere, but cannot be read
+        raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
+    if not any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):
+        if not (base_url or os.environ.get("ANTHROPIC_BASE_URL")):
+            raise no_key("ANTHROPIC_API_KEY", provider="anthropic", model_id=name)
+        client = client.with_options(api_key=NO_KEY)
+    defaults = {**(generation_params or {}), **params}
+    return AnthropicModelAdapter(
+        client, name, defaults, max_tokens, cost_calculator=cost_calculator
+    )

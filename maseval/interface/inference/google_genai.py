@@ -1,0 +1,287 @@
+"""Google's Gemini models, through the library ``google-genai``."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    ContentFilterError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ProviderError,
+)
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import as_object, calls_so_far, get, text_of
+from maseval.interface.inference.provider import (
+    NO_KEY,
+    ProviderModelAdapter,
+    ToolChoice,
+    Tools,
+    no_key,
+)
+
+Part = dict[str, Any]
+
+_MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
+_OWN_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
+_FILTERED = frozenset(
+    {
+        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
+    }
+)
+_BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
+# Any of these may hold credentials, or tell the library where to look for them.
+_KEY_VARIABLES = (
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_GENAI_USE_ENTERPRISE",
+)
+
+
+class GoogleGenAIModelAdapter(ProviderModelAdapter):
+    """A model behind a ``google.genai.Client``."""
+
+    provider = "google"
+
+    def __init__(
+        self,
+        client: Any,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(model_id, default_generation_params, seed, cost_calculator)
+        self._client = client
+        # A call must be sent back with the signature of the thought behind it, and a conversation
+        # in OpenAI's form has no place for that. The key is the id of the call.
+        self._signatures: dict[str, bytes] = {}
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "client_type": type(self._client).__name__}
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        genai = extras.load("google.genai", extra="google-genai", package="google-genai")
+        config = {_OWN_NAMES.get(name, name): value for name, value in params.items()}
+        if isinstance(config.get("stop_sequences"), str):
+            config["stop_sequences"] = [config["stop_sequences"]]
+        if system := [text_of(m.get("content")) for m in messages if _is_system(m)]:
+            config["system_instruction"] = "\n\n".join(system)
+        if tools:
+            config["tools"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+            config.setdefault("automatic_function_calling", {"disable": True})
+            if tool_choice is not None:
+                config["tool_config"] = {"function_calling_config": _choice(tool_choice)}
+        answer = self._client.models.generate_content(
+            model=self.model_id,
+            contents=self._contents(messages),
+            config=genai.types.GenerateContentConfig(**config),
+        )
+        return self._response(answer, calls_so_far(messages))
+
+    def _contents(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        names = {
+            call.get("id"): call["function"]["name"]
+            for message in messages
+            for call in message.get("tool_calls") or ()
+        }
+        contents: list[dict[str, Any]] = []
+        for message in messages:
+            role, parts = self._entry(message, names)
+            if role == "function" and contents and contents[-1]["role"] == "function":
+                contents[-1]["parts"].extend(parts)
+            elif parts:
+                contents.append({"role": role, "parts": parts})
+        return contents
+
+    def _entry(self, message: Message, names: Mapping[object, str]) -> tuple[str, list[Part]]:
+        text = text_of(message.get("content"))
+        if _is_system(message):
+            return "system", []
+        match message["role"]:
+            case "tool":
+                call_id = message.get("tool_call_id")
+                name = names.get(call_id) or message.get("name") or call_id
+                return "function", [
+                    {"function_response": {"name": name, "response": {"result": text}}}
+                ]
+            case "assistant":
+                said = [{"text": text}] if text else []
+                calls = message.get("tool_calls") or ()
+                return "model", [*said, *(self._call_part(call) for call in calls)]
+        return "user", [{"text": text}] if text else []
+
+    def _call_part(self, call: ToolCall) -> Part:
+        function = call["function"]
+        part: Part = {
+            "function_call": {
+                "name": function["name"],
+                "args": as_object(function.get("arguments")),
+            }
+        }
+        if signature := self._signatures.get(call.get("id") or ""):
+            part["thought_signature"] = signature
+        return part
+
+    def _response(self, answer: object, earlier_calls: int) -> ChatResponse:
+        blocked = get(get(answer, "prompt_feedback"), "block_reason")
+        if blocked:
+            raise self._failed(ContentFilterError, f"the prompt was blocked: {_word(blocked)}")
+        candidates = get(answer, "candidates")
+        if not candidates:
+            raise self._failed(MalformedResponseError, "no candidates in the answer")
+        reason = _word(get(candidates[0], "finish_reason"))
+        if reason in _FILTERED:
+            raise self._failed(ContentFilterError, f"finish reason {reason}")
+        if reason in _BROKEN:
+            raise self._failed(MalformedResponseError, f"finish reason {reason}")
+        parts = get(get(candidates[0], "content"), "parts") or ()
+        texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
+        return ChatResponse(
+            content="".join(texts) if texts else None,
+            tool_calls=self._calls(parts, earlier_calls) or None,
+            usage=_usage(get(answer, "usage_metadata")),
+            model=get(answer, "model_version") or self.model_id,
+            stop_reason=reason.lower() if reason else None,
+        )
+
+    def _calls(self, parts: Iterable[object], earlier: int) -> list[ToolCall]:
+        calls: list[ToolCall] = []
+        for part in parts:
+            called = get(part, "function_call")
+            if called is None:
+                continue
+            # Ids of the API's own are rare and not sent back: order and name tell calls apart.
+            call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
+            if signature := get(part, "thought_signature"):
+                self._signatures[call_id] = signature
+            arguments = json.dumps(dict(get(called, "args") or {}), ensure_ascii=False)
+            function = {"name": get(called, "name"), "arguments": arguments}
+            calls.append({"id": call_id, "type": "function", "function": function})
+        return calls
+
+    def _secrets(self) -> Sequence[object]:
+        return (get(get(self._client, "_api_client"), "api_key"),)
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        errors = extras.load("google.genai.errors", extra="google-genai", package="google-genai")
+        match error:
+            case errors.APIError():
+                headers = get(error.response, "headers") or {}
+                text = f"{error.status}: {error.message or error.details}"
+                return self._failed_with(error.code, text, {**_retry_info(error), **headers})
+            case errors.UnknownApiResponseError():
+                return self._failed(MalformedResponseError, error)
+        if type(error).__name__ == "ValidationError":
+            return self._failed(MalformedRequestError, error)
+        if type(error).__module__.startswith("google.auth"):
+            return self._failed(AuthenticationError, error)
+        return self._transport_failure(error)
+
+
+def _is_system(message: Message) -> bool:
+    return message["role"] in ("system", "developer")
+
+
+def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
+    function = tool["function"]
+    declaration = {"name": function["name"], "description": function.get("description", "")}
+    if (function.get("parameters") or {}).get("properties"):
+        declaration["parameters_json_schema"] = function["parameters"]
+    return declaration
+
+
+def _choice(choice: ToolChoice) -> dict[str, Any]:
+    if isinstance(choice, str):
+        return {"mode": _MODES.get(choice, choice)}
+    return {"mode": "ANY", "allowed_function_names": [choice["function"]["name"]]}
+
+
+def _word(reason: object) -> str:
+    """A reason as the API spells it, be it an enumeration's member or a text."""
+    return str(getattr(reason, "value", reason) or "")
+
+
+def _retry_info(error: object) -> dict[str, str]:
+    """Google tells how long to wait in the body, as ``"retryDelay": "17s"``."""
+    delay = re.search(r"retryDelay['\"]: ['\"]([\d.]+)s", str(get(error, "details")))
+    return {"retry-after": delay[1]} if delay else {}
+
+
+def _usage(usage: object) -> dict[str, Any] | None:
+    """Tokens as other providers count them: thoughts are part of the output."""
+    if usage is None:
+        return None
+    thoughts = get(usage, "thoughts_token_count") or 0
+    asked = get(usage, "prompt_token_count") or 0
+    asked += get(usage, "tool_use_prompt_token_count") or 0
+    answered = (get(usage, "candidates_token_count") or 0) + thoughts
+    parts = {
+        "cached_input_tokens": get(usage, "cached_content_token_count"),
+        "reasoning_tokens": thoughts,
+        "audio_tokens": _audio(usage),
+    }
+    return {
+        "input_tokens": asked,
+        "output_tokens": answered,
+        "total_tokens": get(usage, "total_token_count") or asked + answered,
+        **{name: value for name, value in parts.items() if value},
+    }
+
+
+def _audio(usage: object) -> int:
+    details = (
+        *(get(usage, "prompt_tokens_details") or ()),
+        *(get(usage, "candidates_tokens_details") or ()),
+    )
+    return sum(
+        get(part, "token_count") or 0 for part in details if _word(get(part, "modality")) == "AUDIO"
+    )
+
+
+def from_id(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    seed: int | None = None,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    **params: Any,
+) -> GoogleGenAIModelAdapter:
+    """The model for the id ``google/<name>``.
+
+    Without options the library reads ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, or the settings of
+    Vertex AI. ``timeout`` is in seconds. Everything else, such as ``temperature``, is a generation
+    parameter.
+    """
+    genai = extras.load("google.genai", extra="google-genai", package="google-genai")
+    if not (api_key or any(os.environ.get(variable) for variable in _KEY_VARIABLES)):
+        if not base_url:
+            raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
+        api_key = NO_KEY
+    options = {
+        "base_url": base_url,
+        "timeout": None if timeout is None else max(1, round(timeout * 1000)),
+    }
+    client = genai.Client(
+        api_key=api_key,
+        http_options={key: value for key, value in options.items() if value is not None},
+    )
+    defaults = {**(generation_params or {}), **params}
+    return GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator)

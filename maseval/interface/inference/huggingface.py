@@ -1,0 +1,239 @@
+"""Models inside this process, through a text-generation pipeline of ``transformers``."""
+
+import inspect
+import json
+import logging
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    MalformedResponseError,
+    ModelNotFoundError,
+    ProviderError,
+)
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import (
+    as_object,
+    calls_so_far,
+    request_messages,
+    text_of,
+)
+from maseval.interface.inference.provider import ProviderModelAdapter, ToolChoice, Tools
+
+_log = logging.getLogger(__name__)
+
+# The source of random numbers is one for the whole process, and so is a model that is loaded once.
+_alone = threading.Lock()
+
+_TAGGED_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
+
+
+class ToolCallingNotSupportedError(MASEvalError):
+    """The model has no chat template that knows tools."""
+
+
+class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
+    """A model behind a pipeline, or behind any function from a prompt to a text.
+
+    The tokenizer's chat template makes the prompt. Calls are read from the answer, as
+    ``<tool_call>{json}</tool_call>`` or as bare ``{"name": ..., "arguments": {...}}``. The model
+    chooses: a ``tool_choice`` other than ``auto`` and ``none`` cannot be enforced.
+    """
+
+    provider = "huggingface"
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        model_id: str | None = None,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        name = model_id or getattr(model, "name_or_path", None) or "huggingface:unknown"
+        super().__init__(name, default_generation_params, seed, cost_calculator)
+        self._model = model
+
+    def gather_config(self) -> dict[str, Any]:
+        settings = {
+            name: str(value)
+            for name in ("task", "device", "framework")
+            if (value := getattr(self._model, name, None)) is not None
+        }
+        config = {**super().gather_config(), "callable_type": type(self._model).__name__}
+        return {**config, "pipeline_config": settings} if settings else config
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        if tool_choice == "none":
+            tools = None
+        seed = params.pop("seed", None)
+        prompt = self._prompt(messages, tools)
+        with _alone:
+            self._set_seed(seed)
+            text = self._generate(prompt, _own_names(params))
+        spoken, calls = _read(text, calls_so_far(messages)) if tools else (text, [])
+        return ChatResponse(
+            content=None if calls and not spoken else spoken,
+            tool_calls=calls or None,
+            model=self.model_id,
+            stop_reason="tool_calls" if calls else "stop",
+        )
+
+    def _set_seed(self, seed: int | None) -> None:
+        library: Any = sys.modules.get("transformers")
+        if seed is not None and library is not None:
+            library.set_seed(seed)
+
+    def _prompt(self, messages: list[Message], tools: Tools | None) -> str:
+        tokenizer = _tokenizer_of(self._model)
+        if tokenizer is None:
+            if tools:
+                raise self._without_tools()
+            lines = [f"{m['role']}: {text_of(m.get('content'))}" for m in messages]
+            return "\n".join([*lines, "assistant:"])
+        options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": False}
+        if not tools:
+            return str(tokenizer.apply_chat_template(request_messages(messages), **options))
+        try:
+            return str(
+                tokenizer.apply_chat_template(_with_objects(messages), tools=list(tools), **options)
+            )
+        except TypeError as error:
+            raise self._without_tools() from error
+
+    def _without_tools(self) -> ToolCallingNotSupportedError:
+        return ToolCallingNotSupportedError(
+            f"model {self.model_id!r} has no chat template that takes tools; use a model that was "
+            "trained to call tools, or its GGUF file by llamacpp/PATH.gguf, which needs no template"
+        )
+
+    def _generate(self, prompt: str, params: dict[str, Any]) -> str:
+        if params and not _takes(self._model, params):
+            _log.warning("model %s takes no parameters: %s unused", self.model_id, sorted(params))
+            params = {}
+        output = self._model(prompt, **params)
+        first = output[0] if isinstance(output, list) and output else output
+        text = first.get("generated_text") if isinstance(first, Mapping) else first
+        if not isinstance(text, str):
+            raise self._failed(MalformedResponseError, f"no generated text in {output!s:.200}")
+        return text.removeprefix(prompt).strip()
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        return None
+
+
+def _tokenizer_of(model: Any) -> Any:
+    """The tokenizer with a chat template; None if there is none."""
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None:
+        tokenizer = getattr(getattr(model, "model", None), "tokenizer", None)
+    has_template = getattr(tokenizer, "chat_template", "unknown") is not None
+    return tokenizer if hasattr(tokenizer, "apply_chat_template") and has_template else None
+
+
+def _with_objects(messages: list[Message]) -> list[Message]:
+    """Templates write the arguments of earlier calls themselves, so they want them parsed."""
+    prepared = request_messages(messages)
+    for message in prepared:
+        for call in message.get("tool_calls") or ():
+            call["function"]["arguments"] = as_object(call["function"]["arguments"])
+    return prepared
+
+
+def _own_names(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters by the names of ``transformers``, where a temperature of 0 has no meaning."""
+    named = {"max_new_tokens" if key == "max_tokens" else key: v for key, v in params.items()}
+    if named.get("temperature") == 0:
+        del named["temperature"]
+        named["do_sample"] = False
+    return named
+
+
+def _takes(model: Callable[..., Any], params: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(model).bind("prompt", **params)
+    except ValueError:  # a built-in without a signature; it can only be tried
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
+    """What an answer says, and the calls it makes."""
+    found = [call for body in _TAGGED_CALL.findall(text) if (call := _parsed(body))]
+    spoken = _TAGGED_CALL.sub("", text)
+    if not found and (start := text.find("{")) >= 0 and (bare := _parsed(text[start:])):
+        found, spoken = [bare], text[:start]
+    if not found:
+        return text, []
+    return spoken.strip(), [_call(call, number) for number, call in enumerate(found, first_number)]
+
+
+def _call(call: dict[str, Any], number: int) -> ToolCall:
+    arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
+    function = {"name": call["name"], "arguments": arguments}
+    return {"id": f"call_{number}", "type": "function", "function": function}
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """The call that ``text`` begins with, whatever follows it."""
+    try:
+        call, _ = json.JSONDecoder().raw_decode(text.strip())
+    except ValueError:
+        return None
+    is_call = isinstance(call, dict) and isinstance(call.get("name"), str)
+    return call if is_call and isinstance(call.get("arguments", {}), dict) else None
+
+
+def from_id(
+    name: str,
+    *,
+    seed: int | None = None,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    max_tokens: int = 1024,
+    device: str | int | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    **params: Any,
+) -> HuggingFacePipelineModelAdapter:
+    """The model for the id ``hf/<name>``: a model of the hub, or a folder with one.
+
+    It is loaded once and shared. ``device`` is where, such as ``cuda:0``. Everything else, such as
+    ``temperature``, is a generation parameter.
+    """
+    if base_url or api_key or timeout:
+        raise ConfigurationError(
+            f"hf/{name} runs in this process: it has no base_url, api_key or timeout. For a server "
+            "use openai/<name> with base_url; to limit time, limit the task's"
+        )
+    defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
+    with _alone:
+        model = _pipeline(name, device)
+    return HuggingFacePipelineModelAdapter(model, name, defaults, seed, cost_calculator)
+
+
+@cache
+def _pipeline(name: str, device: str | int | None) -> Callable[..., Any]:
+    library: Any = extras.load("transformers", extra="transformers")
+    try:
+        pipeline: Callable[..., Any] = library.pipeline("text-generation", name, device=device)
+    except (OSError, ValueError) as error:
+        raise ModelNotFoundError(str(error), provider="huggingface", model_id=name) from error
+    return pipeline

@@ -1,0 +1,137 @@
+"""Tool calls for a model that was taught none: it answers in JSON that a schema holds it to.
+
+The tools are described in the system message. Each answer is one object, ``{"content": text}`` or
+``{"tool_calls": [{"name", "arguments"}]}``; earlier calls and their results are told the same way.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from maseval.core.messages import Message, ToolCall
+from maseval.interface.inference.chat_completions import as_object, text_of
+
+_NO_PARAMETERS = {"type": "object", "properties": {}}
+_EXPLANATION = """\
+These tools are at your disposal, each with the JSON schema of its arguments:
+{tools}
+
+Answer with one JSON object. To speak: {{"content": "what you say"}}
+To call a tool: {{"tool_calls": [{{"name": "the tool", "arguments": {{...}}}}]}}"""
+
+
+def answer_schema(
+    tools: Iterable[Mapping[str, Any]],
+    tool_choice: str | Mapping[str, Any] | None = None,
+    *,
+    parallel: bool = False,
+) -> dict[str, Any] | None:
+    """The schema of an answer; None if no tool may be called, so that any text will do."""
+    if tool_choice == "none":
+        return None
+    wanted = tool_choice["function"]["name"] if isinstance(tool_choice, Mapping) else None
+    functions = [tool["function"] for tool in tools]
+    offered = [f for f in functions if wanted is None or f["name"] == wanted]
+    definitions: dict[str, Any] = {}
+    calls: dict[str, Any] = {
+        "type": "array",
+        "minItems": 1,
+        "items": {"anyOf": [_call_schema(function, definitions) for function in offered]},
+    }
+    if not parallel:
+        calls["maxItems"] = 1
+    forms = [_object(tool_calls=calls)]
+    if tool_choice in (None, "auto"):
+        forms.insert(0, _object(content={"type": "string"}))
+    schema: dict[str, Any] = {"anyOf": forms}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _call_schema(function: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The form of a call; what the parameters define by name moves to the top of the schema."""
+    name = function["name"]
+    parameters = _renamed(function.get("parameters") or _NO_PARAMETERS, f"#/$defs/{name}.")
+    for own_name, definition in parameters.pop("$defs", {}).items():
+        definitions[f"{name}.{own_name}"] = definition
+    return _object(name={"const": name}, arguments={"additionalProperties": False, **parameters})
+
+
+def _renamed(schema: Any, prefix: str) -> Any:
+    if isinstance(schema, list):
+        return [_renamed(item, prefix) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value.replace("#/$defs/", prefix)
+        if key == "$ref" and isinstance(value, str)
+        else _renamed(value, prefix)
+        for key, value in schema.items()
+    }
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def told(messages: Sequence[Message], tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """The conversation with the tools explained, and with calls and results as plain text."""
+    explanation = _EXPLANATION.format(tools="\n".join(_line(tool["function"]) for tool in tools))
+    system = [text_of(m.get("content")) for m in messages if m["role"] == "system"]
+    first = {"role": "system", "content": "\n\n".join([*system, explanation])}
+    names = {
+        call.get("id"): call["function"]["name"]
+        for message in messages
+        for call in message.get("tool_calls") or ()
+    }
+    return [first, *(_told(m, names) for m in messages if m["role"] != "system")]
+
+
+def _told(message: Message, names: Mapping[object, str]) -> Message:
+    text = text_of(message.get("content"))
+    if message["role"] == "tool":
+        call_id = message.get("tool_call_id")
+        return {"role": "user", "content": f"Result of {names.get(call_id, call_id)}: {text}"}
+    if message["role"] != "assistant":
+        return {"role": message["role"], "content": text}
+    if calls := message.get("tool_calls"):
+        said = {"tool_calls": [_told_call(call["function"]) for call in calls]}
+        return {"role": "assistant", "content": json.dumps(said, ensure_ascii=False)}
+    spoken = json.dumps({"content": text}, ensure_ascii=False)
+    return {"role": "assistant", "content": spoken}
+
+
+def _told_call(function: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": function["name"], "arguments": as_object(function.get("arguments"))}
+
+
+def _line(function: Mapping[str, Any]) -> str:
+    schema = json.dumps(function.get("parameters") or _NO_PARAMETERS, ensure_ascii=False)
+    return f"- {function['name']}: {function.get('description', '')} {schema}"
+
+
+def read_answer(text: str, first_number: int = 0) -> tuple[str | None, list[ToolCall] | None]:
+    """What an answer says and calls; one that was cut off, and so is no JSON, is what it says."""
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text, None
+    match answer:
+        case {"content": str(content)}:
+            return content, None
+        case {"tool_calls": [*calls]}:
+            return None, [_call(call, number) for number, call in enumerate(calls, first_number)]
+    return text, None
+
+
+def _call(call: Mapping[str, Any], number: int) -> ToolCall:
+    arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
+    return {
+        "id": f"call_{number}",
+        "type": "function",
+        "function": {"name": call["name"], "arguments": arguments},
+    }

@@ -1,0 +1,180 @@
+"""Every provider that the library ``litellm`` knows."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    ContentFilterError,
+    ContextOverflowError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ModelNotFoundError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+)
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import (
+    FilteredAnswerError,
+    UnreadableAnswerError,
+    calls_so_far,
+    chat_response,
+    get,
+    request_messages,
+)
+from maseval.interface.inference.provider import (
+    NO_KEY,
+    ProviderModelAdapter,
+    ToolChoice,
+    Tools,
+    no_key,
+    warn_seed_unused,
+)
+
+
+class LiteLLMModelAdapter(ProviderModelAdapter):
+    """A model by its LiteLLM name, such as ``anthropic/claude-sonnet-5-5`` or ``ollama/llama3``.
+
+    Without ``api_key`` and ``api_base`` LiteLLM reads the environment of each provider. It tells
+    what an answer cost where it knows the prices. Its own retries are switched off.
+    """
+
+    provider = "litellm"
+
+    def __init__(
+        self,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        api_key: str | None = None,
+        api_base: str | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(model_id, default_generation_params, seed, cost_calculator)
+        self._api_key = api_key
+        self._api_base = api_base
+
+    def gather_config(self) -> dict[str, Any]:
+        config = super().gather_config()
+        if extras.is_installed("litellm"):
+            library = _library()
+            config["litellm_global_config"] = {
+                "num_retries": library.num_retries,
+                "drop_params": library.drop_params,
+                "verbose": get(library, "set_verbose"),
+            }
+        return config
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        request = {"max_retries": 0, **params}
+        optional = {
+            "tools": list(tools) if tools else None,
+            "tool_choice": tool_choice,
+            "api_key": self._api_key,
+            "api_base": self._api_base,
+        }
+        request |= {name: value for name, value in optional.items() if value is not None}
+        answer = _completion(model=self.model_id, messages=request_messages(messages), **request)
+        response = chat_response(answer, earlier_calls=calls_so_far(messages))
+        cost = (get(answer, "_hidden_params") or {}).get("response_cost")
+        if response.usage is not None and cost is not None:
+            response.usage["cost"] = cost
+        return response
+
+    def _secrets(self) -> Sequence[object]:
+        # Without a key of ours LiteLLM takes one of its many variables, and does not say which.
+        found = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
+        return [self._api_key, self._default_generation_params.get("api_key"), *found]
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        known = _library().exceptions
+        match error:
+            case UnreadableAnswerError() | known.APIResponseValidationError():
+                return self._failed(MalformedResponseError, error)
+            case FilteredAnswerError() | known.ContentPolicyViolationError():
+                return self._failed(ContentFilterError, error)
+            case known.ContextWindowExceededError():
+                return self._failed(ContextOverflowError, error, error.status_code)
+            case known.Timeout():
+                return self._failed(ProviderTimeoutError, error)
+            case known.UnsupportedParamsError():
+                return self._failed(MalformedRequestError, error)
+            case known.BadRequestError() if "LLM Provider NOT provided" in str(error):
+                return self._failed(ModelNotFoundError, error)
+            case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
+                return self._failed(MalformedResponseError, error)
+            case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
+                return self._failed(ProviderConnectionError, error)
+        if isinstance(status := get(error, "status_code"), int):
+            return self._failed_with(status, error, get(error, "litellm_response_headers"))
+        return self._transport_failure(error)
+
+
+def _is_unread(error: Exception) -> bool:
+    """LiteLLM reports an answer that is no JSON as a fault of the server or the connection."""
+    signs = ("json response", "JSONDecodeError", "Expecting value", "invalid response")
+    return any(sign in str(error) for sign in signs)
+
+
+def _is_broken(error: Exception) -> bool:
+    """It reports some broken connections as faults of a server that was never reached."""
+    is_connection = type(error).__name__ == "APIConnectionError"
+    return is_connection or any(sign in str(error) for sign in ("Connection error", "[Errno "))
+
+
+def _completion(**request: Any) -> Any:
+    try:
+        return _library().completion(**request)
+    except ModuleNotFoundError as error:  # it needs more than it installs by itself
+        raise extras.MissingExtraError(
+            f"litellm needs {error.name}. Install it with: pip install 'maseval[litellm]'"
+        ) from error
+
+
+def _library() -> Any:
+    library: Any = extras.load("litellm", extra="litellm")
+    # It prints advice on every error, in the midst of whatever is on the screen.
+    library.suppress_debug_info = True
+    return library
+
+
+def from_id(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    seed: int | None = None,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    **params: Any,
+) -> LiteLLMModelAdapter:
+    """The model for the id ``litellm/<name>``, where the name has the form ``provider/model``.
+
+    ``timeout`` is in seconds. A seed is left out, with a warning, for a provider without seeds.
+    Everything else, such as ``temperature``, is a generation parameter.
+    """
+    library = _library()
+    if not api_key:
+        missing = library.validate_environment(name)["missing_keys"]
+        keys = [variable for variable in missing if variable.endswith("_KEY")]
+        if keys and not base_url:
+            raise no_key(" and ".join(keys), provider="litellm", model_id=name)
+        api_key = NO_KEY if keys else None
+    if seed is not None and "seed" not in (library.get_supported_openai_params(name) or ["seed"]):
+        warn_seed_unused("litellm", name)
+        seed = None
+    defaults = {**(generation_params or {}), **params}
+    if timeout is not None:
+        defaults["timeout"] = timeout
+    return LiteLLMModelAdapter(name, defaults, api_key, base_url, seed, cost_calculator)

@@ -1,0 +1,157 @@
+"""GGUF models inside this process, through llama.cpp and its wheel ``xllamacpp``."""
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    MalformedResponseError,
+    ModelNotFoundError,
+    ProviderError,
+)
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import (
+    UnreadableAnswerError,
+    calls_so_far,
+    chat_response,
+    get,
+    request_messages,
+)
+from maseval.interface.inference.json_tools import answer_schema, read_answer, told
+from maseval.interface.inference.provider import ProviderModelAdapter, ToolChoice, Tools
+
+_loading = threading.Lock()
+_loaded: dict[tuple[Path, int | None, int], Any] = {}
+
+
+class LlamaCppModelAdapter(ProviderModelAdapter):
+    """A model loaded by an ``xllamacpp.Server``.
+
+    Tools are offered by :mod:`maseval.interface.inference.json_tools`: a schema holds the answer
+    to their form, so that even a model that was taught no tools makes well-formed calls. One call
+    an answer, unless the parameter ``parallel_tool_calls`` is true.
+    """
+
+    provider = "llamacpp"
+
+    def __init__(
+        self,
+        server: Any,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(model_id, default_generation_params, seed, cost_calculator)
+        self._server = server
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        parallel = bool(params.pop("parallel_tool_calls", False))
+        schema = answer_schema(tools, tool_choice, parallel=parallel) if tools else None
+        conversation = told(messages, tools or ()) if schema else request_messages(messages)
+        request = {**params, "messages": conversation}
+        if schema:
+            request["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+        answer = self._server.handle_chat_completions(request)
+        if error := get(answer, "error"):
+            raise self._failed_with(get(error, "code"), f"{error['type']}: {error['message']}")
+        response = chat_response(answer)
+        response.model = self.model_id
+        if schema:
+            response.content, response.tool_calls = read_answer(
+                response.content or "", calls_so_far(messages)
+            )
+        return response
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        if isinstance(error, UnreadableAnswerError):
+            return self._failed(MalformedResponseError, error)
+        return None
+
+
+def from_id(
+    name: str,
+    *,
+    threads: int | None = None,
+    context_size: int = 8192,
+    max_tokens: int = 1024,
+    seed: int | None = None,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    **params: Any,
+) -> LlamaCppModelAdapter:
+    """The model for the id ``llamacpp/<path>.gguf``, or part of a file's name in the cache folder.
+
+    The cache folder is ``LLAMA_CACHE``, else llama.cpp's own. A file is loaded once and shared by
+    all its adapters, which take turns. ``threads`` is how many it computes with, ``context_size``
+    how many tokens a conversation may have, ``max_tokens`` how many an answer may have.
+    """
+    extras.load("xllamacpp", extra="llamacpp")
+    if base_url or api_key or timeout:
+        raise ConfigurationError(
+            f"llamacpp/{name} runs in this process: it has no base_url, api_key or timeout. For a "
+            "llama.cpp server use openai/<name> with base_url; to limit time, limit the task's"
+        )
+    server = _server(_file(name), threads, context_size)
+    defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
+    return LlamaCppModelAdapter(server, name, defaults, seed, cost_calculator)
+
+
+def _file(name: str) -> Path:
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path.resolve()
+    cache = Path(os.environ.get("LLAMA_CACHE") or "~/.cache/llama.cpp").expanduser()
+    files = sorted(cache.glob("*.gguf"))
+    alike = [file for file in files if name.lower() in file.name.lower()]
+    if len(alike) == 1:
+        return alike[0].resolve()
+    seen = ", ".join(file.name for file in alike or files) or "no such file"
+    raise ModelNotFoundError(
+        f"{name!r} is no file, and names no single GGUF file in {cache} (there: {seen})",
+        provider="llamacpp",
+        model_id=name,
+    )
+
+
+def _server(path: Path, threads: int | None, context_size: int) -> Any:
+    key = (path, threads, context_size)
+    with _loading:
+        if key not in _loaded:
+            _loaded[key] = _load(*key)
+        return _loaded[key]
+
+
+def _load(path: Path, threads: int | None, context_size: int) -> Any:
+    library = extras.load("xllamacpp", extra="llamacpp")
+    settings = library.CommonParams()
+    settings.model.path = str(path)
+    settings.n_ctx = context_size
+    settings.n_parallel = 1
+    settings.warmup = False
+    settings.verbosity = -1
+    if threads is not None:
+        settings.cpuparams.n_threads = threads
+        settings.cpuparams_batch.n_threads = threads
+    try:
+        return library.Server(settings)
+    except RuntimeError as error:
+        raise ModelNotFoundError(
+            f"cannot load {path}: {error} Is it a whole GGUF file, and does it fit into memory?",
+            provider="llamacpp",
+            model_id=path.name,
+        ) from error

@@ -1,0 +1,185 @@
+"""OpenAI, and every server that speaks its chat completions, through the library ``openai``."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from maseval.core.exceptions import MASEvalError
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import Params
+from maseval.core.provider_errors import (
+    ContentFilterError,
+    MalformedResponseError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+)
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.inference.chat_completions import (
+    FilteredAnswerError,
+    UnreadableAnswerError,
+    calls_so_far,
+    chat_response,
+    get,
+    request_messages,
+)
+from maseval.interface.inference.provider import (
+    NO_KEY,
+    ProviderModelAdapter,
+    ToolChoice,
+    Tools,
+    cause_of,
+    no_key,
+    with_extra_body,
+)
+
+_METHODS = ("create", "complete", "chat", "generate")
+
+
+class UnusableClientError(MASEvalError, TypeError):
+    """The object given as a client offers no way to ask a model."""
+
+
+class OpenAIModelAdapter(ProviderModelAdapter):
+    """A model behind an ``openai.OpenAI`` client, or behind anything that can be called like one.
+
+    A client of the library is used with its own retries switched off. Any other object may have
+    ``chat.completions.create``, one of ``create``, ``complete``, ``chat``, ``generate``, or be a
+    callable; it takes ``model``, ``messages`` and the parameters, and answers in OpenAI's form.
+    """
+
+    provider = "openai"
+
+    def __init__(
+        self,
+        client: Any,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(model_id, default_generation_params, seed, cost_calculator)
+        sdk = sys.modules.get("openai")
+        is_sdk_client = sdk is not None and isinstance(client, sdk.OpenAI)
+        self._client = client.with_options(max_retries=0) if is_sdk_client else client
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {**super().gather_config(), "client_type": type(self._client).__name__}
+        if settings := _settings(self._client):
+            config["client_config"] = settings
+        return config
+
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        request = {"model": self.model_id, "messages": request_messages(messages), **params}
+        if tools:
+            request["tools"] = list(tools)
+        if tool_choice is not None:
+            request["tool_choice"] = tool_choice
+        answer = _method_of(self._client, request)()
+        if isinstance(answer, Mapping) and not {"choices", "error"} & answer.keys():
+            return ChatResponse(content=str(answer))
+        return chat_response(answer, earlier_calls=calls_so_far(messages))
+
+    def _secrets(self) -> Sequence[object]:
+        return (getattr(self._client, "api_key", None),)
+
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        if isinstance(error, UnreadableAnswerError):
+            return self._failed(MalformedResponseError, error)
+        if isinstance(error, FilteredAnswerError):
+            return self._failed(ContentFilterError, error)
+        return self._meaning_in(sys.modules.get("openai"), error) or self._transport_failure(error)
+
+    def _meaning_in(self, sdk: Any, error: Exception) -> ProviderError | None:
+        if sdk is None:
+            return None
+        match error:
+            case sdk.APITimeoutError():
+                return self._failed(ProviderTimeoutError, cause_of(error))
+            case sdk.APIConnectionError():
+                return self._failed(ProviderConnectionError, cause_of(error))
+            case sdk.APIStatusError():
+                text = f"{error.code}: {error.message}" if error.code else error.message
+                return self._failed_with(error.status_code, text, error.response.headers)
+            case sdk.APIError():
+                return self._failed(MalformedResponseError, error)
+        return None
+
+
+def _method_of(client: Any, request: dict[str, Any]) -> Callable[[], object]:
+    """The request, bound to whatever the client offers to ask a model with."""
+    completions = getattr(getattr(client, "chat", None), "completions", None)
+    if completions is not None:
+        return partial(completions.create, **with_extra_body(completions.create, request))
+    without_model = {key: value for key, value in request.items() if key != "model"}
+    candidates = [getattr(client, name, None) for name in _METHODS]
+    for method in [*candidates, client]:
+        for arguments in (request, without_model):
+            if callable(method) and _takes(method, arguments):
+                return partial(method, **arguments)
+    raise UnusableClientError(
+        f"{client!r} cannot be asked: give an openai.OpenAI client, an object with a method "
+        f"{', '.join(_METHODS)}, or a function of model and messages, that takes {sorted(request)}"
+    )
+
+
+def _takes(method: Callable[..., object], arguments: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(method).bind(**arguments)
+    except ValueError:  # a built-in without a signature; it can only be tried
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def _settings(client: object) -> dict[str, Any]:
+    timeout = getattr(client, "timeout", None)
+    settings = {"timeout": _seconds(timeout), "max_retries": getattr(client, "max_retries", None)}
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _seconds(timeout: Any) -> Any:
+    if timeout is None or isinstance(timeout, int | float):
+        return timeout
+    if hasattr(timeout, "connect"):
+        return {part: get(timeout, part) for part in ("connect", "read", "write", "pool")}
+    return str(timeout)
+
+
+def from_id(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float | None = None,
+    seed: int | None = None,
+    cost_calculator: CostCalculator | None = None,
+    generation_params: Params | None = None,
+    **params: Any,
+) -> OpenAIModelAdapter:
+    """The model for the id ``openai/<name>``.
+
+    Without options the library reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``. A server of your
+    own, named by ``base_url``, needs no key. ``timeout`` is in seconds. Everything else, such as
+    ``temperature``, is a generation parameter.
+    """
+    sdk = extras.load("openai", extra="openai")
+    key = api_key or os.environ.get("OPENAI_API_KEY")
+    if not (key or base_url or os.environ.get("OPENAI_BASE_URL")):
+        raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
+    given = {} if timeout is None else {"timeout": timeout}
+    client = sdk.OpenAI(base_url=base_url, api_key=key or NO_KEY, max_retries=0, **given)
+    return OpenAIModelAdapter(
+        client, name, {**(generation_params or {}), **params}, seed, cost_calculator
+    )

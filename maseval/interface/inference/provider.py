@@ -1,0 +1,183 @@
+"""ProviderModelAdapter: what all adapters to a model provider have in common.
+
+Each adapter says how to ask (``_ask``) and what the errors of its library mean (``_meaning``). No
+adapter retries: whether a failed request is made again is decided in one place, by the run loop.
+"""
+
+import inspect
+import json
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import ModelAdapter, Params
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    MalformedResponseError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+)
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator
+from maseval.interface.inference.http_errors import error_from_status, without
+
+_log = logging.getLogger(__name__)
+
+# A server of one's own often wants no key, but the libraries insist on a text.
+NO_KEY = "no-key-needed"
+
+Tools = Sequence[dict[str, Any]]
+ToolChoice = str | dict[str, Any]
+
+
+class ProviderModelAdapter(ModelAdapter):
+    """A model behind a provider's library; its errors come out as :class:`ProviderError`.
+
+    Parameters of a call come before default ones; one that is None is not sent at all, which takes
+    out a default that the model refuses.
+    """
+
+    provider: ClassVar[str]
+
+    def __init__(
+        self,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(seed=seed, cost_calculator=cost_calculator)
+        self._model_id = model_id
+        self._default_generation_params = dict(default_generation_params or {})
+
+    @property
+    def model_id(self) -> str:
+        return self._model_id
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "default_generation_params": redact(self._default_generation_params),
+        }
+
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Tools | None = None,
+        tool_choice: ToolChoice | None = None,
+        **kwargs: Any,
+    ) -> ChatResponse:
+        given = {**self._default_generation_params, **(generation_params or {}), **kwargs}
+        if self.seed is not None:
+            given.setdefault("seed", self.seed)
+        params = {name: value for name, value in given.items() if value is not None}
+        try:
+            return self._ask(messages, params, tools or None, tool_choice)
+        except ProviderError:
+            raise
+        except Exception as error:
+            known = self._meaning(error)
+            if known is None:
+                raise
+            # Not chained: the library's own text may quote the key, and reports keep tracebacks.
+            raise known from None
+
+    @abstractmethod
+    def _ask(
+        self,
+        messages: list[Message],
+        params: dict[str, Any],
+        tools: Tools | None,
+        tool_choice: ToolChoice | None,
+    ) -> ChatResponse:
+        """Ask once and read the answer; ``params`` are complete and the callee's to change."""
+
+    @abstractmethod
+    def _meaning(self, error: Exception) -> ProviderError | None:
+        """The named error for what the library raised; None if it is nothing of the provider's."""
+
+    def _secrets(self) -> Sequence[object]:
+        """The values that no text may show."""
+        return ()
+
+    def _failed(
+        self, kind: type[ProviderError], text: object, status: int | None = None
+    ) -> ProviderError:
+        return kind(
+            without(self._secrets(), str(text)),
+            provider=self.provider,
+            model_id=self.model_id,
+            status=status,
+        )
+
+    def _failed_with(
+        self, status: int, text: object, headers: Mapping[str, str] | None = None
+    ) -> ProviderError:
+        return error_from_status(
+            status,
+            without(self._secrets(), str(text)),
+            provider=self.provider,
+            model_id=self.model_id,
+            headers=headers,
+        )
+
+    def _transport_failure(self, error: Exception) -> ProviderError | None:
+        """What an error of the HTTP client, or of decoding its answer, means."""
+        # By name: some libraries use httpx, some its successor under another name.
+        names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in _bases(error)}
+        if names & {"httpx.TimeoutException", "httpx2.TimeoutException"}:
+            return self._failed(ProviderTimeoutError, _described(error))
+        if names & {"httpx.TransportError", "httpx2.TransportError"}:
+            return self._failed(ProviderConnectionError, _described(error))
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+            return self._failed(MalformedResponseError, _described(error))
+        return None
+
+
+def with_extra_body(method: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+    """The request for a method of a library, which may not know every parameter the server knows.
+
+    What it does not know is sent in the body all the same: the server decides.
+    """
+    known = inspect.signature(method).parameters
+    unknown = request.keys() - known.keys()
+    if not unknown or "extra_body" not in known:
+        return request
+    extra = {name: request[name] for name in sorted(unknown)}
+    rest = {name: value for name, value in request.items() if name not in unknown}
+    return {**rest, "extra_body": {**extra, **rest.get("extra_body", {})}}
+
+
+def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:
+    """The error for a model that cannot be asked for want of a key."""
+    return AuthenticationError(
+        f"no API key was given; set the environment variable {variable}, "
+        "or pass the option api_key=…",
+        provider=provider,
+        model_id=model_id,
+    )
+
+
+@cache  # a run makes an adapter for every simulation; once is enough
+def warn_seed_unused(provider: str, model_id: str) -> None:
+    """Say that a seed was left out, so that nobody takes the answers for reproducible."""
+    _log.warning("%s takes no seed for model %s: it runs unseeded", provider, model_id)
+
+
+def cause_of(error: BaseException) -> str:
+    """The text of an error with what it was caused by: libraries like to say 'Connection error.'"""
+    cause = error.__cause__
+    return _described(error) if cause is None else f"{_described(error)} ({_described(cause)})"
+
+
+def _described(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _bases(error: Exception) -> tuple[type, ...]:
+    return type(error).__mro__

@@ -1,0 +1,59 @@
+"""What tokens cost, by the price list that comes with the library ``litellm``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.core.usage import TokenUsage
+from maseval.interface import extras
+
+
+class LiteLLMCostCalculator:
+    """Prices for the models that LiteLLM knows.
+
+    Args:
+        custom_pricing: Your own prices, which come first:
+            ``{model: {"input_cost_per_token": rate, "output_cost_per_token": rate}}``.
+        model_id_map: LiteLLM's name for a model id of yours.
+    """
+
+    def __init__(
+        self,
+        custom_pricing: Mapping[str, Mapping[str, float]] | None = None,
+        model_id_map: Mapping[str, str] | None = None,
+    ) -> None:
+        if not extras.is_installed("litellm"):
+            raise extras.MissingExtraError(
+                "LiteLLMCostCalculator requires litellm. "
+                "Install it with: pip install 'maseval[litellm]'"
+            )
+        self._custom_pricing = {name: dict(rates) for name, rates in (custom_pricing or {}).items()}
+        self._model_id_map = dict(model_id_map or {})
+
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """The cost of ``usage``; None for a model whose price is not known."""
+        name = self._model_id_map.get(model_id, model_id)
+        if rates := self._custom_pricing.get(name):
+            return (
+                usage.input_tokens * rates["input_cost_per_token"]
+                + usage.output_tokens * rates["output_cost_per_token"]
+            )
+        litellm = extras.load("litellm", extra="litellm")
+        try:
+            asked, answered = litellm.cost_per_token(
+                model=name,
+                prompt_tokens=usage.input_tokens,
+                completion_tokens=usage.output_tokens,
+                cache_read_input_tokens=usage.cached_input_tokens,
+                cache_creation_input_tokens=usage.cache_creation_input_tokens,
+            )
+        except Exception:  # it has many ways to say that it does not know a model
+            return None
+        return float(asked + answered)
+
+    def gather_config(self) -> dict[str, Any]:
+        """The settings, for the report."""
+        return {
+            "type": type(self).__name__,
+            "custom_pricing": self._custom_pricing or None,
+            "model_id_map": self._model_id_map or None,
+        }

@@ -1,0 +1,145 @@
+"""The reference agent: what it sends to its model, and how it works without the run loop."""
+
+import logging
+
+import pytest
+
+from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdapter, tool_call
+from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+from maseval.benchmark.tau2.agent import DONE, SoloAgent, TooManyToolCallsError
+from maseval.benchmark.tau2.messages import user_message
+
+
+def paint(colour: str) -> str:
+    """Paint the wall.
+
+    Args:
+        colour: Which colour.
+    """
+    return f"painted {colour}"
+
+
+def agent(replies, cls=DefaultTau2Agent, **settings):
+    model = ScriptedModelAdapter(replies)
+    return cls({"paint": paint}, "Be kind.", model, **settings)
+
+
+PAINT = tool_call("paint", {"colour": "red"}, id="c1")
+
+
+def test_a_turn_goes_on_until_the_model_speaks():
+    one = agent([PAINT, "It is red."])
+
+    assert one.run("Red, please") == "It is red."
+    assert [message["role"] for message in one.get_messages()] == [
+        *("user", "assistant", "tool", "assistant")
+    ]
+    sent = one.model.requests[1]["messages"]
+    assert sent[0]["content"].endswith("<policy>\nBe kind.\n</policy>")
+    assert sent[2]["tool_calls"] == [PAINT]
+    assert sent[3] == {"role": "tool", "content": "painted red", "tool_call_id": "c1"}
+
+
+def test_the_model_is_offered_the_tools_and_the_parameters():
+    one = agent(["Hello"], llm_args={"temperature": 0.0})
+    one.run("Hi")
+
+    (request,) = one.model.requests
+    assert [tool["function"]["name"] for tool in request["tools"]] == ["paint"]
+    assert request["tool_choice"] == "auto"
+    assert request["generation_params"] == {"temperature": 0.0}
+
+
+def test_without_tools_none_are_mentioned():
+    one = agent(["Hello"], tool_definitions=[])
+    one.run("Hi")
+
+    assert (one.model.requests[0]["tools"], one.model.requests[0]["tool_choice"]) == (None, None)
+
+
+def test_a_tool_that_does_not_exist_is_an_answer():
+    one = agent([{"name": "burn", "arguments": {}}, "Sorry."])
+
+    assert one.run("Burn it") == "Sorry."
+    assert one.get_messages()[2]["content"] == "Error: Tool 'burn' not found."
+
+
+def test_an_agent_that_only_calls_tools_is_stopped():
+    one = agent([[PAINT, PAINT]] * 9, max_tool_calls=5)
+
+    with pytest.raises(TooManyToolCallsError, match=r"6 tool calls .* max_tool_calls is 5"):
+        one.run("Red, please")
+
+
+def test_reset_forgets_the_conversation():
+    one = agent(["a", "b"])
+    one.run("1")
+    one.reset()
+    one.run("2")
+
+    assert [message["content"] for message in one.get_messages()] == ["2", "b"]
+
+
+def test_begin_takes_up_a_conversation():
+    one = agent(["b"])
+    one.begin([user_message("1")])
+
+    one.reply([user_message("2")])
+
+    contents = [message["content"] for message in one.model.requests[0]["messages"][1:]]
+    assert contents == ["1", "2"]
+
+
+def test_the_reference_agent_never_ends_a_conversation():
+    one = agent(["###STOP###"])
+
+    assert not one.is_stop(one.reply([user_message("1")]))
+
+
+def test_alone_a_call_of_done_ends_it_whatever_else_is_called():
+    one = agent([[PAINT, tool_call("done", {})]], SoloAgent, tool_definitions=[DONE])
+
+    message = one.reply([])
+
+    assert (message["content"], message["tool_calls"]) == ("###STOP###", None)
+    assert one.is_stop(message)
+    assert one.model.requests[0]["tool_choice"] == "required"
+
+
+def test_alone_a_call_of_anything_else_does_not():
+    one = agent([PAINT, ChatResponse("I give up")], SoloAgent)
+
+    assert not any(one.is_stop(one.reply([])) for _ in range(2))
+
+
+@pytest.mark.parametrize(("verbose", "shown"), [(0, []), (1, ["agent: Hello"])])
+def test_verbose_logs_what_is_said(caplog, verbose, shown):
+    with caplog.at_level(logging.INFO, logger="maseval.benchmark.tau2.agent"):
+        agent(["Hello"], verbose=verbose).run("Hi")
+
+    assert [record.getMessage() for record in caplog.records] == shown
+
+
+def test_callbacks_hear_of_whole_turns():
+    tracing = MessageTracingAgentCallback()
+    adapter = DefaultTau2AgentAdapter(agent([PAINT, "Red.", "Bye."]), callbacks=[tracing])
+    adapter.begin([])
+
+    adapter.reply([user_message("1")])
+    adapter.reply([{"role": "tool", "id": "c1", "content": "painted", "requestor": "assistant"}])
+    adapter.reply([user_message("2")])
+
+    counts = [talk["message_count"] for talk in tracing.get_all_conversations()]
+    assert counts == [4, 6]
+
+
+def test_the_adapter_tells_how_the_agent_is_set_up_and_leaves_the_conversation_to_the_trajectory():
+    adapter = DefaultTau2AgentAdapter(agent(["Hello"], llm_args={"temperature": 0.5}))
+    adapter.run("Hi")
+
+    config, traces = adapter.gather_config(), adapter.gather_traces()
+    assert config["llm_args"] == {"temperature": 0.5}
+    assert config["tool_names"] == ["paint"]
+    assert config["model_id"] == "scripted"
+    assert traces["message_count"] == 2
+    assert "messages" not in traces

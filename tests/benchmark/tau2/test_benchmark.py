@@ -1,0 +1,475 @@
+"""tau2 run live: modes, models that misbehave, agents of any framework, and what reports carry."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from maseval import AgentAdapter, ChatResponse, tool_call
+from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
+from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.rooms import (
+    Live,
+    action,
+    conversation,
+    room_domain,
+    room_task,
+    said,
+    simulation,
+)
+from tests.core.worlds import Customer
+
+
+@pytest.fixture
+def room(tmp_path):
+    return room_domain(tmp_path)
+
+
+RED = action("paint", colour="red")
+PAINT_RED = tool_call("paint", {"colour": "red"})
+
+
+def live(tasks, agent, user=(), judge=(), **settings):
+    return Live(agent, user, judge, **settings).run(tasks)
+
+
+# Modes.
+
+
+def test_a_conversation_from_the_greeting_to_the_verdict(room):
+    task = room_task(room, RED, communicate_info=["It is red"])
+
+    (report,) = live([task], [PAINT_RED, "It is red."], ["Red, please", "Thanks ###STOP###"])
+
+    assert said(report) == [
+        ("assistant", "Hi! How can I help you today?"),
+        ("user", "Red, please"),
+        ("assistant", None),
+        ("tool", "The wall is red."),
+        ("assistant", "It is red."),
+        ("user", "Thanks ###STOP###"),
+    ]
+    assert report["eval"][0]["reward"] == 1.0
+    assert report["final_answer"] == "Thanks ###STOP###"
+
+
+def test_alone_the_agent_works_from_the_ticket_with_both_sides_tools(room):
+    task = room_task(room, RED, action("press_switch", "user"), communicate_info=["anything"])
+    benchmark = Live(
+        [[PAINT_RED, tool_call("press_switch", {})], tool_call("done", {})], mode="solo"
+    )
+
+    (report,) = benchmark.run([task])
+
+    (first, _) = benchmark.requests("agent_model")
+    assert [tool["function"]["name"] for tool in first["tools"]] == [
+        *("look", "paint", "press_switch", "set_lamp", "done")
+    ]
+    assert first["tool_choice"] == "required"
+    prompt = first["messages"][0]["content"]
+    assert "<ticket>\nThe tenant sits in the dark.\n</ticket>" in prompt
+    assert "<policy>\nLook, and do not speak.\n</policy>" in prompt
+    assert benchmark.models["user_simulator"] == []
+    verdict = report["eval"][0]
+    assert verdict["termination_reason"] == "agent_stop"
+    assert verdict["env_check"]["db_match"]
+    assert report["config"]["environment"]["solo"] is True
+    requestors = {
+        call["requestor"] for m in conversation(report) for call in m.get("tool_calls") or ()
+    }
+    assert requestors == {"assistant"}
+
+
+def test_solo_mode_needs_a_ticket(room):
+    task = room_task(room)
+    task.metadata["ticket"] = None
+
+    (report,) = live([task], [], mode="solo")
+
+    assert report["status"] == "setup_failed"
+    assert "'dark' has no ticket" in report["error"]["error_message"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail"])
+def test_a_domain_without_solo_mode_says_so_in_the_report(domain, tau2_data):
+    (report,) = live(load_tasks(domain, limit=1), [], mode="solo")
+
+    assert report["status"] == "setup_failed"
+    refusal = f"{domain.title()} domain does not support solo mode"
+    assert report["error"]["error_message"] == refusal
+
+
+def test_with_the_oracles_plan_the_agent_is_shown_the_steps(room):
+    task = room_task(room, RED, action("press_switch", "user"))
+    benchmark = Live(["Hello"], ["Dark", "###STOP###"], mode="oracle-plan")
+
+    benchmark.run([task])
+
+    prompt = benchmark.requests("agent_model")[0]["messages"][0]["content"]
+    assert "<resolution_steps>" in prompt
+    assert "[Step 1] Perform the following action: paint(colour=red)." in prompt
+    step = "[Step 2] Instruct the user to perform the following action: press_switch()."
+    assert step in prompt
+    assert (
+        "resolution_steps" not in benchmark.requests("user_simulator")[0]["messages"][0]["content"]
+    )
+
+
+def test_an_unknown_mode_is_refused_with_the_choices():
+    with pytest.raises(ConfigurationError, match="'duo'; choose one of: normal, solo, oracle-plan"):
+        Live([], mode="duo")
+
+
+def test_users_can_be_asked_to_be_brief(room):
+    benchmark = Live(["Hello"], ["Dark", "###STOP###"], short_conversations=True)
+
+    (report,) = benchmark.run([room_task(room)])
+
+    prompt = benchmark.requests("user_simulator")[0]["messages"][0]["content"]
+    assert "Keep the conversation short" in prompt
+    assert report["config"]["benchmark"]["tau2"]["short_conversations"] is True
+
+
+# Models that misbehave.
+
+NONSENSE = ChatResponse(
+    tool_calls=[
+        {"id": "x", "type": "function", "function": {"name": "press_switch", "arguments": "{oops"}}
+    ]
+)
+AGENT_NONSENSE = ChatResponse(
+    tool_calls=[
+        {"id": "x", "type": "function", "function": {"name": "paint", "arguments": '["red"]'}}
+    ]
+)
+
+
+@pytest.mark.parametrize("reply", ["", " \n", ChatResponse(None)])
+def test_a_user_model_that_says_nothing_is_a_users_error(room, reply):
+    (report,) = live([room_task(room)], [], [reply])
+
+    assert report["status"] == "user_error"
+    assert report["error"]["error_type"] == "EmptyUserTurnError"
+    assert report["eval"] is None
+    assert said(report) == [("assistant", "Hi! How can I help you today?")]
+
+
+@pytest.mark.parametrize("reply", ["", " \n", ChatResponse(None)])
+def test_an_agent_model_that_says_nothing_is_the_agents_error(room, reply):
+    (report,) = live([room_task(room)], [reply], ["Dark"])
+
+    assert report["status"] == "agent_error"
+    assert report["error"]["error_type"] == "EmptyAgentTurnError"
+    assert len(conversation(report)) == 2
+
+
+def test_a_user_that_calls_tools_without_end_reaches_the_limit(room):
+    press = tool_call("press_switch", {})
+
+    (report,) = live([room_task(room)], [], [press] * 50, max_invocations=9)
+
+    assert report["status"] == "success"
+    verdict = report["eval"][0]
+    assert (verdict["reward"], verdict["termination_reason"]) == (0.0, "max_steps")
+    note = "Simulation terminated prematurely. Termination reason: TerminationReason.MAX_STEPS"
+    assert verdict["note"] == note
+    assert len(conversation(report)) == 10
+
+
+def test_an_agent_that_calls_tools_without_end_reaches_the_limit(room):
+    (report,) = live([room_task(room)], [PAINT_RED] * 50, ["Dark"], max_invocations=9)
+
+    assert report["eval"][0]["termination_reason"] == "max_steps"
+
+
+def test_two_that_talk_without_end_reach_the_limit(room):
+    (report,) = live([room_task(room)], lambda *_: "And?", lambda *_: "Dark", max_invocations=9)
+
+    assert report["eval"][0]["termination_reason"] == "max_steps"
+
+
+def test_a_model_that_fails_ends_in_a_record(room):
+    (report,) = live([room_task(room)], [RuntimeError("no credit")], ["Dark"])
+
+    assert report["status"] == "unknown_execution_error"
+    assert report["error"]["error_message"] == "no credit"
+    assert len(conversation(report)) == 2
+
+
+def test_unknown_tools_and_malformed_arguments_are_answered_and_score_the_same_in_replay(room):
+    task = room_task(room, RED, action("press_switch", "user"))
+    agent = [
+        tool_call("burn", {}),
+        AGENT_NONSENSE,
+        [tool_call("paint", {"color": "red"}), tool_call("", {}), PAINT_RED],
+        "Press it",
+        "Bye",
+    ]
+    user = [
+        "Dark",
+        NONSENSE,
+        tool_call("paint", {}),
+        tool_call("press_switch", {}),
+        "On",
+        "###STOP###",
+    ]
+
+    (report,) = live([task], agent, user)
+
+    answers = [message["content"] for message in conversation(report) if message["role"] == "tool"]
+    assert [answer.partition(":")[0] for answer in answers[:4]] == ["Error"] * 4
+    assert answers[4] == "The wall is red."
+    verdict = report["eval"][0]
+    assert verdict["reward"] == 1.0
+    again = score_simulation(simulation(report), domain=room, task=task)
+    assert again == verdict["reward_info"]
+    assert score_simulation(simulation(report), domain=room, task=task, strict=True) == again
+
+
+def test_a_run_can_be_judged_again_without_any_agent(room):
+    task = room_task(room, RED)
+    benchmark = Live([PAINT_RED, "Red"], ["Red, please", "###STOP###"])
+    reports = benchmark.run([task])
+
+    assert benchmark.rescore(reports)[0]["eval"] == reports[0]["eval"]
+
+
+# Agents of any framework.
+
+
+class Framework(AgentAdapter):
+    """An agent that calls the environment's tools as functions, and answers with a text."""
+
+    def __init__(self, work, tools):
+        super().__init__(work, "framework")
+        self.tools = tools
+
+    def _run_agent(self, query):
+        return self.agent(self.tools, query)
+
+
+class WithFramework(Tau2Benchmark):
+    def __init__(self, work, user, **settings):
+        super().__init__(progress_bar=False, **settings)
+        self.work, self.user = work, user
+
+    def setup_user(self, agent_data, environment, task):
+        return self.user
+
+    def setup_agents(self, agent_data, environment, task, user):
+        adapter = Framework(self.work, environment.tools)
+        return [adapter], {adapter.name: adapter}
+
+
+def test_a_frameworks_calls_are_in_the_one_trajectory_and_are_scored(room):
+    def work(tools, query):
+        tools["look"]()
+        return f"{tools['paint']('red')} You said: {query}"
+
+    task = room_task(room, RED, communicate_info=["The wall is red"])
+    (report,) = WithFramework(work, Customer("Red", "Thanks")).run([task])
+
+    assert said(report) == [
+        ("assistant", "Hi! How can I help you today?"),
+        ("user", "Red"),
+        ("assistant", None),
+        ("tool", '{"wall": "white", "coats": 1}'),
+        ("assistant", None),
+        ("tool", "The wall is red."),
+        ("assistant", "The wall is red. You said: Red"),
+        ("user", "Thanks ###STOP###"),
+    ]
+    assert report["eval"][0]["reward"] == 1.0
+    again = score_simulation(simulation(report), domain=room, task=task)
+    assert again == report["eval"][0]["reward_info"]
+
+
+def test_a_framework_that_works_in_threads_gets_one_trajectory_too(room):
+    def work(tools, query):
+        with ThreadPoolExecutor(4) as pool:
+            texts = list(pool.map(lambda number: tools["paint"]("red", number), range(40)))
+        assert set(texts) == {"The wall is red."}
+        return "Done"
+
+    task = room_task(room, RED)
+    (report,) = WithFramework(work, Customer("Red", "Thanks")).run([task])
+
+    assert len(conversation(report)) == 4 + 80
+    assert report["eval"][0]["termination_reason"] == "user_stop"
+    again = score_simulation(simulation(report), domain=room, task=task)
+    assert again == report["eval"][0]["reward_info"]
+
+
+@pytest.mark.parametrize(("limit", "reason"), [(7, "max_steps"), (8, "user_stop")])
+def test_a_frameworks_steps_count_like_anybodys(room, limit, reason):
+    def work(tools, query):
+        tools["look"]()
+        tools["look"]()
+        return "Done"
+
+    # A text, two calls with their answers, a text: with the user's last word seven steps.
+    (report,) = WithFramework(work, Customer("Red", "Thanks"), max_invocations=limit).run(
+        [room_task(room)]
+    )
+
+    assert report["eval"][0]["termination_reason"] == reason
+
+
+def test_a_framework_that_never_stops_is_told_that_it_is_over(room):
+    heard = []
+
+    def work(tools, query):
+        while not heard or not heard[-1].startswith("Error: the simulation is over"):
+            heard.append(tools["look"]())
+        return "I give up"
+
+    (report,) = WithFramework(work, Customer("Red", "Thanks"), max_invocations=11).run(
+        [room_task(room)]
+    )
+
+    assert len(heard) == 6
+    assert report["eval"][0]["termination_reason"] == "max_steps"
+
+
+def test_without_a_user_the_agent_answers_the_tasks_query_once(room):
+    def work(tools, query):
+        return tools["paint"]("red") + query
+
+    (report,) = WithFramework(work, None).run([room_task(room, RED)])
+
+    assert [role for role, _ in said(report)] == ["user", "assistant", "tool", "assistant"]
+    verdict = report["eval"][0]
+    assert (verdict["reward"], verdict["termination_reason"]) == (1.0, "agent_stop")
+
+
+# What reports carry.
+
+
+def test_a_report_carries_what_is_needed_to_compute_it_again(room):
+    task = room_task(room, RED)
+    task.user_data["llm_args"] = {"temperature": 0.7}
+    (report,) = live([task], [PAINT_RED, "Red"], ["Red, please", "###STOP###"], seed=3)
+
+    rules = report["config"]["benchmark"]["tau2"]
+    assert rules["rules"] == "tau2-bench v0.2.0"
+    assert (rules["mode"], rules["max_steps"]) == ("normal", 200)
+    assert set(rules["data"]["room"]) == {"db.json", "user_db.json", "tasks.json", "policy"}
+    assert report["seed"] == 3
+    seeds = report["config"]["seeding"]["seed_generator"]["seeds"]
+    models = report["config"]["models"]
+    assert models["agent_model"]["seed"] == seeds["agents/default_agent"]
+    assert models["user_simulator"]["seed"] == seeds["simulators/user"]
+    assert report["config"]["user"]["llm_args"] == {"temperature": 0.7}
+    assert report["config"]["agents"]["default_agent"]["llm_args"] == {"temperature": 0.0}
+    assert simulation(report)["termination_reason"] == "user_stop"
+    checks = report["eval"][0]["action_check"]["action_checks"]
+    assert checks == [{"action_id": "gold_0", "name": "paint", "matched": True}]
+    json.dumps(report)
+
+
+def test_keys_among_a_models_parameters_do_not_reach_the_report(room):
+    benchmark = Live(["Hello"], ["Dark", "###STOP###"])
+
+    (report,) = benchmark.run(
+        [room_task(room)],
+        agent_data={"model_id": "caretaker", "llm_args": {"api_key": "sk-canary-0123456789"}},
+    )
+
+    assert "sk-canary-0123456789" not in json.dumps(report, default=str)
+
+
+def test_the_rules_of_a_run_are_those_of_its_own_tasks(room):
+    benchmark = Live(lambda *_: "Hello", lambda *_: "###STOP###")
+
+    (first,) = benchmark.run([room_task(room)])
+    benchmark.run([])
+
+    assert list(first["config"]["benchmark"]["tau2"]["data"]) == ["room"]
+    assert benchmark.benchmark_level_config["tau2"]["data"] == {}
+
+
+def test_models_that_are_not_named_are_asked_for(room):
+    task = room_task(room)
+    (no_agent,) = Live([], []).run([task], agent_data={})
+    task.user_data["model_id"] = None
+    (no_user,) = Live([], []).run([task])
+
+    assert 'agent_data={"model_id": ...}' in no_agent["error"]["error_message"]
+    assert "configure_model_ids(tasks, user_model_id=...)" in no_user["error"]["error_message"]
+
+
+def test_a_judge_is_asked_only_if_a_task_names_one(room):
+    task = room_task(room, nl_assertions=["The agent is kind."], reward_basis=["NL_ASSERTION"])
+    task.evaluation_data["model_id"] = "judge"
+    verdict = json.dumps(
+        {"results": [{"expectedOutcome": "kind", "metExpectation": True, "reasoning": "is"}]}
+    )
+
+    (report,) = live([task], ["Hello"], ["Dark", "###STOP###"], [verdict])
+
+    assert report["eval"][0]["reward"] == 1.0
+    assert report["config"]["models"]["nl_evaluator"]["model_id"] == "judge"
+    task.evaluation_data["model_id"] = None
+    (report,) = live([task], ["Hello"], ["Dark", "###STOP###"])
+    assert report["status"] == "evaluation_failed"
+
+
+# Nothing of the solution reaches a model.
+
+
+def secrets(task):
+    """Everything that only an evaluator may know, as it would look if it leaked."""
+    data = task.evaluation_data
+    for gold in data["actions"] or ():
+        if not gold["action_id"].replace("_", "").isdecimal():  # "1_2" is a part of many ids
+            yield gold["action_id"]
+        if len(gold["arguments"]) > 1:
+            yield json.dumps(gold["arguments"])
+            yield str(gold["arguments"])
+    for assertion in data["env_assertions"] or ():
+        yield assertion["func_name"]
+    yield from data["nl_assertions"] or ()
+    if data["communicate_info"]:
+        yield json.dumps(data["communicate_info"])
+        yield str(data["communicate_info"])
+    yield from ("evaluation_criteria", "resolution_steps", "reward_basis", "communicate_info")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom", "telecom-workflow"])
+def test_neither_side_is_sent_anything_of_the_solution(domain, tau2_data):
+    tasks = load_tasks(domain, limit=40).to_list()
+    benchmark = Live(lambda *_: "How can I help?", lambda messages, _: last_word(messages))
+    for task in tasks:
+        task.user_data["model_id"] = "user"
+        (report,) = benchmark.run([task])
+        assert report["status"] == "success"
+        everything = sent(benchmark)
+        assert len(everything) > 10_000
+        told = json.dumps([task.user_data, task.environment_data["policy"]])
+        assert [one for one in secrets(task) if one in everything and one not in told] == []
+        benchmark.models = {name: [] for name in benchmark.models}
+
+
+@pytest.mark.data
+def test_the_search_for_leaks_finds_them_where_the_plan_is_shown(tau2_data):
+    task = load_tasks("telecom")[0]
+    task.user_data["model_id"] = "user"
+    benchmark = Live(["How can I help?"], ["Hello", "###STOP###"], mode="oracle-plan")
+
+    benchmark.run([task])
+
+    assert "resolution_steps" in sent(benchmark)
+    assert "resolution_steps" in set(secrets(task))
+
+
+def last_word(messages):
+    return "###STOP###" if len(messages) > 5 else "Please help me."
+
+
+def sent(benchmark):
+    """Everything that was sent to a model, both as it is and as JSON."""
+    requests = [*benchmark.requests("agent_model"), *benchmark.requests("user_simulator")]
+    texts = [message["content"] or "" for one in requests for message in one["messages"]]
+    return "\n".join([json.dumps(requests), *texts])

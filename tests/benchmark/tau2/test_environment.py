@@ -1,0 +1,264 @@
+"""A simulation's world: its tools for any framework, its hashes, and what it tells afterwards."""
+
+import threading
+
+import pytest
+
+from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
+from maseval.benchmark.tau2.domains import UnknownDomainError
+from tests.benchmark.tau2.rooms import room_domain
+
+
+@pytest.fixture
+def room(tmp_path):
+    return room_domain(tmp_path)
+
+
+def environment(room, **task_data):
+    return Tau2Environment({"domain": room, "db_path": room.data_dir / "db.json", **task_data})
+
+
+def calls(one):
+    return [call for message in one.trajectory.messages for call in message.get("tool_calls") or ()]
+
+
+# Tools as functions.
+
+
+def test_a_tool_is_called_like_a_function_and_the_call_is_written_down(room):
+    one = environment(room)
+
+    assert one.tools["paint"](colour="red") == "The wall is red."
+    assert one.tools["look"]() == '{"wall": "red", "coats": 1}'
+
+    assert [message["role"] for message in one.trajectory.messages] == ["assistant", "tool"] * 2
+    assert one.trajectory.steps == 4
+    assert [call["id"] for call in calls(one)] == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "recorded"),
+    [
+        (("red",), {}, {"colour": "red"}),
+        (("red", 2), {}, {"colour": "red", "coats": 2}),
+        (("red",), {"coats": 2}, {"colour": "red", "coats": 2}),
+    ],
+)
+def test_positional_arguments_are_recorded_by_name(room, args, kwargs, recorded):
+    one = environment(room)
+
+    assert one.tools["paint"](*args, **kwargs) == "The wall is red."
+    assert calls(one)[0]["arguments"] == recorded
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [(("black",), {}), ((), {}), (("red", 1, "extra"), {}), ((), {"invented": 1})],
+)
+def test_a_tool_never_raises_and_replay_finds_the_same_error(room, args, kwargs):
+    one = environment(room)
+
+    text = one.tools["paint"](*args, **kwargs)
+
+    assert text.startswith("Error: ")
+    assert one.trajectory.messages[-1]["error"]
+    environment(room).set_state(None, None, one.trajectory.messages)
+
+
+def test_tools_keep_their_names_and_descriptions(room):
+    paint = environment(room).get_tool("paint")
+
+    assert paint.__name__ == "paint"
+    assert paint.__doc__.startswith("Paint the wall.")
+
+
+def test_the_users_tools_are_recorded_as_the_users(room):
+    one = environment(room)
+
+    assert list(one.tools) == ["look", "paint"]
+    assert one.create_user_tools()["press_switch"]() == "The light is on."
+    assert [(m["role"], m.get("requestor")) for m in one.trajectory.messages] == [
+        ("user", None),
+        ("tool", "user"),
+    ]
+
+
+def test_alone_the_agent_holds_both_sides_tools_and_the_user_none(room):
+    one = environment(room, solo=True)
+
+    assert list(one.tools) == ["look", "paint", "press_switch", "set_lamp"]
+    assert one.create_user_tools() == {}
+    assert one.tools["press_switch"]() == "The light is on."
+    assert calls(one)[0]["requestor"] == "assistant"
+    assert one.policy == "Look, and do not speak."
+
+
+def test_calls_from_many_threads_are_written_one_after_another(room):
+    one = environment(room)
+
+    def work(colour):
+        for _ in range(50):
+            one.tools["paint"](colour)
+
+    threads = [threading.Thread(target=work, args=(colour,)) for colour in ("a", "b", "c", "d")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    messages = one.trajectory.messages
+    assert len(messages) == one.trajectory.steps == 400
+    for call_message, answer in zip(messages[::2], messages[1::2], strict=True):
+        (call,) = call_message["tool_calls"]
+        assert answer["id"] == call["id"]
+        assert answer["content"] == f"The wall is {call['arguments']['colour']}."
+    assert len({call["id"] for call in calls(one)}) == 200
+    environment(room).set_state(None, None, messages)
+
+
+def test_past_the_limit_tools_say_so_and_do_nothing(room):
+    one = environment(room)
+    one.step_limit = 2
+
+    one.tools["paint"]("red")
+
+    over = "Error: the simulation is over: its limit of 2 steps is reached"
+    assert one.tools["paint"]("blue") == over
+    assert one.db.wall == "red"
+    assert one.trajectory.steps == 2
+
+
+# The original's interface.
+
+
+def test_a_response_has_the_originals_keys_and_is_not_recorded(room):
+    one = environment(room)
+
+    assert one.get_response("paint", "assistant", "7", colour="black") == {
+        "id": "7",
+        "content": "Error: No black walls",
+        "requestor": "assistant",
+        "error": True,
+    }
+    assert one.trajectory.messages == []
+
+
+def test_raw_calls_raise(room):
+    one = environment(room)
+
+    with pytest.raises(ValueError, match="No black walls"):
+        one.make_tool_call("paint", colour="black")
+    assert one.make_user_tool_call("press_switch") == "The light is on."
+    with pytest.raises(ValueError, match="Invalid requestor: nobody"):
+        one.make_tool_call("paint", "nobody", colour="red")
+
+
+def test_assertions_of_a_task_file(room):
+    one = environment(room)
+    white = {"env_type": "assistant", "func_name": "wall_is", "arguments": {"colour": "white"}}
+
+    assert one.run_env_function_call(white)
+    assert one.run_env_assertion(white)
+    assert not one.run_env_assertion({**white, "assert_value": False}, raise_assertion_error=False)
+    with pytest.raises(AssertionError, match="not white"):
+        one.run_env_assertion({**white, "assert_value": False, "message": "not white"})
+    with pytest.raises(AttributeError, match="no attribute 'update_db'"):
+        one.run_env_function_call({**white, "func_name": "update_db"})
+
+
+def test_either_keyword_gives_the_data(room):
+    data = {"domain": room, "db_path": room.data_dir / "db.json"}
+
+    assert Tau2Environment(environment_data=data).domain == "room"
+    assert get_environment_constructor(data)(solo_mode=True).solo
+    assert not get_environment_constructor(data)().solo
+
+
+def test_an_unknown_domain_is_refused():
+    with pytest.raises(UnknownDomainError, match="desert"):
+        Tau2Environment({"domain": "desert"})
+
+
+# Where it begins and what it tells.
+
+
+def start(**initial_state):
+    return {"initial_state": initial_state}
+
+
+def test_a_task_says_where_its_world_begins(room):
+    one = environment(
+        room,
+        **start(
+            initialization_data={"agent_data": {"wall": "green"}, "user_data": {"level": 9}},
+            initialization_actions=[
+                {"env_type": "user", "func_name": "press_switch", "arguments": {}}
+            ],
+        ),
+    )
+
+    assert one.db.wall == "green"
+    assert (one.user_toolkit.db.on, one.user_toolkit.db.level) == (True, 9)
+    traces = one.gather_traces()
+    assert traces["initial_db_hash"] == traces["final_db_hash"] == one.get_db_hash()
+    assert not traces["db_changed"] and not traces["user_db_changed"]
+
+
+def test_traces_tell_what_changed(room):
+    one = environment(room)
+    untouched = one.get_db_hash(), one.get_user_db_hash()
+
+    one.tools["paint"]("red")
+    traces = one.gather_traces()
+
+    assert (traces["initial_db_hash"], traces["final_user_db_hash"]) == untouched
+    assert traces["final_db_hash"] == one.get_db_hash() != one.get_initial_db_hash()
+    assert traces["db_changed"] and not traces["user_db_changed"]
+    one.create_user_tools()["press_switch"]()
+    assert one.gather_traces()["final_user_db_hash"] == one.get_user_db_hash() != untouched[1]
+
+
+def test_two_environments_share_nothing(room):
+    one, other = environment(room), environment(room)
+
+    one.tools["paint"]("red")
+
+    assert other.db.wall == "white"
+    assert other.trajectory.messages == []
+
+
+def test_the_configuration_names_policy_and_tools_by_their_hashes(room):
+    one, alone = environment(room).gather_config(), environment(room, solo=True).gather_config()
+
+    assert one["domain"] == "room"
+    assert all(len(one[key]) == 64 for key in ("policy_sha256", "tools_sha256"))
+    assert one["tools_sha256"] != one["user_tools_sha256"]
+    assert one["tools_sha256"] == alone["tools_sha256"]
+    assert one["policy_sha256"] != alone["policy_sha256"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail"])
+def test_domains_without_a_solo_mode_refuse_it_in_the_originals_words(domain, tau2_data):
+    (task,) = load_tasks(domain, limit=1).to_list()
+
+    with pytest.raises(ValueError, match=f"^{domain.title()} domain does not support solo mode$"):
+        Tau2Environment({**task.environment_data, "solo": True})
+
+
+@pytest.mark.data
+def test_the_policy_variants_of_telecom(tau2_data):
+    folder = tau2_data / "domains" / "telecom"
+    manual, workflow = (
+        Tau2Environment(load_tasks(name, limit=1)[0].environment_data)
+        for name in ("telecom", "telecom-workflow")
+    )
+
+    assert (folder / "tech_support_manual.md").read_text() in manual.policy
+    assert (folder / "tech_support_workflow.md").read_text() in workflow.policy
+    assert manual.get_db_hash() == workflow.get_db_hash()
+    solo = Tau2Environment(
+        {**load_tasks("telecom-workflow", limit=1)[0].environment_data, "solo": True}
+    )
+    assert (folder / "tech_support_workflow_solo.md").read_text() in solo.policy
+    assert (folder / "main_policy_solo.md").read_text() in solo.policy

@@ -1,0 +1,194 @@
+import base64
+
+import pytest
+
+from maseval.core.messages import tool_call
+from maseval.core.model import resolve_model
+from maseval.core.provider_errors import (
+    ContentFilterError,
+    MalformedRequestError,
+    MalformedResponseError,
+    RateLimitError,
+)
+from tests.interface.libraries import needing
+from tests.interface.provider_server import GoogleProtocol, Reply, candidate
+
+pytestmark = needing("google.genai")
+
+HI = [{"role": "user", "content": "hi"}]
+TOOLS = [
+    {"type": "function", "function": {"name": "look", "description": "Look"}},
+    {
+        "type": "function",
+        "function": {
+            "name": "go",
+            "parameters": {"type": "object", "properties": {"to": {"type": "string"}}},
+        },
+    },
+]
+
+
+@pytest.fixture
+def model(server):
+    return resolve_model("google/gemini", base_url=server.url, api_key="key-1234", seed=3)
+
+
+def test_a_conversation_takes_googles_form(model, server):
+    server.will(GoogleProtocol.text("ok"))
+
+    model.chat(
+        [
+            {"role": "system", "content": "One"},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "Looking", "tool_calls": [tool_call("look", id="a")]},
+            {"role": "tool", "tool_call_id": "a", "content": "seen"},
+            {"role": "assistant", "content": ""},
+            {"role": "user", "content": "thanks"},
+        ],
+        {"stop": "###", "max_tokens": 9},
+    )
+
+    (request,) = server.requests
+    assert request.path.endswith("/models/gemini:generateContent")
+    assert request.headers["x-goog-api-key"] == "key-1234"
+    body = request.body
+    assert body["systemInstruction"]["parts"] == [{"text": "One"}]
+    config = {"seed": 3, "stopSequences": ["###"], "maxOutputTokens": 9}
+    assert body["generationConfig"] == config
+    assert body["contents"] == [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {
+            "role": "model",
+            "parts": [{"text": "Looking"}, {"functionCall": {"name": "look", "args": {}}}],
+        },
+        {
+            "role": "function",
+            "parts": [{"functionResponse": {"name": "look", "response": {"result": "seen"}}}],
+        },
+        {"role": "user", "parts": [{"text": "thanks"}]},
+    ]
+
+
+def test_results_go_back_in_one_entry_under_the_names_of_their_functions(model, server):
+    server.will(GoogleProtocol.calls(("look", {}), ("look", {})), GoogleProtocol.text("ok"))
+
+    answer = model.chat(HI, tools=TOOLS)
+    results = [
+        {"role": "tool", "tool_call_id": call["id"], "content": str(number)}
+        for number, call in enumerate(answer.tool_calls)
+    ]
+    model.chat([*HI, answer.to_message(), *results], tools=TOOLS)
+
+    assert [call["id"] for call in answer.tool_calls] == ["call_0_look", "call_1_look"]
+    entry = server.requests[1].body["contents"][-1]
+    assert [part["functionResponse"]["name"] for part in entry["parts"]] == ["look", "look"]
+    assert [part["functionResponse"]["response"]["result"] for part in entry["parts"]] == ["0", "1"]
+
+
+def test_ids_stay_unique_in_a_long_conversation(model, server):
+    server.will(GoogleProtocol.calls(("look", {})))
+    earlier = {"role": "assistant", "tool_calls": [tool_call("look", id="call_0_look")]}
+
+    (call,) = model.chat([*HI, earlier], tools=TOOLS).tool_calls
+
+    assert call["id"] == "call_1_look"
+
+
+def test_signatures_are_sent_back_with_their_calls(model, server):
+    signature = base64.b64encode(b"signed").decode()
+    part = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": signature}
+    server.will(candidate([part]), GoogleProtocol.text("ok"))
+
+    answer = model.chat(HI, tools=TOOLS)
+    model.chat([*HI, answer.to_message()], tools=TOOLS)
+
+    sent = server.requests[1].body["contents"][1]["parts"][0]
+    assert sent["thoughtSignature"] == signature
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("auto", {"mode": "AUTO"}),
+        ("none", {"mode": "NONE"}),
+        ("required", {"mode": "ANY"}),
+        (
+            {"type": "function", "function": {"name": "go"}},
+            {"mode": "ANY", "allowedFunctionNames": ["go"]},
+        ),
+    ],
+)
+def test_tools_and_choice_take_googles_form(model, server, choice, sent):
+    server.will(GoogleProtocol.text("ok"))
+
+    model.chat(HI, tools=TOOLS, tool_choice=choice)
+
+    body = server.requests[0].body
+    assert body["toolConfig"]["functionCallingConfig"] == sent
+    (tool,) = body["tools"]
+    assert [declared["name"] for declared in tool["functionDeclarations"]] == ["look", "go"]
+    parameters = TOOLS[1]["function"]["parameters"]
+    assert tool["functionDeclarations"][1]["parameters_json_schema"] == parameters
+
+
+def test_thoughts_are_no_text_but_count_as_output(model, server):
+    body = candidate([{"text": "hm", "thought": True}, {"text": "Hello"}])
+    body["usageMetadata"] = {
+        "promptTokenCount": 100,
+        "cachedContentTokenCount": 60,
+        "candidatesTokenCount": 20,
+        "thoughtsTokenCount": 7,
+        "totalTokenCount": 127,
+        "promptTokensDetails": [{"modality": "AUDIO", "tokenCount": 4}],
+    }
+    server.will(body)
+
+    answer = model.chat(HI)
+
+    assert answer.content == "Hello"
+    assert answer.usage == {
+        "input_tokens": 100,
+        "output_tokens": 27,
+        "total_tokens": 127,
+        "cached_input_tokens": 60,
+        "reasoning_tokens": 7,
+        "audio_tokens": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [("SAFETY", ContentFilterError), ("MALFORMED_FUNCTION_CALL", MalformedResponseError)],
+)
+def test_a_reason_to_stop_may_be_a_failure(model, server, reason, kind):
+    server.will(candidate([], reason))
+
+    with pytest.raises(kind, match=reason):
+        model.chat(HI)
+
+
+def test_a_wait_told_in_the_body_is_heard(model, server):
+    body = GoogleProtocol.error("slow", 429, "RESOURCE_EXHAUSTED")
+    body["error"]["details"] = [{"@type": "google.rpc.RetryInfo", "retryDelay": "17.5s"}]
+    server.will(Reply(body, 429))
+
+    with pytest.raises(RateLimitError, match="RESOURCE_EXHAUSTED: slow") as caught:
+        model.chat(HI)
+
+    assert caught.value.retry_after == 17.5
+
+
+def test_an_unknown_parameter_is_a_malformed_request(model, server):
+    with pytest.raises(MalformedRequestError, match="warmth"):
+        model.chat(HI, warmth=3)
+
+    assert server.requests == []
+
+
+def test_the_environment_names_the_key(server, monkeypatch):
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    monkeypatch.setenv("GEMINI_API_KEY", "from-the-environment")
+    server.will(GoogleProtocol.text("hello"))
+
+    assert resolve_model("google/gemini", base_url=server.url).generate("hi") == "hello"
+    assert server.requests[0].headers["x-goog-api-key"] == "from-the-environment"

@@ -1,0 +1,317 @@
+"""What all adapters to a provider have in common, each through its own library over HTTP."""
+
+import json
+import logging
+import os
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from maseval.core import provider_errors as errors
+from maseval.core.messages import MessageHistory
+from maseval.core.report import error_record
+from maseval.interface.inference import anthropic, google_genai, litellm, openai
+from tests.interface.libraries import QUIET_LITELLM, needing
+from tests.interface.provider_server import (
+    AnthropicProtocol,
+    GoogleProtocol,
+    OpenAIProtocol,
+    Reply,
+)
+
+pytestmark = QUIET_LITELLM
+
+CANARY = "canary-0123456789-do-not-sing"
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_order",
+            "description": "Look up an order",
+            "parameters": {
+                "type": "object",
+                "properties": {"order_id": {"type": "string"}},
+                "required": ["order_id"],
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "list_orders", "description": "All orders"}},
+]
+
+
+@dataclass(frozen=True)
+class Provider:
+    name: str
+    library: str
+    factory: object
+    protocol: type
+    model: str = "some-model"
+    path: str = ""
+
+    def adapter(self, server, **options):
+        options = {"api_key": CANARY, "base_url": server.url + self.path, **options}
+        return self.factory(self.model, **options)
+
+
+PROVIDERS = [
+    Provider("openai", "openai", openai.from_id, OpenAIProtocol, path="/v1"),
+    Provider("anthropic", "anthropic", anthropic.from_id, AnthropicProtocol),
+    Provider("google", "google.genai", google_genai.from_id, GoogleProtocol),
+    Provider("litellm", "litellm", litellm.from_id, OpenAIProtocol, "openai/some-model", "/v1"),
+]
+
+
+INSTALLED = [
+    pytest.param(known, id=known.name, marks=needing(known.library)) for known in PROVIDERS
+]
+
+
+@pytest.fixture(params=INSTALLED)
+def provider(request, monkeypatch):
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    return request.param
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def failure(adapter, kind):
+    with pytest.raises(errors.ProviderError) as caught:
+        adapter.chat([user("hi")])
+    assert type(caught.value) is kind, f"{type(caught.value).__name__}: {caught.value}"
+    return caught.value
+
+
+def test_a_text_is_answered_with_its_usage(provider, server):
+    server.will(provider.protocol.text("Grüße, 世界 🌍"))
+    adapter = provider.adapter(server)
+
+    answer = adapter.chat([{"role": "system", "content": "Be kind"}, user("Wie geht's? 你好")])
+
+    assert (answer.content, answer.tool_calls, answer.role) == ("Grüße, 世界 🌍", None, "assistant")
+    assert answer.model == "served-model"
+    assert answer.usage == {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+    assert adapter.gather_usage().total_tokens == 120
+    sent = json.dumps(server.requests[0].body, ensure_ascii=False)
+    assert "Wie geht's? 你好" in sent and "Be kind" in sent
+
+
+def test_parallel_tool_calls_come_back_with_ids_of_their_own(provider, server):
+    server.will(provider.protocol.calls(("get_order", {"order_id": "#Ä1"}), ("get_order", {})))
+
+    answer = provider.adapter(server).chat([user("both")], tools=TOOLS)
+
+    functions = [call["function"] for call in answer.tool_calls]
+    assert [function["name"] for function in functions] == ["get_order", "get_order"]
+    assert [json.loads(f["arguments"]) for f in functions] == [{"order_id": "#Ä1"}, {}]
+    assert len({call["id"] for call in answer.tool_calls}) == 2
+    assert all(call["type"] == "function" for call in answer.tool_calls)
+
+
+def test_a_whole_round_of_tools_is_told_to_the_model(provider, server):
+    server.will(
+        provider.protocol.calls(("get_order", {"order_id": "1"}), ("list_orders", {})),
+        provider.protocol.text("Done"),
+    )
+    adapter = provider.adapter(server)
+    conversation = [user("look")]
+
+    answer = adapter.chat(conversation, tools=TOOLS)
+    results = [
+        {"role": "tool", "tool_call_id": call["id"], "content": f"result {number}"}
+        for number, call in enumerate(answer.tool_calls)
+    ]
+    final = adapter.chat([*conversation, answer.to_message(), *results], tools=TOOLS)
+
+    assert final.content == "Done"
+    sent = json.dumps(server.requests[1].body)
+    assert sent.index("result 0") < sent.index("result 1")
+    for name in ("get_order", "list_orders"):
+        assert name in sent
+
+
+def test_a_history_can_be_sent_as_it_is(provider, server):
+    server.will(provider.protocol.text("ok"))
+    history = MessageHistory()
+    history.add_message("user", "hello", metadata={"secret": "inside"})
+
+    provider.adapter(server).chat(history)
+
+    assert "inside" not in json.dumps(server.requests[0].body)
+
+
+def test_later_parameters_win_over_earlier_ones(provider, server):
+    server.will(provider.protocol.text("ok"))
+    adapter = provider.adapter(server, temperature=0.1, top_p=0.2, generation_params={"top_p": 1})
+
+    adapter.chat([user("hi")], {"temperature": 0.3}, temperature=0.4)
+
+    body = server.requests[0].body
+    body = body.get("generationConfig", body)
+    assert body["temperature"] == 0.4
+    assert body.get("top_p", body.get("topP")) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.MalformedRequestError),
+        (401, errors.AuthenticationError),
+        (403, errors.AuthenticationError),
+        (404, errors.ModelNotFoundError),
+        (422, errors.MalformedRequestError),
+        (429, errors.RateLimitError),
+        (500, errors.OverloadedError),
+        (503, errors.OverloadedError),
+        (529, errors.OverloadedError),
+    ],
+)
+def test_a_status_becomes_a_named_error_at_the_first_request(provider, server, status, kind):
+    server.will(Reply(provider.protocol.error("it went wrong", status), status))
+
+    error = failure(provider.adapter(server), kind)
+
+    assert len(server.requests) == 1  # nobody but the run loop tries again
+    assert error.status == status or (provider.name, status) == ("litellm", 422)  # it says 400
+    assert error.model_id == provider.model
+    assert "it went wrong" in str(error)
+    assert f"[HTTP {error.status}]" in str(error)
+
+
+def test_a_rate_limit_tells_how_many_seconds_to_wait(provider, server):
+    server.will(*[Reply(provider.protocol.error("slow", 429), 429, {"Retry-After": "7"})] * 3)
+    adapter = provider.adapter(server)
+
+    assert [failure(adapter, errors.RateLimitError).retry_after for _ in range(3)] == [7, 7, 7]
+
+
+def test_a_rate_limit_may_name_the_moment(provider, server):
+    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    server.will(Reply(provider.protocol.error("slow", 429), 429, {"Retry-After": moment}))
+
+    error = failure(provider.adapter(server), errors.RateLimitError)
+
+    assert 80 < error.retry_after <= 90
+
+
+def test_a_slow_answer_is_a_time_out(provider, server):
+    server.will(Reply(provider.protocol.text("late"), delay=3))
+    began = time.monotonic()
+
+    failure(provider.adapter(server, timeout=0.2), errors.ProviderTimeoutError)
+
+    assert time.monotonic() - began < 2.5
+    assert len(server.requests) == 1
+
+
+def test_a_dropped_connection_is_named(provider, server):
+    server.will(Reply("", drop=True))
+
+    failure(provider.adapter(server), errors.ProviderConnectionError)
+
+
+def test_an_address_where_nobody_listens_is_named(provider, server):
+    adapter = provider.adapter(server)
+    server.shutdown()
+    server.server_close()
+
+    failure(adapter, errors.ProviderConnectionError)
+
+
+@pytest.mark.parametrize(
+    "body", ['{"choices": [', "", "<html>Welcome to the hotel</html>"], ids=["cut", "none", "page"]
+)
+def test_an_answer_that_is_no_json_is_malformed(provider, server, body):
+    server.will(Reply(body))
+
+    failure(provider.adapter(server), errors.MalformedResponseError)
+
+
+def test_a_page_instead_of_an_answer_is_malformed(provider, server):
+    server.will(Reply("<html>Welcome</html>", headers={"Content-Type": "text/html"}))
+
+    failure(provider.adapter(server), errors.MalformedResponseError)
+
+
+def test_an_answer_with_nothing_in_it_is_malformed(provider, server):
+    server.will(provider.protocol.empty())
+
+    failure(provider.adapter(server), errors.MalformedResponseError)
+
+
+def test_a_withheld_answer_is_a_content_filter(provider, server):
+    server.will(provider.protocol.filtered())
+
+    failure(provider.adapter(server), errors.ContentFilterError)
+
+
+def test_a_refused_prompt_is_a_content_filter(provider, server):
+    status, text = provider.protocol.filter_error
+    server.will(Reply(provider.protocol.error(text, status), status))
+
+    failure(provider.adapter(server), errors.ContentFilterError)
+
+
+def test_a_conversation_too_long_is_named(provider, server):
+    status, text = provider.protocol.overflow_error
+    server.will(Reply(provider.protocol.error(text, status), status))
+
+    failure(provider.adapter(server), errors.ContextOverflowError)
+
+
+def test_an_empty_purse_is_no_rate_limit(provider, server):
+    body = provider.protocol.error("insufficient_quota: check your plan", 429, "insufficient_quota")
+    server.will(Reply(body, 429))
+
+    assert failure(provider.adapter(server), errors.QuotaExhaustedError).fatal_for_run
+
+
+def test_the_key_shows_up_nowhere(provider, server, caplog):
+    # At its lowest level LiteLLM logs whatever a server says; that is not ours to prevent.
+    caplog.set_level(logging.INFO if provider.name == "litellm" else logging.DEBUG)
+    quoting = provider.protocol.error(f"wrong key {CANARY}, really", 401)
+    server.will(provider.protocol.text("ok"), Reply(quoting, 401), Reply("", drop=True))
+    adapter = provider.adapter(server)
+
+    adapter.chat([user("hi")])
+    refused = failure(adapter, errors.AuthenticationError)
+    dropped = failure(adapter, errors.ProviderConnectionError)
+
+    seen = [adapter.gather_traces(), adapter.gather_config(), adapter.gather_usage()]
+    seen += [str(refused), repr(refused), vars(refused), error_record(refused)]
+    seen += [error_record(dropped), caplog.text]
+    assert CANARY not in repr(seen)
+    assert CANARY in repr([request.headers for request in server.requests])
+
+
+def test_a_server_of_ones_own_needs_no_key(provider, server, monkeypatch):
+    for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(variable)
+    server.will(provider.protocol.text("ok"))
+
+    assert provider.adapter(server, api_key=None).generate("hi") == "ok"
+
+
+VARIABLES = {
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "google": "GEMINI_API_KEY or GOOGLE_API_KEY",
+    "litellm": "OPENAI_API_KEY",
+}
+
+
+def test_a_missing_key_is_named_before_any_request(provider, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for found in [found for found in os.environ if found.endswith(("_API_KEY", "_BASE_URL"))]:
+        monkeypatch.delenv(found)
+
+    with pytest.raises(errors.AuthenticationError) as caught:
+        provider.factory(provider.model)
+
+    assert VARIABLES[provider.name] in str(caught.value)
+    assert "api_key=" in str(caught.value)
+    assert caught.value.fatal_for_run and not caught.value.transient

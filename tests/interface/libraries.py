@@ -1,0 +1,15 @@
+"""Which tests need which library, said so that its absence takes one line of a test report."""
+
+import pytest
+
+from maseval.interface.extras import is_installed
+
+# LiteLLM's own types trouble pydantic; nothing of ours is meant.
+QUIET_LITELLM = pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning")
+
+
+def needing(library: str) -> list[pytest.MarkDecorator]:
+    """The marks of tests that can only run where a library is installed."""
+    if is_installed(library):
+        return []
+    return [pytest.mark.skip(reason=f"{library} is not installed")]

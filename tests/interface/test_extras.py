@@ -1,0 +1,83 @@
+import subprocess
+import sys
+
+import pytest
+
+import maseval.interface
+from maseval.core.exceptions import MASEvalError, UnknownModelError
+from maseval.core.model import resolve_model
+from maseval.interface import extras
+from maseval.interface.usage import LiteLLMCostCalculator
+
+LIBRARIES = ("openai", "anthropic", "google.genai", "litellm", "transformers", "xllamacpp")
+
+
+@pytest.mark.parametrize("module", ["nowhere_to_be_found", "nowhere_to_be_found.inside"])
+def test_a_missing_library_names_the_command_that_installs_it(module):
+    with pytest.raises(extras.MissingExtraError) as caught:
+        extras.load(module, extra="nowhere", package="nowhere-to-be-found")
+
+    assert str(caught.value) == (
+        "nowhere-to-be-found is not installed. Install it with: pip install 'maseval[nowhere]'"
+    )
+    assert isinstance(caught.value, ImportError) and isinstance(caught.value, MASEvalError)
+
+
+def test_a_library_that_is_there_is_imported():
+    assert extras.load("json", extra="none") is sys.modules["json"]
+
+
+def test_no_library_is_imported_before_it_is_used():
+    program = f"""
+import sys
+import maseval, maseval.interface
+from maseval.interface import inference
+from maseval.interface.inference import *
+from maseval.interface.usage import LiteLLMCostCalculator
+assert OpenAIModelAdapter.__module__ == "maseval.interface.inference.openai"
+assert set(inference.__all__) <= set(dir(inference))
+print([name for name in {LIBRARIES!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert (done.stderr, done.stdout) == ("", "[]\n")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="NoModelAdapter"):
+        _ = maseval.interface.inference.NoModelAdapter
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = maseval.interface.nothing
+
+
+@pytest.mark.parametrize(
+    ("model_id", "extra"),
+    [
+        ("openai/m", "openai"),
+        ("m", "openai"),
+        ("anthropic/m", "anthropic"),
+        ("google/m", "google-genai"),
+        ("litellm/m", "litellm"),
+        ("hf/m", "transformers"),
+        ("llamacpp/m.gguf", "llamacpp"),
+    ],
+)
+def test_every_provider_is_known_and_says_how_to_install_it(model_id, extra, monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda module: False)
+
+    with pytest.raises(extras.MissingExtraError) as caught:
+        resolve_model(model_id)
+
+    assert str(caught.value).endswith(f"Install it with: pip install 'maseval[{extra}]'")
+
+
+def test_a_slip_of_the_pen_is_met_with_the_provider_that_was_meant():
+    with pytest.raises(UnknownModelError, match=r"did you mean 'anthropic/…'\?.*google.*openai"):
+        resolve_model("antropic/claude")
+
+
+def test_without_litellm_the_calculator_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda module: False)
+
+    with pytest.raises(ImportError, match=r"requires litellm.*maseval\[litellm\]"):
+        LiteLLMCostCalculator()

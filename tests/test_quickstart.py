@@ -1,0 +1,419 @@
+"""Every example of the API's documents runs as written; only the models are scripted.
+
+What the documents leave undefined (``MyModelAdapter``, bodies of ``...``) is supplied here.
+"""
+
+# ruff: noqa: I001  (the documents' own imports stand as they are written there)
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from maseval import (
+    AgentAdapter,
+    ModelAdapter,
+    ScriptedModelAdapter,
+    TaskExecutionStatus,
+    register_model,
+)
+from maseval.benchmark.tau2.data_loader import DataUnavailableError
+from maseval.benchmark.tau2.data_loader import ensure_data_exists as fetch
+from maseval.core import model as model_module
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(autouse=True)
+def data():
+    try:
+        return fetch(verbose=0)
+    except DataUnavailableError as error:
+        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
+            pytest.fail(f"MASEVAL_REQUIRE_DATA=1, but: {error}", pytrace=False)
+        pytest.skip(str(error).partition(" Tried:")[0])
+
+
+@pytest.fixture(autouse=True)
+def gpt_4o(monkeypatch):
+    """Whatever is asked of ``gpt-4o``, as agent, user or judge, a scripted model answers."""
+    monkeypatch.setattr(model_module, "_registered", {})
+    register_model("openai", lambda name, **options: scripted(f"openai/{name}", **options))
+
+
+def scripted(model_id, **options):
+    return ScriptedModelAdapter(speak, model_id=model_id, seed=options.get("seed"))
+
+
+def speak(messages, tools):
+    system = messages[0]["content"]
+    if "<policy>" in system:
+        return "Is there anything else?"
+    if "<scenario>" in system:
+        return "###STOP###" if len(messages) > 3 else "I need help."
+    return json.dumps({"results": []})
+
+
+class MyModelAdapter(ScriptedModelAdapter):
+    """The name that the documents leave undefined."""
+
+    def __init__(self, model_id, seed=None):
+        super().__init__(speak, model_id=model_id, seed=seed)
+
+
+class MyAgentAdapter(AgentAdapter):
+    """Somebody's agent; it uses the tools that it was given."""
+
+    def _run_agent(self, query):
+        tools = self.agent
+        return f"I looked: {tools['list_all_product_types']()[:20]}"
+
+
+def adapter_of(tools):
+    adapter = MyAgentAdapter(tools, "my_agent")
+    return [adapter], {"my_agent": adapter}
+
+
+def test_quick_start():
+    from maseval.benchmark.tau2 import (
+        Tau2Benchmark, Tau2Environment, Tau2Evaluator, Tau2User,
+        load_tasks, configure_model_ids, ensure_data_exists,
+        compute_benchmark_metrics, compute_pass_at_k,
+    )  # fmt: skip
+
+    # Ensure domain data is downloaded
+    ensure_data_exists(domain="retail")
+
+    # Load tasks and configure model IDs
+    tasks = load_tasks("retail", split="base", limit=5)
+    configure_model_ids(
+        tasks,
+        user_model_id="gpt-4o",
+        evaluator_model_id="gpt-4o",
+    )
+
+    # Create your framework-specific benchmark subclass
+    class MyTau2Benchmark(Tau2Benchmark):
+        def setup_agents(self, agent_data, environment, task, user):
+            tools = environment.tools
+            # Create your agent with these tools
+            return adapter_of(tools)
+
+        def get_model_adapter(self, model_id, **kwargs):
+            adapter = MyModelAdapter(model_id)
+            if "register_name" in kwargs:
+                self.register("models", kwargs["register_name"], adapter)
+            return adapter
+
+    # Run benchmark
+    benchmark = MyTau2Benchmark(agent_data={}, n_task_repeats=4)
+    results = benchmark.run(tasks)
+
+    # Compute metrics
+    metrics = compute_benchmark_metrics(results)
+    pass_k = compute_pass_at_k(results, k_values=[1, 2, 3, 4])
+
+    assert [report["status"] for report in results] == ["success"] * 20
+    assert metrics["status_counts"] == {"success": 20}
+    assert 0.0 <= metrics["success_rate"] <= 1.0
+    assert list(pass_k) == ["pass@1", "pass@2", "pass@3", "pass@4"]
+    report = results[0]
+    assert report["config"]["models"]["user_simulator"]["model_id"] == "gpt-4o"
+    assert "list_all_product_types" in json.dumps(report["traces"]["environment"]["simulation"])
+    for name in (Tau2Environment, Tau2Evaluator, Tau2User):
+        assert isinstance(name, type)
+
+
+def test_baseline():
+    from maseval.benchmark.tau2 import load_tasks, configure_model_ids
+
+    tasks = load_tasks("retail", split="base", limit=2)
+    configure_model_ids(tasks, user_model_id="gpt-4o")
+
+    from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark
+
+    benchmark = DefaultAgentTau2Benchmark(
+        agent_data={"model_id": "gpt-4o"},
+        n_task_repeats=4,
+    )
+    results = benchmark.run(tasks)
+
+    assert [report["status"] for report in results] == ["success"] * 8
+    assert results[0]["config"]["models"]["agent_model"]["model_id"] == "openai/gpt-4o"
+
+
+def test_the_example_of_tau2_benchmark():
+    from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, configure_model_ids
+
+    seeds = []
+
+    class MyTau2Benchmark(Tau2Benchmark):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            # Setup your agents here
+            return adapter_of(environment.tools)
+
+        def get_model_adapter(self, model_id, **kwargs):
+            seed = kwargs.get("seed")  # Extract seed for reproducibility
+            seeds.append(seed)
+            return MyModelAdapter(model_id, seed=seed)
+
+    tasks = load_tasks("retail", limit=3)
+    configure_model_ids(tasks, user_model_id="gpt-4o")
+
+    benchmark = MyTau2Benchmark()
+    reports = benchmark.run(tasks)
+
+    assert [report["status"] for report in reports] == ["success"] * 3
+    assert seeds == [None] * 3
+    MyTau2Benchmark(seed=1).run(tasks)
+    assert len(set(seeds[3:])) == 3
+
+
+def test_the_example_of_default_agent_tau2_benchmark():
+    from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks, configure_model_ids
+
+    tasks = load_tasks("retail", split="base", limit=5)
+    configure_model_ids(tasks, user_model_id="gpt-4o")
+
+    benchmark = DefaultAgentTau2Benchmark(
+        agent_data={"model_id": "gpt-4o", "verbose": 1},
+    )
+    results = benchmark.run(tasks)
+
+    assert [report["status"] for report in results] == ["success"] * 5
+
+
+def test_the_examples_of_the_loaders():
+    from maseval.benchmark.tau2 import load_tasks, configure_model_ids, ensure_data_exists
+
+    tasks = load_tasks("retail", split="base", limit=5)
+    assert len(tasks) == 5
+
+    # Custom timeout and retries
+    tasks = load_tasks("retail", timeout_seconds=300, max_retries=2)
+    assert (tasks[0].protocol.timeout_seconds, tasks[0].protocol.max_retries) == (300, 2)
+
+    tasks = load_tasks("retail", limit=5)
+    same = configure_model_ids(
+        tasks,
+        user_model_id="gpt-4o",
+        evaluator_model_id="gpt-4o",
+    )
+    assert same is tasks
+
+    folder = ensure_data_exists(domain="retail")
+    assert isinstance(folder, Path)
+
+
+@pytest.fixture
+def my_benchmark():
+    """``MyBenchmark``, ``tasks`` and ``config`` as the documents mean them."""
+    from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
+
+    tasks = configure_model_ids(load_tasks("retail", limit=4), user_model_id="gpt-4o")
+    return DefaultAgentTau2Benchmark, tasks, {"model_id": "gpt-4o"}
+
+
+def test_the_example_of_callbacks(my_benchmark, tmp_path, monkeypatch):
+    MyBenchmark, tasks, config = my_benchmark
+    monkeypatch.chdir(tmp_path)
+
+    from maseval.core.callbacks import MessageTracingCallback
+
+    benchmark = MyBenchmark(tasks=tasks, agent_data=config)
+    benchmark.add_callback(MessageTracingCallback(output_dir="logs"))
+    results = benchmark.run()
+
+    assert len(results) == len(list((tmp_path / "logs").iterdir())) == 4
+
+
+def test_the_examples_of_configs_and_traces(my_benchmark, capsys):
+    MyBenchmark, tasks, config = my_benchmark
+    benchmark = MyBenchmark(tasks=tasks, agent_data=config)
+
+    results = benchmark.run()
+
+    for report in benchmark.reports:
+        print(f"Task {report['task_id']}, Repeat {report['repeat_idx']}")
+        print(f"Agent config: {report['config']['agents']['default_agent']}")
+        print(f"Environment config: {report['config']['environment']}")
+        print(f"User config: {report['config']['user']}")
+        print(f"Git commit: {report['config']['benchmark']['git']['commit_hash']}")
+        print(f"Agent messages: {report['traces']['agents']['default_agent']}")
+        print(f"Environment state: {report['traces']['environment']}")
+        print(f"User interactions: {report['traces']['user']}")
+
+    assert results is benchmark.reports
+    assert capsys.readouterr().out.count("Git commit: ") == 4
+
+
+def test_the_examples_of_failed_tasks(my_benchmark):
+    MyBenchmark, tasks, config = my_benchmark
+    del tasks[1].user_data["model_id"]
+
+    # Run benchmark
+    benchmark = MyBenchmark()
+    reports = benchmark.run(tasks=tasks, agent_data=config)
+
+    # Get all failed tasks (from internal state)
+    failed = benchmark.get_failed_tasks()
+    print(f"Failed: {len(failed)}/{len(benchmark.tasks)} tasks")
+
+    # Or work with returned reports (safe from internal state changes)
+    failed = benchmark.get_failed_tasks(reports=reports)
+
+    # Get only tasks that failed during execution (not evaluation)
+    execution_failures = benchmark.get_failed_tasks(
+        TaskExecutionStatus.TASK_EXECUTION_FAILED,
+        reports=reports
+    )  # fmt: skip
+
+    # Get setup and execution failures
+    critical_failures = benchmark.get_failed_tasks(
+        status_filter=[
+            TaskExecutionStatus.SETUP_FAILED,
+            TaskExecutionStatus.TASK_EXECUTION_FAILED
+        ],
+        reports=reports
+    )  # fmt: skip
+
+    assert [task.id for task in failed] == [tasks[1].id]
+    assert (len(execution_failures), len(critical_failures)) == (0, 1)
+
+    # Retry failed tasks elegantly - this is the key use case!
+    tasks[1].user_data["model_id"] = "gpt-4o"
+    if len(failed) > 0:
+        retry_reports = benchmark.run(tasks=failed, agent_data=config)
+
+    # Or more concisely
+    reports = benchmark.run(tasks=tasks, agent_data=config)
+    again = benchmark.run(tasks=benchmark.get_failed_tasks(), agent_data=config)
+
+    assert [report["status"] for report in retry_reports] == ["success"]
+    assert [report["status"] for report in reports] == ["success"] * 4
+    assert again == []
+
+
+def test_the_example_of_get_model_adapter(my_benchmark):
+    MyBenchmark, tasks, config = my_benchmark
+    from typing import Any
+
+    class GoogleGenAIModelAdapter(ScriptedModelAdapter):
+        def __init__(self, client, model_id):
+            super().__init__(speak, model_id=model_id)
+
+    class WithClient(MyBenchmark):
+        client = object()
+
+        def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+            adapter = GoogleGenAIModelAdapter(self.client, model_id=model_id)
+
+            # Register for tracing if registration info provided
+            category = kwargs.get("register_category", "models")
+            name = kwargs.get("register_name", model_id)
+            self.register(category, name, adapter)
+
+            return adapter
+
+    reports = WithClient().run(tasks, config)
+
+    assert set(reports[0]["traces"]["models"]) == {"agent_model", "user_simulator"}
+
+
+def test_the_example_of_register():
+    from maseval.benchmark.tau2 import Tau2Benchmark, configure_model_ids, load_tasks
+
+    class MyTau2Benchmark(Tau2Benchmark):
+        def setup_agents(self, agent_data, environment, task, user):
+            # Create model (needs manual registration)
+            model = MyModelAdapter("main")
+            self.register("models", "main_model", model)
+
+            # Create agent (auto-registered when returned)
+            agent_adapter = MyAgentAdapter(environment.tools, "agent1")
+
+            # Environment and user are also auto-registered
+            return [agent_adapter], {"agent1": agent_adapter}
+
+    tasks = configure_model_ids(load_tasks("retail", limit=1), user_model_id="gpt-4o")
+    benchmark = MyTau2Benchmark()
+    (report,) = benchmark.run(tasks)
+
+    assert report["traces"]["models"]["main_model"]["total_calls"] == 0
+    assert "agent1" in report["traces"]["agents"]
+    assert "models:user_simulator" in benchmark.usage_by_component
+    assert benchmark.usage.to_dict()
+
+
+def test_the_examples_of_run(my_benchmark):
+    MyBenchmark, tasks, config = my_benchmark
+
+    # Typical usage
+    benchmark = MyBenchmark()
+    reports = benchmark.run(tasks=tasks, agent_data=config)
+
+    # Analyze results
+    for report in reports:
+        print(f"Task {report['task_id']}, Repeat {report['repeat_idx']}: {report['eval']}")
+        print(f"Config: {report['config']}")
+        print(f"Traces: {report['traces']}")
+
+    # Parallel execution with 4 workers
+    benchmark = MyBenchmark(num_workers=4)
+    reports = benchmark.run(tasks=tasks, agent_data=config)
+    assert [report["status"] for report in reports] == ["success"] * 4
+
+    # Single agent config for all tasks
+    reports = benchmark.run(tasks=tasks, agent_data={"model_id": "gpt-4"})
+    assert reports[0]["config"]["agents"]["default_agent"]["model_id"] == "openai/gpt-4"
+
+    # Task-specific agent configs (must match task count)
+    reports = benchmark.run(
+        tasks=[tasks[0], tasks[1]],
+        agent_data=[
+            {"model_id": "gpt-4", "difficulty": "easy"},
+            {"model_id": "gpt-4o", "difficulty": "hard"},
+        ]
+    )  # fmt: skip
+    models = {r["task_id"]: r["config"]["agents"]["default_agent"]["model_id"] for r in reports}
+    assert models == {tasks[0].id: "openai/gpt-4", tasks[1].id: "openai/gpt-4o"}
+
+    def compute_priority(task):
+        return int(task.id)
+
+    # Priority-based execution
+    from maseval.core.task import PriorityTaskQueue
+
+    for task in tasks:
+        task.protocol.priority = compute_priority(task)
+
+    queue = PriorityTaskQueue(tasks)
+    reports = MyBenchmark().run(tasks=queue, agent_data=config)
+    assert [report["task_id"] for report in reports] == ["3", "2", "1", "0"]
+
+
+def test_the_example_of_an_adaptive_queue(my_benchmark):
+    MyBenchmark, tasks, config = my_benchmark
+    from maseval import AdaptiveTaskQueue
+
+    class MyAdaptiveTaskQueue(AdaptiveTaskQueue):
+        finished = 0
+
+        def initial_state(self):
+            return {}
+
+        def update_state(self, task, report, state):
+            self.finished += 1
+            return state
+
+        def select_next_task(self, remaining, state):
+            return remaining[0]
+
+    benchmark = MyBenchmark(agent_data=config)
+
+    # Adaptive queue (auto-registered as callback)
+    queue = MyAdaptiveTaskQueue(tasks)
+    reports = benchmark.run(tasks=queue)  # queue receives on_task_complete callbacks
+
+    assert len(reports) == queue.finished == 4
