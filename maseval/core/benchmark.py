@@ -18,13 +18,13 @@ from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.interrupts import HeldInterrupts
+from maseval.core.lost_cause import LostCause
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.plan import (
     AgentData,
     Tasks,
     agent_data_for,
     lasting,
-    repetitions_of,
     task_queue,
 )
 from maseval.core.registry import UsageTotals
@@ -200,7 +200,8 @@ class Benchmark(ABC):
         """Run every task ``n_task_repeats`` times; returns one report for each repetition.
 
         A failure becomes a report and the run goes on, unless one of the ``fail_on_*`` flags is
-        set. ``self.reports`` grows while the run goes on and keeps what is finished when an
+        set. ``RunStoppedError`` ends a run in which every task would fail, say for want of a
+        valid key. ``self.reports`` grows while the run goes on and keeps what is finished when an
         exception or Ctrl-C ends it early.
         """
         queue = self._default_tasks if tasks is None else task_queue(tasks)
@@ -216,6 +217,7 @@ class Benchmark(ABC):
                 run.runner().run(interrupts)
             finally:
                 run.announce("on_run_end", results=self.reports)
+        run.lost_cause.tell(finished=len(self.reports))
         return self.reports
 
     def stop(self) -> None:
@@ -252,6 +254,7 @@ class Benchmark(ABC):
             seed=self._seed_generator.global_seed,
             config=self.benchmark_level_config,
             totals=self._totals,
+            stopping=lambda: self._stopping,
         )
 
     def _check_failure(self, outcome: Outcome) -> None:
@@ -349,16 +352,17 @@ class _Run:
         self._setting = benchmark._setting()
         self._announcer = Announcer(_listening(benchmark), benchmark.callback_handler)
         self._context = copy_context()
+        self.lost_cause = LostCause()
 
     def runner(self) -> Runner:
         benchmark = self._benchmark
         return Runner(
             plan=benchmark.tasks,
-            indices_of=lambda task: repetitions_of(task, benchmark.tasks, benchmark.n_task_repeats),
+            indices_of=lambda task: benchmark.tasks.repetitions_of(task, benchmark.n_task_repeats),
             prepare=self._prepare,
             workers=self._workers(),
             listener=self,
-            stopping=lambda: benchmark._stopping,
+            stopping=self._setting.stopping,
         )
 
     def _workers(self) -> Workers:
@@ -394,6 +398,8 @@ class _Run:
         self.announce("on_task_end", task=task, result=report)
 
     def check_failure(self, outcome: Outcome) -> None:
+        if self.lost_cause.note(outcome.exception):
+            self._benchmark.stop()
         self._benchmark._check_failure(outcome)
 
 

@@ -10,16 +10,19 @@
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
-    ├── NoRepetitionError, NotRunError, ScriptExhaustedError (RuntimeError)
+    ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError (RuntimeError)
     └── OutputExistsError (FileExistsError)
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 
 class MASEvalError(Exception):
     """Root of the tree; ``component`` says where it happened, ``details`` what was seen there."""
+
+    fatal_for_run: ClassVar[bool] = False
+    """Whether every other task would fail in the same way."""
 
     def __init__(
         self,
@@ -118,6 +121,8 @@ class DuplicateComponentError(MASEvalError, ValueError):
 class UnknownModelError(MASEvalError, ValueError):
     """No provider is known for a model id."""
 
+    fatal_for_run = True
+
 
 class ResultFileError(MASEvalError, ValueError):
     """A result file is damaged."""
@@ -129,6 +134,10 @@ class NoRepetitionError(MASEvalError, RuntimeError):
 
 class NotRunError(MASEvalError, RuntimeError):
     """Results are asked for before there are any."""
+
+
+class RunStoppedError(MASEvalError, RuntimeError):
+    """A run ended early, because every task would have failed; its cause says why."""
 
 
 class ScriptExhaustedError(MASEvalError, RuntimeError):

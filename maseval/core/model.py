@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias
 
+from maseval.core.call_policy import Attempt, CallPolicy, default_policy
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.redaction import redact, redact_text
@@ -22,13 +23,24 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     A provider implements :attr:`model_id` and :meth:`_chat_impl`. The log holds sizes, times and
     outcomes, never prompts, answers or credentials. One adapter belongs to one repetition.
+
+    Args:
+        seed: For providers that have one.
+        cost_calculator: Puts a price on the usage.
+        policy: When to ask again after a failure; by default that of the process.
     """
 
     def __init__(
-        self, seed: int | None = None, cost_calculator: CostCalculator | None = None
+        self,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+        policy: CallPolicy | None = None,
     ) -> None:
         self._seed = seed
         self._cost_calculator = cost_calculator
+        self.policy = policy
+        self.endpoint: str | None = None
+        """Whose rate limits apply: models of one endpoint are throttled together."""
         self._usage_records: list[TokenUsage] = []
         self.logs: list[dict[str, Any]] = []
 
@@ -60,37 +72,48 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         tool_choice: str | dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> ChatResponse:
-        """Send the conversation and return the model's answer; errors are logged and re-raised."""
+        """Send the conversation and return the model's answer.
+
+        A failure that may pass is met with another attempt, as the policy says. Each attempt is
+        logged; what the last one raised is passed on.
+        """
         if isinstance(messages, MessageHistory):
             messages = messages.to_openai_format()
-        began, started = now(), time.perf_counter()
+        asked = {
+            "message_count": len(messages),
+            "generation_params": redact(generation_params or {}),
+            "tools_provided": len(tools or ()),
+            "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
+        }
 
-        def log(outcome: dict[str, Any]) -> None:
-            self.logs.append(
-                {
-                    "timestamp": began,
-                    "message_count": len(messages),
-                    "duration_seconds": time.perf_counter() - started,
-                    **outcome,
-                    "generation_params": redact(generation_params or {}),
-                    "tools_provided": len(tools or ()),
-                    "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
-                }
-            )
+        def ask(attempt: Attempt) -> ChatResponse:
+            entry = {
+                "timestamp": now(),
+                "attempt": attempt.number,
+                "waited_seconds": attempt.waited,
+                **asked,
+            }
+            started = time.perf_counter()
+            try:
+                response = self._chat_impl(
+                    list(messages),
+                    generation_params=generation_params,
+                    tools=tools,
+                    tool_choice=tool_choice,
+                    **kwargs,
+                )
+                self._check(response)
+                entry |= _success(response)
+            except BaseException as error:
+                entry |= _failure(error)
+                raise
+            finally:
+                entry["duration_seconds"] = time.perf_counter() - started
+                self.logs.append(entry)
+            return response
 
-        try:
-            response = self._chat_impl(
-                list(messages),
-                generation_params=generation_params,
-                tools=tools,
-                tool_choice=tool_choice,
-                **kwargs,
-            )
-            self._check(response)
-        except Exception as error:
-            log({"status": "error", "error": redact_text(str(error)), "error_type": _name(error)})
-            raise
-        log(_success(response))
+        policy = self.policy or default_policy()
+        response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
         self._account_for(response)
         return response
 
@@ -117,6 +140,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "failed_calls": len(self.logs) - successes,
             "total_duration_seconds": sum(durations),
             "average_duration_seconds": sum(durations) / len(durations) if durations else 0.0,
+            "total_waited_seconds": sum(entry["waited_seconds"] for entry in self.logs),
             "logs": list(self.logs),
         }
 
@@ -126,6 +150,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "model_id": self.model_id,
             "adapter_type": type(self).__name__,
             "seed": self.seed,
+            "call_policy": (self.policy or default_policy()).to_dict(),
         }
         if self._cost_calculator is not None:
             describe = getattr(self._cost_calculator, "gather_config", None)
@@ -160,6 +185,10 @@ def _success(response: ChatResponse) -> dict[str, Any]:
     }
 
 
+def _failure(error: BaseException) -> dict[str, Any]:
+    return {"status": "error", "error": redact_text(str(error)), "error_type": _name(error)}
+
+
 def _name(thing: object) -> str:
     return type(thing).__name__
 
@@ -185,17 +214,22 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
     _registered[prefix] = factory
 
 
-def resolve_model(model_id: str, **options: Any) -> ModelAdapter:
+def resolve_model(
+    model_id: str, *, policy: CallPolicy | None = None, **options: Any
+) -> ModelAdapter:
     """The adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
 
     Providers come from :func:`register_model`, from the library itself (``scripted/…``) and from
     installed packages that have an entry point in the group ``maseval.models``, named after the
-    prefix. ``options`` go to the provider's factory.
+    prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures.
     """
     prefix, name = _split(model_id)
     adapter = _factory(prefix, model_id)(name, **options)
     if not isinstance(adapter, ModelAdapter):
         raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
+    adapter.policy = adapter.policy if policy is None else policy
+    # One provider may be at home at many addresses, each with limits of its own.
+    adapter.endpoint = adapter.endpoint or f"{prefix}@{options.get('base_url') or 'default'}"
     return adapter
 
 

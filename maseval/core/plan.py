@@ -22,16 +22,11 @@ class SelectedRepetitions(BaseTaskQueue):
         self._repetitions = repetitions
 
     def __iter__(self) -> Iterator[Task]:
-        return (task for task in self._queue if self.of(task))
+        return (task for task in self._queue if self.repetitions_of(task, 1))
 
-    def of(self, task: Task) -> Sequence[int]:
-        """The repetitions of ``task`` that are to be made."""
+    def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
+        """The repetitions that were named for ``task``, however many are asked for."""
         return self._repetitions.get(str(task.id), ())
-
-
-def repetitions_of(task: Task, queue: BaseTaskQueue, repeats: int) -> Sequence[int]:
-    """Which repetitions of a queue's task a run makes: all ``repeats``, unless some are named."""
-    return queue.of(task) if isinstance(queue, SelectedRepetitions) else range(repeats)
 
 
 def task_queue(tasks: Tasks) -> BaseTaskQueue:

@@ -15,7 +15,7 @@ _SECRET_WORD = re.compile(
 # "token" means a credential or a piece of text: these neighbours make it the latter.
 _TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
 
-_USERINFO = re.compile(r"(?<=://)[^/\s?#@]+@")
+_USERINFO = re.compile(r"(?<=://)[^/\s?#]+@")  # up to the last @: a password may hold one
 _QUERY_VALUE = re.compile(r"([?&;])([^=&;\s]+)=([^&;\s\"'<>]+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
 _KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")

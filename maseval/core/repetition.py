@@ -39,6 +39,8 @@ class Setting:
     seed: int | None
     config: Mapping[str, Any]
     totals: UsageTotals
+    stopping: Callable[[], bool]
+    """Says whether the run wants to end soon."""
 
 
 @dataclass
@@ -77,7 +79,12 @@ class Repetition:
         """Start the clock; comes before everything else."""
         self._started_at, self._began = now(), time.perf_counter()
         registry = ComponentRegistry(self.setting.config, totals=self.setting.totals)
-        self.context = TaskContext(self.timeout, registry=registry)
+        self.context = TaskContext(
+            self.timeout,
+            registry=registry,
+            simulation=(str(self.task.id), self.repeat_idx),
+            stopping=self.setting.stopping,
+        )
 
     def run(self) -> Outcome:
         """Make the attempt."""

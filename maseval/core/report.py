@@ -13,6 +13,7 @@ from maseval.core.exceptions import (
     TaskTimeoutError,
     UserError,
 )
+from maseval.core.provider_errors import ProviderError
 from maseval.core.redaction import redact_text
 from maseval.core.task import Task
 
@@ -132,7 +133,7 @@ def error_record(exception: BaseException) -> dict[str, Any]:
     }
     if isinstance(exception, TaskTimeoutError):
         record |= {"elapsed": exception.elapsed, "timeout": exception.timeout}
-    elif isinstance(exception, AgentError | EnvironmentError | UserError):
+    elif isinstance(exception, AgentError | EnvironmentError | UserError | ProviderError):
         record |= {"component": exception.component, "details": exception.details}
     return record
 
@@ -165,6 +166,8 @@ _VARYING = frozenset(
     {
         *("run_id", "thread_id", "started_at", "timestamp", "gathered_at", "elapsed"),
         *("duration_seconds", "total_duration_seconds", "average_duration_seconds"),
+        *("start_time", "end_time", "duration"),
+        *("waited_seconds", "total_waited_seconds"),
     }
 )
 _ELAPSED = re.compile(r"after \d+\.\d+s")

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from maseval.core.exceptions import DuplicateTaskError, TaskFormatError
+from maseval.core.exceptions import DuplicateTaskError, MASEvalError, TaskFormatError
 from maseval.core.interrupts import HeldInterrupts
+from maseval.core.provider_errors import ProviderError
 from maseval.core.repetition import Outcome, Repetition
 from maseval.core.report import RETRIED, Attempt, Report, TaskExecutionStatus
 from maseval.core.task import Task, TimeoutAction
@@ -132,7 +133,7 @@ class Runner:
 
     def _finish(self, repetition: Repetition, outcome: Outcome) -> None:
         self._forget(repetition)
-        again = next_attempt(repetition, outcome)
+        again = None if self._stopping() else next_attempt(repetition, outcome)
         if again is not None:
             self._submit(again)
             return
@@ -171,10 +172,21 @@ def next_attempt(repetition: Repetition, outcome: Outcome) -> Repetition | None:
             return None
         if protocol.timeout_action is TimeoutAction.EXTEND and timeout is not None:
             timeout *= 2
-    elif outcome.status not in RETRIED or earlier.count(False) >= protocol.max_retries:
+    elif (
+        outcome.status not in RETRIED
+        or earlier.count(False) >= protocol.max_retries
+        or _is_lasting(outcome.exception)
+    ):
         return None
     attempts = [*repetition.attempts, _attempt_record(outcome.report)]
     return replace(repetition, timeout=timeout, attempts=attempts)
+
+
+def _is_lasting(failure: BaseException | None) -> bool:
+    """Whether another attempt is bound to fail in the same way."""
+    if isinstance(failure, ProviderError):
+        return not failure.transient
+    return isinstance(failure, MASEvalError) and failure.fatal_for_run
 
 
 def _attempt_record(report: Report) -> Attempt:

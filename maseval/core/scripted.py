@@ -101,7 +101,8 @@ class ScriptedModelAdapter(ModelAdapter):
                 "generation_params": generation_params,
             }
         )
-        time.sleep(self._delay_seconds)
+        if self._delay_seconds:
+            time.sleep(self._delay_seconds)
         fixed = reply(messages, tools) if callable(reply) else reply
         response = _response(fixed, turn=len(self.requests))
         return replace(

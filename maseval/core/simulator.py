@@ -23,6 +23,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
+from maseval.core.provider_errors import ProviderError
 from maseval.core.redaction import redact, redact_text
 from maseval.core.tracing import TraceableMixin, now
 
@@ -138,9 +139,9 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
     def _succeeds(self, attempt: dict[str, Any], params: Params) -> bool:
         try:
             attempt["raw_output"] = self.model.generate(attempt["prompt"], generation_params=params)
-        except TaskTimeoutError:
-            raise
-        except Exception as error:  # providers raise what they like, and may recover
+        except (TaskTimeoutError, ProviderError):
+            raise  # a model already asks its provider again as often as is worth it
+        except Exception as error:  # other models raise what they like, and may recover
             _note(attempt, SimulatorCallStatus.ModelCallError, error)
             return False
         try:

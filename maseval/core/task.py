@@ -226,6 +226,10 @@ class BaseTaskQueue(ABC, Sequence[Task]):
     def __getitem__(self, index: int | slice) -> Task | Self:
         return self._of(self._tasks[index]) if isinstance(index, slice) else self._tasks[index]
 
+    def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
+        """Which repetitions of a task a run makes that is asked for ``repeats`` of each."""
+        return range(repeats)
+
     # The look-ups that Sequence would answer by iterating, which in a queue means a run.
     def __contains__(self, task: object) -> bool:
         return task in self._tasks

@@ -15,6 +15,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import ProviderError
 from maseval.core.redaction import redact_text
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
 from maseval.core.tool import tool_definition
@@ -270,7 +271,7 @@ class AgenticLLMUser(LLMUser):
             return {**output, "result": f"Error: Tool '{name}' not found"}
         try:
             result = self.tools[name](**arguments)
-        except TaskTimeoutError:
+        except (TaskTimeoutError, ProviderError):
             raise
         except Exception as error:  # a model made the call: what went wrong is for it to read
             return {**output, "result": f"Error: {error}"}

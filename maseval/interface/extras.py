@@ -10,6 +10,8 @@ from maseval.core.exceptions import MASEvalError
 class MissingExtraError(MASEvalError, ImportError):
     """A library that an adapter needs is not installed."""
 
+    fatal_for_run = True
+
 
 def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
     """The module of an optional library.

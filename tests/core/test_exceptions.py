@@ -30,6 +30,7 @@ TREE = {
     "ResultFileError": ValueError,
     "NoRepetitionError": RuntimeError,
     "NotRunError": RuntimeError,
+    "RunStoppedError": RuntimeError,
     "ScriptExhaustedError": RuntimeError,
     "OutputExistsError": FileExistsError,
 }

@@ -3,7 +3,7 @@ import pytest
 from maseval import AdaptiveTaskQueue, PriorityTaskQueue, Task, TaskProtocol, normalise
 from maseval.core.callbacks.records import RecordWriter
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import SelectedRepetitions, repetitions_of, task_queue
+from maseval.core.plan import SelectedRepetitions, task_queue
 from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
 from tests.core.worlds import Diary, Shop
 from tests.runs.worlds import config, desk, report, tasks
@@ -148,5 +148,5 @@ def test_selected_repetitions_keep_the_order_of_their_queue():
     queue = SelectedRepetitions(PriorityTaskQueue([first, second]), {"low": [1], "high": [0, 5]})
 
     assert [task.id for task in queue] == ["high", "low"]
-    assert list(repetitions_of(second, queue, 2)) == [0, 5]
-    assert list(repetitions_of(second, task_queue([second]), 2)) == [0, 1]
+    assert list(queue.repetitions_of(second, 2)) == [0, 5]
+    assert list(task_queue([second]).repetitions_of(second, 2)) == [0, 1]

@@ -270,12 +270,18 @@ class Tau2Environment(Environment):
             "solo": self.solo,
             "policy_sha256": sha256(self.policy.encode()).hexdigest(),
             **_tools_sha256(self.world.domain),
+            "tool_types": self._tool_types(),
             "toolkit_stats": self.toolkit.get_statistics(),
             "db_stats": self.db.get_statistics(),
         }
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
         return config
+
+    def _tool_types(self) -> dict[str, str]:
+        """Which tool reads and which writes, on both sides."""
+        kits = [kit for kit in (self.user_toolkit, self.toolkit) if kit]
+        return {name: kit.tool_type(name).value for kit in kits for name in kit.tools}
 
 
 def _named(method: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Resear
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.tasks import TaskSpec
 from maseval.benchmark.tau2.world import World, WorldState
 
@@ -53,7 +53,7 @@ class _Play:
     task: TaskSpec = field(compare=False)
 
 
-@lru_cache(maxsize=_KEPT)
+@once(maxsize=_KEPT)
 def _played(play: _Play) -> GoldState:
     world = World(play.domain, play.folder)
     for toolkit in filter(None, (world.tools, world.user_tools)):

@@ -28,6 +28,9 @@ _SLUG_LENGTH = 60
 class MessageTracingCallback(BenchmarkCallback):
     """Writes the messages of each repetition to a file of its own in ``output_dir``.
 
+    ``agents`` and ``user`` are what each of them has seen; ``conversation`` is the whole of it,
+    where the environment keeps it as its ``simulation``.
+
     The name of a file begins with its task's id as far as file systems allow, and ends with a hash
     of run, task and repetition: no id can leave the folder, and no run replaces another's files.
     """
@@ -37,6 +40,7 @@ class MessageTracingCallback(BenchmarkCallback):
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         user = _messages(report["traces"].get("user"))
+        conversation = _messages((report["traces"].get("environment") or {}).get("simulation"))
         agents = report["traces"].get("agents") or {}
         said = {name: _messages(trace) for name, trace in agents.items()}
         strict_json.write_file(
@@ -49,6 +53,7 @@ class MessageTracingCallback(BenchmarkCallback):
                 "status": report["status"],
                 "agents": {name: messages for name, messages in said.items() if messages},
                 "user": user,
+                "conversation": conversation,
             },
         )
 

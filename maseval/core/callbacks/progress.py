@@ -42,8 +42,9 @@ class ProgressBarCallback(BenchmarkCallback):
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         self.close_bar()
-        # The length, as going through an adaptive queue would use it up.
-        self.total = len(benchmark.tasks) * benchmark.n_task_repeats
+        queue, repeats = benchmark.tasks, benchmark.n_task_repeats
+        # By the list, as going through an adaptive queue would use it up.
+        self.total = sum(len(queue.repetitions_of(task, repeats)) for task in queue.to_list())
         self.current = self.successful = 0
         self.metrics = {}
         self.open_bar(self.desc or f"Running {type(benchmark).__name__}")

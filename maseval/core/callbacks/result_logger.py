@@ -86,7 +86,7 @@ class ResultLogger(BenchmarkCallback):
             self.expected.update(
                 (str(task.id), repeat)
                 for task in benchmark.tasks.to_list()
-                for repeat in range(self.n_repeats)
+                for repeat in benchmark.tasks.repetitions_of(task, self.n_repeats)
             )
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:

@@ -28,6 +28,7 @@ from maseval.interface.inference.provider import (
     Tools,
     cause_of,
     no_key,
+    shared_client,
     warn_seed_unused,
     with_extra_body,
 )
@@ -279,7 +280,11 @@ def from_id(
         warn_seed_unused("anthropic", name)
     given = {} if timeout is None else {"timeout": timeout}
     try:
-        client = sdk.Anthropic(base_url=base_url, api_key=api_key, max_retries=0, **given)
+        key = api_key or os.environ.get("ANTHROPIC_API_KEY")
+        address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
+        options = {"base_url": address, "api_key": key, "max_retries": 0, **given}
+        # Without a key the library looks for credentials of other kinds, anew each time.
+        client = shared_client(sdk.Anthropic, **options) if key else sdk.Anthropic(**options)
     except sdk.AnthropicError as error:  # credentials are named somewhere, but cannot be read
         raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
     if not any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):

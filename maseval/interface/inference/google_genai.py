@@ -24,6 +24,7 @@ from maseval.interface.inference.provider import (
     ToolChoice,
     Tools,
     no_key,
+    shared_client,
 )
 
 Part = dict[str, Any]
@@ -253,6 +254,16 @@ def _audio(usage: object) -> int:
     )
 
 
+def _client(*, api_key: str | None, base_url: str | None, timeout: float | None) -> Any:
+    genai = extras.load("google.genai", extra="google-genai", package="google-genai")
+    options = {
+        "base_url": base_url,
+        "timeout": None if timeout is None else max(1, round(timeout * 1000)),
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    return genai.Client(api_key=api_key, http_options=given)
+
+
 def from_id(
     name: str,
     *,
@@ -270,18 +281,13 @@ def from_id(
     Vertex AI. ``timeout`` is in seconds. Everything else, such as ``temperature``, is a generation
     parameter.
     """
-    genai = extras.load("google.genai", extra="google-genai", package="google-genai")
+    extras.load("google.genai", extra="google-genai", package="google-genai")
     if not (api_key or any(os.environ.get(variable) for variable in _KEY_VARIABLES)):
         if not base_url:
             raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
         api_key = NO_KEY
-    options = {
-        "base_url": base_url,
-        "timeout": None if timeout is None else max(1, round(timeout * 1000)),
-    }
-    client = genai.Client(
-        api_key=api_key,
-        http_options={key: value for key, value in options.items() if value is not None},
-    )
+    options: dict[str, Any] = {"api_key": api_key, "base_url": base_url, "timeout": timeout}
+    # Without a key the library looks into the environment, anew each time.
+    client = shared_client(_client, **options) if api_key else _client(**options)
     defaults = {**(generation_params or {}), **params}
     return GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator)

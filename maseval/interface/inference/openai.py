@@ -34,6 +34,7 @@ from maseval.interface.inference.provider import (
     Tools,
     cause_of,
     no_key,
+    shared_client,
     with_extra_body,
 )
 
@@ -176,10 +177,13 @@ def from_id(
     """
     sdk = extras.load("openai", extra="openai")
     key = api_key or os.environ.get("OPENAI_API_KEY")
-    if not (key or base_url or os.environ.get("OPENAI_BASE_URL")):
+    address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+    if not (key or address):
         raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
     given = {} if timeout is None else {"timeout": timeout}
-    client = sdk.OpenAI(base_url=base_url, api_key=key or NO_KEY, max_retries=0, **given)
+    client = shared_client(
+        sdk.OpenAI, base_url=address, api_key=key or NO_KEY, max_retries=0, **given
+    )
     return OpenAIModelAdapter(
         client, name, {**(generation_params or {}), **params}, seed, cost_calculator
     )

@@ -153,6 +153,16 @@ def with_extra_body(method: Callable[..., Any], request: dict[str, Any]) -> dict
     return {**rest, "extra_body": {**extra, **rest.get("extra_body", {})}}
 
 
+@cache
+def shared_client(make: Callable[..., Any], **options: Any) -> Any:
+    """One client for all adapters with equal options.
+
+    A run makes adapters for every simulation; with a client each, a thousand simulations would
+    open a thousand connections. The libraries' clients may be used by many threads.
+    """
+    return make(**options)
+
+
 def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:
     """The error for a model that cannot be asked for want of a key."""
     return AuthenticationError(

@@ -213,14 +213,6 @@ def named_tasks(domain, count):
     return tasks
 
 
-def timeless(report):
-    """A report without the moments that v0.2.0's form of a simulation names in its own way."""
-    plain = normalise(report)
-    for moment in ("start_time", "end_time", "duration"):
-        plain["traces"]["environment"]["simulation"].pop(moment, None)
-    return plain
-
-
 # Requests and the scripted user.
 
 

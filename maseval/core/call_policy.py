@@ -1,0 +1,226 @@
+"""CallPolicy: which failed request to a model is made again, when, and when not to go on.
+
+The one place for retries: adapters switch those of their libraries off, and nothing above a model
+repeats a request because of a :class:`ProviderError`.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from maseval.core.clock import Clock
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.provider_errors import ProviderError
+from maseval.core.throttle import POLL, Throttle, throttle_of
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+# When the run is to end, a wait of a few seconds still saves what a simulation has cost so far.
+_PATIENCE_WHEN_STOPPING = 5.0
+
+_FREE_SLOT = "a free slot"
+
+# Of our own, so that nobody's seeded random numbers depend on how often a provider failed.
+_chance = random.Random()
+
+
+@dataclass(frozen=True)
+class CallPolicy:
+    """How patient a model is with its provider.
+
+    A request that failed for a passing reason is made again after a random time of up to
+    ``base_delay`` seconds, then up to twice as long each time, but not above ``max_delay``. What
+    the provider asks for by ``Retry-After`` comes on top. No wait goes past the deadline of the
+    repetition, or is begun that would.
+
+    Args:
+        max_attempts: How often a request is made at most; 1 means that nothing is retried.
+        base_delay: The longest first wait, in seconds.
+        max_delay: The longest wait of our own choosing, in seconds.
+        max_total_wait: How many seconds one call may spend waiting between its attempts.
+        sleep: Waits that many seconds. Give one that returns at once to test without waiting.
+        chance: A number from 0 to 1 that says which part of the longest wait is waited.
+    """
+
+    max_attempts: int = 6
+    base_delay: float = 0.5
+    max_delay: float = 60.0
+    max_total_wait: float = 300.0
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False, compare=False)
+    chance: Callable[[], float] = field(default=_chance.random, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.max_attempts < 1:
+            raise ConfigurationError(f"max_attempts must be at least 1, not {self.max_attempts!r}")
+        for name in ("base_delay", "max_delay", "max_total_wait"):
+            value = getattr(self, name)
+            if not value >= 0:
+                raise ConfigurationError(f"{name} is in seconds, at least 0, not {value!r}")
+
+    def call(
+        self, request: Callable[["Attempt"], T], *, model_id: str, endpoint: str | None = None
+    ) -> T:
+        """What ``request`` returns, made as often as need be.
+
+        Args:
+            request: Asks the model once; raises :class:`ProviderError`.
+            model_id: The model, for :func:`waiting`.
+            endpoint: Calls to the same endpoint share a :class:`Throttle`; the model by default.
+        """
+        call = _Call(self, request, model_id, throttle_of(endpoint or model_id))
+        key = id(call)
+        _calls[key] = call
+        try:
+            return call.result()
+        finally:
+            del _calls[key]
+
+    def delay(self, error: ProviderError, attempt: int) -> float:
+        """How long to wait after the given attempt, counted from 1, failed with ``error``."""
+        longest = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 60))
+        return (error.retry_after or 0.0) + self.chance() * longest
+
+    def to_dict(self) -> dict[str, Any]:
+        """The limits, for a model's configuration."""
+        return {
+            "max_attempts": self.max_attempts,
+            "base_delay": self.base_delay,
+            "max_delay": self.max_delay,
+            "max_total_wait": self.max_total_wait,
+        }
+
+
+class Attempt(NamedTuple):
+    """One of the requests of a call: which one, and how many seconds it waited to be made."""
+
+    number: int
+    waited: float
+
+
+class Wait(NamedTuple):
+    """What a call that is under way waits for.
+
+    ``since`` is a moment of ``time.monotonic()``; ``simulation`` is the task's id and repetition.
+    """
+
+    component: str
+    since: float
+    reason: str
+    simulation: tuple[str, int] | None
+
+
+class _Call(Generic[T]):
+    """A request, and the same request again."""
+
+    def __init__(
+        self, policy: CallPolicy, request: Callable[[Attempt], T], model_id: str, throttle: Throttle
+    ) -> None:
+        self._policy = policy
+        self._request = request
+        self._model_id = model_id
+        self._throttle = throttle
+        self._clock = Clock.here() or Clock()
+        self._attempts = 0
+        self._waited = 0.0
+        self._idle_since = self._since = time.monotonic()
+        self._reason = _FREE_SLOT
+
+    def result(self) -> T:
+        while True:
+            answer = self._tried()
+            if not isinstance(answer, ProviderError):
+                return answer
+            # Not where the error was caught: each would drag all earlier ones along as its context.
+            self._back_off(answer)
+
+    def now(self) -> Wait:
+        return Wait(self._model_id, self._since, self._reason, self._clock.simulation)
+
+    def _tried(self) -> T | ProviderError:
+        slot = self._throttle.enter(self._clock)
+        self._attempts += 1
+        self._waits_for("an answer")
+        try:
+            answer = self._request(Attempt(self._attempts, self._since - self._idle_since))
+        except BaseException as error:
+            self._throttle.leave(slot, error)
+            if isinstance(error, ProviderError):
+                return error
+            raise
+        self._throttle.leave(slot)
+        self._throttle.answered.add(self._model_id)
+        return answer
+
+    def _back_off(self, error: ProviderError) -> None:
+        """Wait until it is time for another attempt; raises the error if there is to be none."""
+        error.details["attempts"] = self._attempts
+        error.details["answered_before"] = self._model_id in self._throttle.answered
+        if not error.transient:
+            raise error
+        delay = self._policy.delay(error, self._attempts)
+        self._go_on_unless(self._obstacle_to(delay), error)
+        following = f"attempt {self._attempts + 1} of {self._policy.max_attempts}"
+        self._waits_for(f"{following} in {delay:.1f} s, after {type(error).__name__}")
+        logger.info("%s: %s (%s)", self._model_id, self._reason, error)
+        self._idle_since = self._since
+        self._sleep(delay, error)
+        self._waits_for(_FREE_SLOT)
+
+    def _sleep(self, delay: float, error: ProviderError) -> None:
+        self._waited += delay
+        while delay > 0:
+            self._policy.sleep(min(delay, POLL))
+            delay -= POLL
+            self._clock.check_timeout()
+            self._go_on_unless(self._stop_before(delay), error)
+
+    def _go_on_unless(self, obstacle: str | None, error: ProviderError) -> None:
+        if obstacle is not None:
+            error.details["gave_up"] = obstacle
+            raise error
+
+    def _obstacle_to(self, delay: float) -> str | None:
+        policy, remaining = self._policy, self._clock.remaining
+        if self._attempts >= policy.max_attempts:
+            return f"max_attempts={policy.max_attempts}"
+        if self._waited + delay > policy.max_total_wait:
+            return f"max_total_wait={policy.max_total_wait:g}"
+        if remaining is not None and delay >= remaining:
+            return "the deadline of the repetition comes first"
+        return self._stop_before(delay)
+
+    def _stop_before(self, delay: float) -> str | None:
+        if delay > _PATIENCE_WHEN_STOPPING and self._clock.stopping():
+            return "the run is being stopped"
+        return None
+
+    def _waits_for(self, reason: str) -> None:
+        self._reason, self._since = reason, time.monotonic()
+
+
+_calls: dict[int, _Call[Any]] = {}
+
+
+def waiting() -> list[Wait]:
+    """What each call that is under way in this process waits for, the longest wait first."""
+    # Copied in one step, as other threads add and remove calls all the time.
+    return sorted((call.now() for call in _calls.copy().values()), key=lambda wait: wait.since)
+
+
+_default = CallPolicy()
+
+
+def default_policy() -> CallPolicy:
+    """The policy of all models that were not given one."""
+    return _default
+
+
+def set_default_policy(policy: CallPolicy) -> None:
+    """Replace :func:`default_policy`, for the whole process."""
+    global _default
+    _default = policy

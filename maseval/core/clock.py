@@ -1,0 +1,82 @@
+"""The time that the running repetition has left, for code that knows nothing of repetitions."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Self
+
+from maseval.core.exceptions import TaskTimeoutError
+
+
+class Clock:
+    """How long a repetition has run, how long it may, and whether anybody still waits for it."""
+
+    def __init__(
+        self,
+        deadline: float | None = None,
+        *,
+        simulation: tuple[str, int] | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.deadline = deadline
+        self.simulation = simulation
+        """The task's id and which of its repetitions this is."""
+        self.stopping = stopping
+        """Says whether the run wants to end soon."""
+        self.collected_traces: dict[str, Any] = {}
+        self.abandoned = False
+        """Whether nobody waits for this repetition any more."""
+        self._start = time.monotonic()
+
+    @staticmethod
+    def here() -> "Clock | None":
+        """That of the repetition this code runs in, if it runs in one."""
+        return _current.get()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the repetition began."""
+        return time.monotonic() - self._start
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, never below zero; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - self.elapsed)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and self.elapsed >= self.deadline
+
+    def check_timeout(self) -> None:
+        """Raise ``TaskTimeoutError`` once the deadline has passed, or the run is over."""
+        if self.abandoned or self.is_expired:
+            raise self.timeout_error()
+
+    def timeout_error(self) -> TaskTimeoutError:
+        """What to raise, or to report, for a deadline that has passed."""
+        elapsed = self.elapsed
+        return TaskTimeoutError(
+            f"Task exceeded {self.deadline}s deadline after {elapsed:.2f}s",
+            component="timeout_check",
+            elapsed=elapsed,
+            timeout=self.deadline or 0.0,
+            partial_traces=self.collected_traces,
+        )
+
+    def set_collected_traces(self, traces: dict[str, Any]) -> None:
+        """Leave traces to be reported should the deadline pass."""
+        self.collected_traces = traces
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """Make this the current repetition for a while, in this thread."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+
+_current: ContextVar[Clock | None] = ContextVar("maseval_repetition", default=None)

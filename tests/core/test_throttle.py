@@ -1,0 +1,198 @@
+"""How many requests a provider gets at once."""
+
+import math
+import threading
+import time
+
+import pytest
+
+from maseval.core.clock import Clock
+from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    OverloadedError,
+    ProviderTimeoutError,
+    RateLimitError,
+)
+from maseval.core.throttle import Throttle, throttle_of
+
+
+def complaint(kind=RateLimitError):
+    return kind("too much", provider="acme")
+
+
+def entered(throttle, count):
+    return [throttle.enter(Clock()) for _ in range(count)]
+
+
+def narrowed(under_way):
+    """A throttle whose provider complained when that many requests were under way."""
+    throttle = Throttle()
+    slots = entered(throttle, under_way)
+    throttle.leave(slots.pop(), complaint())
+    for slot in slots:
+        throttle.leave(slot)
+    return throttle
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def until(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_nothing_is_held_back_until_the_provider_complains():
+    throttle = Throttle()
+
+    for slot in entered(throttle, 1000):
+        throttle.leave(slot)
+
+    assert throttle.limit == math.inf
+
+
+@pytest.mark.parametrize("kind", [RateLimitError, OverloadedError])
+def test_a_complaint_halves_what_was_under_way(kind):
+    throttle = Throttle()
+    slots = entered(throttle, 16)
+
+    throttle.leave(slots[0], complaint(kind))
+
+    assert throttle.limit == 8
+
+
+def test_the_complaints_about_one_burst_count_once():
+    throttle = Throttle()
+
+    for slot in entered(throttle, 16):
+        throttle.leave(slot, complaint())
+
+    assert throttle.limit == 8
+
+
+def test_each_later_complaint_halves_again_but_one_request_is_always_let_through():
+    throttle = narrowed(16)
+
+    limits = []
+    for _ in range(4):
+        slots = entered(throttle, int(throttle.limit))
+        for slot in slots:
+            throttle.leave(slot, complaint())
+        limits.append(throttle.limit)
+
+    assert limits == [4, 2, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [AuthenticationError, ProviderTimeoutError])
+def test_other_errors_change_nothing(kind):
+    throttle = Throttle()
+
+    throttle.leave(entered(throttle, 8)[0], complaint(kind))
+
+    assert throttle.limit == math.inf
+
+
+def test_answers_win_back_one_slot_a_round():
+    throttle = narrowed(8)
+    slots, limits = entered(throttle, 4), [throttle.limit]
+
+    for _ in range(40):
+        throttle.leave(slots.pop(0))
+        slots += entered(throttle, 1 if throttle.limit == limits[-1] else 2)
+        limits.append(throttle.limit)
+
+    assert sorted(set(limits)) == [4, 5, 6, 7, 8, 9]
+    assert limits == sorted(limits)
+    assert limits.count(5) == 5
+
+
+def test_answers_win_nothing_while_slots_stay_free():
+    throttle = narrowed(16)
+
+    for _ in range(1000):
+        throttle.leave(entered(throttle, 1)[0])
+
+    assert throttle.limit == 8
+
+
+def test_who_waits_is_let_in_in_the_order_of_coming():
+    throttle = narrowed(2)
+    (first,) = entered(throttle, 1)
+    order = []
+
+    def work(number):
+        slot = throttle.enter(Clock())
+        order.append(number)
+        throttle.leave(slot, complaint(ProviderTimeoutError))
+
+    threads = []
+    for number in range(5):
+        threads.append(in_thread(lambda number=number: work(number)))
+        until(lambda number=number: len(throttle._queue) == number + 1)
+    throttle.leave(first, complaint(ProviderTimeoutError))
+    for thread in threads:
+        thread.join(10)
+
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_nobody_waits_for_a_slot_past_a_deadline():
+    throttle = narrowed(2)
+    (slot,) = entered(throttle, 1)
+
+    with pytest.raises(TaskTimeoutError):
+        throttle.enter(Clock(deadline=0.05))
+    throttle.leave(slot)
+
+    assert throttle.enter(Clock())
+
+
+def test_the_slot_of_a_repetition_that_hangs_is_given_to_others():
+    throttle, hanging = narrowed(2), Clock()
+    lost = throttle.enter(hanging)
+    entering = in_thread(lambda: throttle.enter(Clock(deadline=10)))
+
+    hanging.abandoned = True
+    entering.join(5)
+    throttle.leave(lost)
+
+    assert not entering.is_alive()
+    assert throttle.under_way == 1
+
+
+def test_never_more_than_the_limit_are_under_way_and_all_get_through():
+    throttle, lock = narrowed(8), threading.Lock()
+    done = now = 0
+    excess = []
+
+    def work():
+        nonlocal done, now
+        for _ in range(50):
+            slot = throttle.enter(Clock())
+            with lock:
+                now += 1
+                if now > throttle.limit:
+                    excess.append((now, throttle.limit))
+            time.sleep(0)
+            with lock:
+                now -= 1
+                done += 1
+            throttle.leave(slot)
+
+    threads = [in_thread(work) for _ in range(20)]
+    for thread in threads:
+        thread.join(30)
+
+    assert (done, now, excess) == (1000, 0, [])
+    assert throttle.limit > 4
+
+
+def test_an_endpoint_has_one_throttle():
+    assert throttle_of("here") is throttle_of("here")
+    assert throttle_of("here") is not throttle_of("there")
