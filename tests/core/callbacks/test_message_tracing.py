@@ -36,6 +36,7 @@ def spoken(rehearsal):
                 "broken": {"error": "Failed to gather traces: x", "error_type": "ValueError"},
             },
             "user": {"messages": [{"role": "user", "content": "hello"}]},
+            "environment": {"simulation": {"messages": [{"role": "user", "content": "all"}]}},
         }
         return rehearsal(task_id).report(task_id, **{"traces": traces, **parts})
 
@@ -58,6 +59,7 @@ def test_the_messages_of_a_repetition_become_one_file(tmp_path, spoken):
         "status": "success",
         "agents": {"planner": [{"role": "assistant", "content": "ok"}]},
         "user": [{"role": "user", "content": "hello"}],
+        "conversation": [{"role": "user", "content": "all"}],
     }
 
 
