@@ -1,0 +1,5 @@
+"""``python -m maseval.cli`` is ``maseval``."""
+
+from maseval.cli import main
+
+main()

@@ -1,0 +1,62 @@
+"""The commands, put together. To add one, write its file and name it here."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from maseval.cli import demo, report, runs, show, tau2
+from maseval.cli.errors import ExplainingGroup
+from maseval.cli.examples import examples
+
+app = typer.Typer(
+    name="maseval",
+    cls=ExplainingGroup,
+    help="Evaluate agent systems, with numbers you can trust.",
+    epilog=examples(
+        ("maseval demo", "a whole run and its report, no key needed"),
+        ("maseval tau2 run --domain retail --agent gold", "the reference solution of every task"),
+        ("maseval tau2 run --help", "how to run your model"),
+        ("maseval show last", "what the latest run came to"),
+    ),
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.add_typer(tau2.app, name="tau2")
+app.command(epilog=runs.EXAMPLES)(runs.runs)
+app.command(epilog=show.EXAMPLES)(show.show)
+app.command(epilog=report.EXAMPLES)(report.report)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"maseval {version('maseval')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error comes from; works anywhere.")
+    ] = False,
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    context.obj = {"debug": debug}
+
+
+def main() -> None:
+    """What the installed command calls."""
+    arguments = sys.argv[1:]
+    if "--debug" in arguments:
+        # Whoever repeats a command to see more adds this at its end.
+        arguments = ["--debug", *(word for word in arguments if word != "--debug")]
+    app(args=arguments, prog_name="maseval")

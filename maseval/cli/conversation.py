@@ -1,0 +1,95 @@
+"""One simulation in the terminal, to be read from top to bottom."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from maseval.cli.console import indented
+from maseval.cli.grid import MARKS
+from maseval.cli.text import duration, inert, money, shortened
+from maseval.commands.views import SimulationView
+
+_WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
+_RESULT_LENGTH = 300
+
+
+def print_simulation(view: SimulationView, console: Console, *, full: bool = False) -> None:
+    """The task, the conversation, what it changed, and the verdict."""
+    line = view.line
+    console.rule(f"{inert(line.domain)} task {inert(line.task_id)}, trial {line.trial}")
+    if query := view.task.get("query"):
+        words = str(query) if full else shortened(str(query), 400)
+        console.print(f"[dim]The user is told: {inert(words)}[/dim]\n", highlight=False)
+    for message in view.messages:
+        _print_message(message, console, None if full else _RESULT_LENGTH)
+    console.rule("what changed")
+    for change in view.changes:
+        changed = "[bold]changed[/bold]" if change["changed"] else "as it was"
+        console.print(f"{inert(str(change['name']))}: {changed}")
+    if view.error:
+        kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
+        console.print(f"[red]{inert(str(kind))}[/red]: {inert(words)}", highlight=False)
+    console.rule("verdict")
+    for verdict in view.verdicts:
+        _print_verdict(verdict, console)
+    _print_outcome(view, console)
+
+
+def _print_message(message: Mapping[str, Any], console: Console, limit: int | None) -> None:
+    who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
+    when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
+    console.print(f"[bold {colour}]{inert(who)}[/]{when}", highlight=False)
+    if words := message.get("text"):
+        console.print(indented(inert(words), 2), highlight=False)
+    for call in message.get("calls") or ():
+        _print_call(call, console, limit)
+    console.print()
+
+
+def _print_call(call: Mapping[str, Any], console: Console, limit: int | None) -> None:
+    writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
+    arguments = inert(_limited(call["arguments"], limit))
+    console.print(
+        indented(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2),
+        highlight=False,
+    )
+    result = call.get("result")
+    if result is not None:
+        colour = "red" if result["failed"] else "dim"
+        words = inert(_limited(result["text"], limit))
+        console.print(indented(f"[{colour}]← {words}[/{colour}]", 4), highlight=False)
+
+
+def _limited(text: str, limit: int | None) -> str:
+    return text if limit is None else shortened(text, limit)
+
+
+def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
+    for name, value in verdict.get("returned", ()):
+        console.print(f"{inert(name)}: {inert(value)}", highlight=False)
+    for check in verdict.get("checks", ()):
+        mark = MARKS["pass" if check["met"] else "fail"]
+        weight = "" if check["counts"] else " [dim](does not count)[/dim]"
+        arguments = f" {inert(shortened(check['arguments'], 200))}" if "arguments" in check else ""
+        name = inert(check["name"])
+        console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}", highlight=False)
+        if check.get("evidence"):
+            console.print(indented(f"[dim]{inert(check['evidence'])}[/dim]", 4))
+    for note in verdict.get("notes", ()):
+        console.print(inert(note), highlight=False)
+
+
+def _print_outcome(view: SimulationView, console: Console) -> None:
+    line = view.line
+    reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
+    ended = f", ended by {inert(line.ended)}" if line.ended else ""
+    cost = f", {money(line.cost)}" if line.cost else ""
+    console.print(
+        f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}, "
+        f"{duration(line.seconds)}{cost}",
+        highlight=False,
+    )
+    if len(view.trials) > 1:
+        marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
+        console.print(f"all trials: {marks}", highlight=False)

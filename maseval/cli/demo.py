@@ -1,0 +1,49 @@
+"""``maseval demo``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.console import stderr, stdout
+from maseval.cli.display import display
+from maseval.cli.errors import INCOMPLETE
+from maseval.cli.examples import examples
+from maseval.cli.outcome import print_outcome, shown
+from maseval.cli.text import inert
+
+EXAMPLES = examples(
+    ("maseval demo", "all 278 base tasks, four times each"),
+    ("maseval demo --output runs/demo", "into a folder of your choice"),
+    ("maseval demo --json", "for scripts"),
+)
+
+
+def demo(
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The run folder.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", "-j", help="How many at once.")] = 4,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
+) -> None:
+    """Run tau2 with a player that makes mistakes, and write the report; no key needed."""
+    progress = stderr()
+
+    def explain(problem: str) -> None:
+        progress.print(f"[yellow]The data of tau2-bench cannot be had:[/] {inert(problem)}")
+        progress.print("Running on the built-in library domain instead.")
+
+    result = commands.demo(
+        output=output,
+        concurrency=concurrency,
+        display=display(progress),
+        on_missing_data=explain,
+    )
+    console = progress if as_json else stdout()
+    print_outcome(result.run, console)
+    if result.report is not None:
+        console.print(f"Report: {inert(str(shown(result.report)))}", soft_wrap=True)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+    if not result.run.complete:
+        raise typer.Exit(INCOMPLETE)

@@ -1,0 +1,136 @@
+"""How a run is shown while it goes on: redrawn on a terminal, plain lines everywhere else."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from maseval.cli.tables import consumption, estimate
+from maseval.cli.text import duration, inert, shortened
+from maseval.commands.moments import Display, Progress, Running, Snapshot
+
+_SLOWEST = 5
+_SECONDS_BETWEEN_LINES = 10.0
+_FRAMES_PER_SECOND = 4
+
+
+def display(console: Console) -> Display:
+    """The display that fits the console."""
+
+    @contextmanager
+    def shown(progress: Progress) -> Iterator[None]:
+        show = _redrawn if console.is_terminal else _in_lines
+        with show(console, progress):
+            yield
+
+    return shown
+
+
+@contextmanager
+def _redrawn(console: Console, progress: Progress) -> Iterator[None]:
+    with Live(
+        get_renderable=lambda: frame(progress.snapshot()),
+        console=console,
+        refresh_per_second=_FRAMES_PER_SECOND,
+        transient=True,
+    ):
+        yield
+
+
+@contextmanager
+def _in_lines(console: Console, progress: Progress) -> Iterator[None]:
+    over = threading.Event()
+
+    def tell() -> None:
+        console.print(line(progress.snapshot()), highlight=False, soft_wrap=True)
+
+    def tell_now_and_then() -> None:
+        told_stop = False
+        waited = 0.0
+        while not over.wait(_TICK):
+            waited += _TICK
+            stopping = progress.snapshot().stopping is not None
+            if waited >= _SECONDS_BETWEEN_LINES or (stopping and not told_stop):
+                tell()
+                waited, told_stop = 0.0, stopping
+
+    thread = threading.Thread(target=tell_now_and_then, daemon=True)
+    tell()
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        tell()
+
+
+_TICK = 0.2
+
+
+def frame(now: Snapshot) -> RenderableType:
+    """What a terminal shows."""
+    bar = Table.grid(padding=(0, 2))
+    bar.add_row(
+        ProgressBar(total=max(now.planned, 1), completed=now.done, width=40),
+        f"{now.done}/{now.planned}",
+        f"[dim]{duration(now.elapsed)}, {duration(now.left)} left[/dim]",
+    )
+    parts: list[RenderableType] = [bar, _facts(now, failed="[red]{} failed[/red]")]
+    if now.stopping is not None:
+        parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
+    if now.running:
+        parts.append(_slowest(now.running))
+    return Group(*parts)
+
+
+def line(now: Snapshot) -> str:
+    """The same in one line."""
+    left = "" if now.left is None or not now.running else f" | {duration(now.left)} left"
+    text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}{left}"
+    if now.running:
+        text += f" | slowest: {_running(now.running[0])}"
+    return f"{text} | {inert(_stopping(now))}" if now.stopping is not None else text
+
+
+def _facts(now: Snapshot, failed: str = "{} failed") -> str:
+    facts = [f"{len(now.running)} running"]
+    facts += [failed.format(now.failed)] if now.failed else []
+    facts += [f"pass^1 {estimate(now.pass_1)}"] if now.pass_1 else []
+    facts += [consumption(now.cost, now.tokens)] if now.tokens or now.cost else []
+    return ", ".join(facts)
+
+
+def _slowest(running: list[Running]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for one in running[:_SLOWEST]:
+        table.add_row(
+            f"  {inert(shortened(one.simulation.task_id, 60))}",
+            f"[dim]{inert(one.simulation.domain)}, trial {one.simulation.trial}[/dim]",
+            duration(one.seconds),
+            f"[dim]{_waits(one)}[/dim]",
+        )
+    if len(running) > _SLOWEST:
+        table.add_row(f"  [dim]and {len(running) - _SLOWEST} more[/dim]")
+    return table
+
+
+def _running(one: Running) -> str:
+    name = shortened(f"{one.simulation.domain}/{one.simulation.task_id}", 60)
+    return f"{inert(name)} trial {one.simulation.trial}, {duration(one.seconds)}, {_waits(one)}"
+
+
+def _waits(one: Running) -> str:
+    return f"{one.waits_for} for {duration(one.waiting)}"
+
+
+def _stopping(now: Snapshot) -> str:
+    """Why nothing more is started, and how long the rest may take."""
+    if not now.running:
+        return f"stopping: {now.stopping}"
+    grace = "" if now.grace is None else f", at most {duration(now.grace)}"
+    return f"stopping ({now.stopping}): {len(now.running)} still to finish{grace}; Ctrl-C stops now"

@@ -1,0 +1,51 @@
+"""How a command fails: one message and an exit code, and a traceback only if asked for."""
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from maseval.cli.console import stderr
+from maseval.cli.text import inert
+from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.core.redaction import redact_text
+from maseval.runs.secrets import Secrets
+
+FAILED = 1
+WRONG_USE = 2
+INCOMPLETE = 3
+
+
+class ExplainingGroup(TyperGroup):
+    """Turns the errors that maseval names into messages."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _forget_output()
+            raise typer.Exit(FAILED) from None
+        except (MASEvalError, OSError) as error:
+            if (ctx.obj or {}).get("debug"):
+                raise
+            words = f"[bold red]Error:[/] {inert(_words(error))}"
+            stderr().print(words, highlight=False, soft_wrap=True)
+            raise typer.Exit(exit_code(error)) from None
+
+
+def exit_code(error: Exception) -> int:
+    """2 for what the caller can put right by asking differently, else 1."""
+    asked_wrongly = isinstance(error, ValueError | LookupError | TypeError)
+    return WRONG_USE if asked_wrongly and not isinstance(error, ResultFileError) else FAILED
+
+
+def _words(error: Exception) -> str:
+    words = redact_text(str(error) or type(error).__name__)
+    return str(Secrets({}).removed_from({"words": words})["words"])
+
+
+def _forget_output() -> None:
+    """Whoever read our output has gone; nothing may be written while Python shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,59 @@
+"""A run in the terminal: its numbers, and a mark for each trial of each task."""
+
+from rich.console import Console
+from rich.table import Table
+
+from maseval.cli.outcome import shown
+from maseval.cli.tables import scores, used
+from maseval.cli.text import inert, shortened
+from maseval.commands.results import Line
+from maseval.commands.views import RunView
+
+MARKS = {
+    "pass": "[green]+[/green]",
+    "fail": "[red]-[/red]",
+    "error": "[yellow]![/yellow]",
+    "unjudged": "[yellow]?[/yellow]",
+}
+
+
+def print_run(view: RunView, console: Console) -> None:
+    """The whole run."""
+    console.print(f"[bold]{inert(str(shown(view.folder.path)))}[/bold]", soft_wrap=True)
+    console.print(scores(view.summary, console.width))
+    console.print(f"[dim]{inert(view.summary.method)}[/dim]")
+    if cost := used(view.summary):
+        console.print(cost)
+    for damage in view.folder.damaged:
+        console.print(f"[red]damaged record, {inert(str(damage))}[/red]")
+    console.print(_trials(view))
+    console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
+    _print_errors(view, console)
+
+
+def _trials(view: RunView) -> Table:
+    tasks: dict[tuple[str, str], list[Line]] = {}
+    for line in view.lines:
+        tasks.setdefault((line.domain, line.task_id), []).append(line)
+    table = Table()
+    for name in ("domain", "task", "trials"):
+        table.add_column(name, overflow="fold")
+    table.add_column("passed", justify="right")
+    for (domain, task_id), lines in tasks.items():
+        ordered = sorted(lines, key=lambda line: line.trial)
+        passed = sum(line.outcome == "pass" for line in lines)
+        marks = "".join(MARKS[line.outcome] for line in ordered)
+        table.add_row(inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}")
+    return table
+
+
+def _print_errors(view: RunView, console: Console) -> None:
+    reasons: dict[str, list[Line]] = {}
+    for line in view.lines:
+        if line.outcome == "error":
+            reason = f"{line.status}: {shortened(line.error or '', 200)}"
+            reasons.setdefault(reason, []).append(line)
+    for reason, lines in reasons.items():
+        first = f"{lines[0].domain}/{lines[0].task_id} trial {lines[0].trial}"
+        more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+        console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")

@@ -1,0 +1,23 @@
+"""``maseval report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.examples import examples
+
+EXAMPLES = examples(
+    ("maseval report last", "report.html in the folder of the latest run"),
+    ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
+)
+
+
+def report(
+    run: Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file.")] = None,
+    title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
+) -> None:
+    """Write a run as one HTML file that opens without a server or network."""
+    typer.echo(commands.report(run, output, title=title))

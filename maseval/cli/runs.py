@@ -1,0 +1,78 @@
+"""``maseval runs``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from maseval import commands
+from maseval.cli.console import stdout
+from maseval.cli.examples import examples
+from maseval.cli.outcome import shown
+from maseval.cli.text import inert
+from maseval.runs import RunState, default_root
+
+EXAMPLES = examples(
+    ("maseval runs", "the runs below ./runs, the latest first"),
+    ("maseval runs /data/runs", "those of another folder"),
+    ("maseval runs --json", "for scripts"),
+)
+_COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
+
+
+def runs(
+    root: Annotated[
+        Path | None, typer.Argument(help="The folder of runs.", show_default="./runs")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As a JSON list.")] = False,
+) -> None:
+    """List runs and how far each has come."""
+    found = commands.runs(root)
+    if as_json:
+        typer.echo(json.dumps([_record(state) for state in found]))
+        return
+    if not found:
+        folder = root or default_root()
+        stdout().print(f"No runs in {inert(str(folder))}; `maseval demo` makes one.")
+        return
+    table = Table()
+    for name in ("run", "state", "done", "failed", "changed", "agent"):
+        table.add_column(name, justify="right" if name in ("done", "failed") else "left")
+    for state in found:
+        colour = _COLOURS[state.state]
+        table.add_row(
+            inert(str(shown(state.path))),
+            f"[{colour}]{inert(_state(state))}[/{colour}]",
+            f"{state.done}/{state.planned}",
+            str(state.failed or ""),
+            state.updated[:16].replace("T", " "),
+            inert(_agent(state)),
+        )
+    stdout().print(table)
+
+
+def _state(state: RunState) -> str:
+    if state.holder is not None:
+        return f"running (process {state.holder.pid})"
+    return f"{state.state}: {state.problem}" if state.problem else state.state
+
+
+def _agent(state: RunState) -> str:
+    agent = (state.config or {}).get("agent")
+    return str(agent.get("model") or agent.get("player")) if isinstance(agent, dict) else ""
+
+
+def _record(state: RunState) -> dict[str, object]:
+    return {
+        "path": str(state.path),
+        "state": state.state,
+        "done": state.done,
+        "failed": state.failed,
+        "planned": state.planned,
+        "started": state.started,
+        "updated": state.updated,
+        "problem": state.problem,
+        "config": state.config,
+    }

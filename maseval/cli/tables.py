@@ -1,0 +1,62 @@
+"""Numbers as tables."""
+
+from rich.table import Table
+
+from maseval.cli.text import count, inert, money
+from maseval.commands.results import Estimate, Score, Summary
+
+_WIDTH_BESIDE_MEASURES = 34
+_WIDTH_OF_A_MEASURE = 21
+
+
+def scores(summary: Summary, width: int) -> Table:
+    """Each domain's pass^k with its interval; on a narrow console one below the other."""
+    table = Table()
+    table.add_column("domain")
+    table.add_column("tasks", justify="right")
+    table.add_column("done", justify="right")
+    ks = sorted({k for score in summary.rows for k in score.pass_hat})
+    narrow = _WIDTH_BESIDE_MEASURES + _WIDTH_OF_A_MEASURE * len(ks) > width
+    for k in ks:
+        table.add_column(f"pass^{k}", justify="right")
+    for position, score in enumerate(summary.rows):
+        last_of_domains = len(summary.rows) > 1 and position == len(summary.rows) - 2
+        table.add_row(
+            inert(score.name),
+            str(score.tasks),
+            _counts(score),
+            *((stacked if narrow else estimate)(score.pass_hat.get(k)) for k in ks),
+            end_section=last_of_domains,
+        )
+    return table
+
+
+def estimate(value: Estimate | None) -> str:
+    """``61.3% [57.9, 64.8]``, in which the interval is plainly not the value."""
+    if value is None:
+        return ""
+    return f"{value.value:.1%} [dim]\\[{100 * value.low:.1f}, {100 * value.high:.1f}][/dim]"
+
+
+def stacked(value: Estimate | None) -> str:
+    """The interval below the value."""
+    if value is None:
+        return ""
+    return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
+
+
+def _counts(score: Score) -> str:
+    text = f"{score.recorded}/{score.planned}"
+    return f"{text} [red]({score.failed} failed)[/red]" if score.failed else text
+
+
+def used(summary: Summary) -> str:
+    """What the run used, or nothing if no model took part."""
+    return consumption(summary.cost, summary.tokens)
+
+
+def consumption(cost: float, tokens: int) -> str:
+    """Tokens and money; tokens without a cost are those of a model whose price is not known."""
+    if not tokens and not cost:
+        return ""
+    return f"{count(tokens)} tokens, {money(cost) if cost else 'cost not known'}"

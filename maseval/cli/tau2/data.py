@@ -1,0 +1,52 @@
+"""``maseval tau2 data``."""
+
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.console import stdout
+from maseval.cli.errors import FAILED
+from maseval.cli.examples import examples
+from maseval.cli.text import inert
+
+app = typer.Typer(
+    help="The benchmark's data: fetch it, verify it, find it.",
+    epilog=examples(
+        ("maseval tau2 data fetch", "fetch all files, once"),
+        ("maseval tau2 data verify", "compare every file with its checksum"),
+        ("ls $(maseval tau2 data path)", "look at them"),
+    ),
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def fetch(
+    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this one.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
+) -> None:
+    """Fetch what is missing, from the first source that has the right files."""
+    typer.echo(commands.tau2.data.fetch(domain, force=force))
+
+
+@app.command()
+def path() -> None:
+    """Print the folder in which fetched files are kept."""
+    typer.echo(commands.tau2.data.path())
+
+
+@app.command()
+def verify() -> None:
+    """Read every file again and compare it with its checksum."""
+    check = commands.tau2.data.verify()
+    console = stdout()
+    for file in check.files:
+        state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
+        console.print(f"{file.name}: {state}", soft_wrap=True, highlight=False)
+    console.print(f"in {inert(str(check.folder))}", soft_wrap=True)
+    if not check.complete:
+        console.print(
+            "`maseval tau2 data fetch` fetches what is missing and replaces what is wrong"
+        )
+        raise typer.Exit(FAILED)

@@ -1,0 +1,61 @@
+"""``maseval tau2 show``."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from maseval import commands
+from maseval.cli.console import indented, stdout
+from maseval.cli.examples import examples
+from maseval.cli.text import inert, visible
+
+EXAMPLES = examples(
+    ("maseval tau2 show retail/12", "a task: what the user is told, what counts"),
+    ("maseval tau2 show tools --domain telecom", "what the agent and the user can do"),
+    ("maseval tau2 show policy --domain airline", "what the agent must obey"),
+)
+
+
+def show(
+    what: Annotated[str, typer.Argument(help="A task, 'tools' or 'policy'.", metavar="WHAT")],
+    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Which domain.")] = None,
+) -> None:
+    """Show a task, or a domain's tools or policy."""
+    view = commands.tau2.show(what, domain)
+    console = stdout()
+    if view.policy is not None:
+        typer.echo(visible(view.policy))
+    for tool in view.tools or ():
+        names = ", ".join(tool.parameters)
+        console.print(
+            f"[bold]{tool.name}[/bold]({names})  [dim]{tool.side}, {tool.kind}[/dim]",
+            highlight=False,
+        )
+        console.print(f"  {inert(tool.description)}\n", highlight=False)
+    if view.task is not None:
+        console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
+        _print_parts(console, view.task)
+
+
+def _print_parts(console: Console, value: Mapping[str, Any], margin: int = 2) -> None:
+    """Every part that says something, as an outline."""
+    for key, part in value.items():
+        if part in (None, "", [], {}) or key == "id":
+            continue
+        title = f"[cyan]{inert(key)}[/cyan]"
+        if isinstance(part, Mapping):
+            console.print(indented(title, margin))
+            _print_parts(console, part, margin + 2)
+        elif isinstance(part, list):
+            console.print(indented(title, margin))
+            for entry in part:
+                console.print(indented(f"- {inert(_text(entry))}", margin + 2), highlight=False)
+        else:
+            console.print(indented(f"{title}: {inert(_text(part))}", margin), highlight=False)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,47 @@
+"""``maseval tau2 tasks``."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from maseval import commands
+from maseval.cli.console import stdout
+from maseval.cli.examples import examples
+from maseval.cli.text import inert, shortened
+
+EXAMPLES = examples(
+    ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
+    ("maseval tau2 tasks --domain telecom --split small", "another set"),
+    ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
+)
+
+
+def tasks(
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", "-d", help="Only this one; repeat it.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Which tasks: base; telecom: small, full.")] = "base",
+    ids: Annotated[bool, typer.Option("--ids", help="Only domain/id, one a line.")] = False,
+) -> None:
+    """List tasks: what they are about, and how they are judged."""
+    found = commands.tau2.tasks(domain, split) if domain else commands.tau2.tasks(split=split)
+    if ids:
+        for task in found:
+            typer.echo(f"{task.domain}/{task.task_id}")
+        return
+    table = Table()
+    for name in ("domain", "task", "purpose"):
+        table.add_column(name, overflow="fold")
+    table.add_column("actions", justify="right")
+    table.add_column("judged by")
+    for task in found:
+        table.add_row(
+            task.domain,
+            inert(task.task_id),
+            inert(shortened(task.purpose, 100)),
+            str(task.actions),
+            " ".join(task.reward_basis),
+        )
+    stdout().print(table)
+    stdout().print(f"{len(found)} tasks")

@@ -1,0 +1,52 @@
+"""From what somebody calls a run, or a task of it, to the thing itself."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder, Simulation, default_root, list_runs
+
+LAST = "last"
+
+
+class UnknownRunError(ConfigurationError):
+    """There is no run of that name."""
+
+
+class UnknownSimulationError(ConfigurationError):
+    """The run has no such task or trial."""
+
+
+def run_path(run: str | os.PathLike[str]) -> Path:
+    """The folder of a run: a path, a name below the folder of all runs, or ``last``."""
+    path = Path(run)
+    if (path / "config.json").exists():
+        return path
+    named = default_root() / path
+    if (named / "config.json").exists():
+        return named
+    known = [state.path for state in list_runs()]
+    if str(run) == LAST and known:
+        return known[0]
+    listed = f"the latest is {known[0]}" if known else f"there is none below {default_root()}"
+    raise UnknownRunError(f"no run at {path}; {listed}, and `maseval runs` lists all")
+
+
+def open_run(run: str | os.PathLike[str]) -> RunFolder:
+    """The run, to be looked at."""
+    return RunFolder.read(run_path(run))
+
+
+def task_named(name: str, simulations: Iterable[Simulation]) -> tuple[str, str]:
+    """Domain and id of a task that is called by its id, or as ``domain/id`` where ids repeat."""
+    tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)
+    found = [task for task in tasks if name in (task[1], f"{task[0]}/{task[1]}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        choices = " or ".join(f"{domain}/{task_id}" for domain, task_id in found)
+        raise UnknownSimulationError(f"{name!r} is a task of several domains; write {choices}")
+    some = ", ".join(f"{domain}/{task_id}" for domain, task_id in list(tasks)[:5])
+    more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
+    raise UnknownSimulationError(f"the run has no task {name!r}; it has {some}{more}")

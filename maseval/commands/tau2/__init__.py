@@ -1,0 +1,26 @@
+"""The commands of tau2 as functions: ``maseval tau2 score`` is ``tau2.score``."""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "export": "exporting",
+    "run": "running",
+    "score": "scoring",
+    "show": "worlds",
+    "tasks": "worlds",
+}
+
+__all__ = ["data", "export", "run", "score", "show", "tasks"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "data":
+        return import_module(f"{__name__}.data")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

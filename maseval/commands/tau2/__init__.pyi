@@ -1,0 +1,8 @@
+from maseval.commands.tau2 import data as data
+from maseval.commands.tau2.exporting import export as export
+from maseval.commands.tau2.running import run as run
+from maseval.commands.tau2.scoring import score as score
+from maseval.commands.tau2.worlds import show as show
+from maseval.commands.tau2.worlds import tasks as tasks
+
+__all__ = ["data", "export", "run", "score", "show", "tasks"]

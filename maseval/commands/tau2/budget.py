@@ -1,0 +1,49 @@
+"""Budget: how much a run may use, in money or in tokens."""
+
+import re
+from typing import Literal, NamedTuple
+
+from maseval.core.exceptions import ConfigurationError
+
+_AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
+_FORMS = (
+    (re.compile(rf"\$\s*{_AMOUNT}(\s*usd)?"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(usd|dollars?|\$)"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(tokens?|tok)"), "tokens"),
+)
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+class Budget(NamedTuple):
+    """A limit in one unit; it holds for the whole run, earlier sessions included."""
+
+    amount: float
+    unit: Literal["usd", "tokens"]
+
+    @classmethod
+    def of(cls, text: str) -> "Budget":
+        """Read ``5usd``, ``$5``, ``500k tokens`` or ``2M tokens``."""
+        for form, unit in _FORMS:
+            if found := form.fullmatch(text.strip().lower()):
+                amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
+                if amount > 0:
+                    return cls(amount, "usd" if unit == "usd" else "tokens")
+        raise ConfigurationError(
+            f"budget is {text!r}; give money like 5usd or $5, or tokens like '2M tokens'"
+        )
+
+    def __str__(self) -> str:
+        return f"${self.amount:,.2f}" if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+
+    def objection(self, cost: float, tokens: int) -> str | None:
+        """Why no more simulation should be started after so much was used; None while it may."""
+        used = cost if self.unit == "usd" else tokens
+        if used >= self.amount:
+            spent = f"${cost:,.2f}" if self.unit == "usd" else f"{tokens:,} tokens"
+            return f"the budget of {self} is reached ({spent} used); give more to go on"
+        if self.unit == "usd" and tokens and not cost:
+            return (
+                f"the budget of {self} cannot be watched, because the models' prices are not "
+                "known; give a budget in tokens"
+            )
+        return None

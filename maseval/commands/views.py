@@ -1,0 +1,36 @@
+"""A run, and one of its simulations, as they are shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.commands.results import Line, Summary
+from maseval.runs import RunFolder
+
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run: what it was asked to do, its numbers, and every simulation in a line."""
+
+    folder: RunFolder
+    summary: Summary
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class SimulationView:
+    """One simulation: what was said and done, what it changed, and why the verdict is what it is.
+
+    ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
+    are all recorded trials of the same task.
+    """
+
+    line: Line
+    trials: Sequence[Line]
+    task: Part
+    messages: Sequence[Part]
+    verdicts: Sequence[Part]
+    changes: Sequence[Part]
+    error: Part | None

@@ -1,0 +1,66 @@
+"""Calling the command line from tests: within this process, or as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+from maseval.cli import app
+
+COMMAND = [sys.executable, "-m", "maseval.cli"]
+
+
+def maseval(*arguments):
+    """Run a command in this process; gives ``exit_code``, ``stdout`` and ``stderr``."""
+    result = CliRunner().invoke(app, [str(one) for one in arguments], prog_name="maseval")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def started(*arguments, folder, **environment):
+    """Start a command as a process."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
+    )
+
+
+def finished(*arguments, folder, **environment):
+    """Run a command as a process; gives its exit code, output and errors."""
+    process = started(*arguments, folder=folder, **environment)
+    out, errors = process.communicate(timeout=120)
+    return process.returncode, out, errors
+
+
+def last_json(text):
+    return json.loads(text.splitlines()[-1])
+
+
+def slow_agent(folder, delay, times=50):
+    """Options for an agent that takes its time over every word."""
+    script = folder / "slow.json"
+    script.write_text(json.dumps(["One moment, please."] * times))
+    return [
+        *("--agent-model", f"scripted/{script}", "--user", "scripted"),
+        *("--agent-args", f"delay_seconds={delay}"),
+    ]
+
+
+def require_data():
+    """Skip the test where the files of tau2-bench cannot be had."""
+    try:
+        ensure_data_exists(verbose=0)
+    except DataUnavailableError as error:
+        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
+            pytest.fail(f"no tau2 data, and MASEVAL_REQUIRE_DATA=1 asks for it: {error}")
+        pytest.skip(f"no tau2 data: {error}")

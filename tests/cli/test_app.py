@@ -1,0 +1,109 @@
+"""The command as a whole: help, speed, versions, pipes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from maseval.cli.errors import exit_code
+from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
+from tests.cli.commandline import COMMAND, finished, maseval
+
+COMMANDS = [
+    ("demo",),
+    ("runs",),
+    ("show",),
+    ("report",),
+    ("tau2",),
+    ("tau2", "run"),
+    ("tau2", "score"),
+    ("tau2", "export"),
+    ("tau2", "tasks"),
+    ("tau2", "show"),
+    ("tau2", "data"),
+]
+
+
+@pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
+def test_help_teaches_by_examples(command):
+    result = maseval(*command, "--help")
+
+    _, examples = result.stdout.split("Examples")
+    assert result.exit_code == 0
+    assert 2 <= examples.count(" ".join(["maseval", *command[:1]])) <= 8
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--domain", "--split", "--task-id", "--num-tasks", "--trials", "--agent", "--user"),
+        *("--agent-model", "--user-model", "--judge-model", "--agent-args", "--user-args"),
+        *("--base-url", "--concurrency", "--max-steps", "--seed", "--timeout", "--budget"),
+        *("--mode", "--output", "--json", "--fork", "--retry-failed"),
+    ],
+)
+def test_every_option_of_a_run_is_in_its_help(option):
+    assert option in maseval("tau2", "run", "--help").stdout
+
+
+@pytest.mark.parametrize("alias", ["--num-trials", "--agent-llm ", "--save-to", "--task-ids"])
+def test_habits_of_tau2_bench_do_not_crowd_the_help(alias):
+    options = maseval("tau2", "run", "--help").stdout.split("Options")[1]
+
+    assert alias not in options
+
+
+def test_help_loads_neither_the_benchmark_nor_providers():
+    code = (
+        "import sys; from maseval.cli import app\n"
+        "try: app(['tau2', 'run', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith(("
+        "'maseval.benchmark', 'maseval.interface', 'maseval.report', 'tqdm', 'platformdirs'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_told():
+    assert maseval("--version").stdout.startswith("maseval 0.")
+
+
+def test_an_unknown_command_suggests_a_known_one():
+    result = maseval("tau2", "rnu")
+
+    assert result.exit_code == 2
+    assert "'run'" in result.stderr
+
+
+def test_a_reader_that_goes_away_leaves_no_traceback(tmp_path):
+    command = " ".join(COMMAND)
+    run = subprocess.run(
+        f"{command} tau2 show policy --domain library | head -1; "
+        f"{command} tau2 tasks --domain library --ids | true",
+        shell=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert run.stderr == ""
+    assert len(run.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(ConfigurationError("x"), 2), (MASEvalError("x"), 1), (ResultFileError("x"), 1)],
+)
+def test_what_can_be_asked_differently_is_told_from_what_failed(error, code):
+    assert exit_code(error) == code
+
+
+def test_a_file_that_cannot_be_read_is_one_message(tmp_path):
+    (tmp_path / "broken.json").write_text('{"simulations": [')
+
+    code, _, errors = finished("tau2", "score", "broken.json", folder=tmp_path)
+
+    assert code in (1, 2)
+    assert errors.startswith("Error: broken.json") and "Traceback" not in errors

@@ -1,0 +1,45 @@
+"""``maseval demo``: something real to look at, with data and without."""
+
+import pytest
+
+from tests.cli.commandline import last_json, maseval, require_data
+
+
+@pytest.fixture
+def no_data_anywhere(tmp_path, monkeypatch):
+    """An empty cache, a source that does not exist, and no network."""
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path / "nowhere.zip"))
+    for variable in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+
+
+def test_without_data_it_says_so_and_takes_the_built_in_domain(
+    no_data_anywhere, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("demo", "--output", "demo", "--json")
+
+    told = last_json(result.stdout)
+    assert result.exit_code == 0
+    assert "cannot be had" in result.stderr and "library" in result.stderr
+    assert told["overall"]["done"] == 48 and "pass^4" in told["domains"]["library"]
+    assert told["report"].endswith("report.html") and told["without_data"]
+    assert (tmp_path / "demo" / "report.html").exists()
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_with_data_every_base_task_is_run_four_times(tmp_path, monkeypatch):
+    require_data()
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("demo")
+
+    assert result.exit_code == 0
+    assert "1112/1112" in result.stdout and "pass^4" in result.stdout
+    assert "Report: runs/" in result.stdout

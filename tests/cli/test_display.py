@@ -1,0 +1,116 @@
+"""What is shown while a run goes on."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from maseval.cli.display import display, frame, line
+from maseval.cli.text import count, duration, inert, money, shortened, visible
+from maseval.commands.moments import Running, Snapshot
+from maseval.commands.results import Estimate
+from maseval.runs import Simulation
+
+
+def running(task="[mobile]a|b", seconds=34.0, waits_for="agent", waiting=3.0):
+    return Running(Simulation("telecom", task, 2), seconds, waits_for, waiting)
+
+
+def moment(**given):
+    plain = {
+        **{"planned": 40, "done": 10, "failed": 1, "passed": 6, "running": [running()]},
+        **{"pass_1": Estimate(0.6, 0.3, 0.8), "cost": 1.25, "tokens": 120_000},
+        **{"elapsed": 100.0, "left": 300.0, "stopping": None, "time_limit": 600.0},
+    }
+    return Snapshot(**{**plain, **given})
+
+
+def drawn(renderable):
+    console = Console(file=io.StringIO(), width=100)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def test_the_display_tells_how_far_it_is_and_what_the_slowest_wait_for():
+    shown = drawn(frame(moment()))
+
+    for part in ("10/40", "1 running", "1 failed", "60.0% [30.0, 80.0]", "120k tokens", "$1.25"):
+        assert part in shown
+    assert "1:40, 5:00 left" in shown
+    assert "[mobile]a|b" in shown and "telecom, trial 2" in shown and "agent for 3 s" in shown
+
+
+def test_only_the_slowest_are_named():
+    shown = drawn(frame(moment(running=[running(str(number)) for number in range(9)])))
+
+    assert "and 4 more" in shown
+
+
+def test_a_plain_line_says_the_same():
+    text = drawn(line(moment()))
+
+    assert "10/40 done" in text and "telecom/[mobile]a|b trial 2, 34 s, agent for 3 s" in " ".join(
+        text.split()
+    )
+
+
+def test_stopping_counts_down():
+    shown = drawn(line(moment(stopping="interrupted")))
+
+    assert "1 still to finish, at most 9:26" in " ".join(shown.split())
+
+
+def test_where_there_is_no_terminal_lines_are_printed():
+    class Still:
+        def snapshot(self):
+            return moment(running=[])
+
+    console = Console(file=io.StringIO(), width=200)
+    with display(console)(Still()):
+        pass
+
+    assert console.file.getvalue().count("10/40 done") == 2
+
+
+def test_on_a_terminal_the_display_is_redrawn_and_taken_away():
+    class Still:
+        def snapshot(self):
+            return moment()
+
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    with display(console)(Still()):
+        pass
+
+    assert "10/40" in console.file.getvalue() and "\x1b[2K" in console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("\x1b[31mred", "\\u{1B}[31mred"),
+        ("a\rb\x07", "a\\u{D}b\\u{7}"),
+        ("\u202eevil", "\\u{202E}evil"),
+        ("two\nlines\t", "two\nlines\t"),
+    ],
+)
+def test_nothing_that_a_model_says_steers_the_terminal(text, safe):
+    assert visible(text) == safe
+
+
+def test_nothing_that_a_model_says_is_markup():
+    assert drawn(inert("[red]x[/red] [link=http://x]y[/link]")).strip() == (
+        "[red]x[/red] [link=http://x]y[/link]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1:01"), (3725, "1:02:05"), (None, "?")]
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_sums_and_counts():
+    assert (money(0), money(0.0123), money(1234.5)) == ("$0.00", "$0.0123", "$1,234.50")
+    assert (count(999), count(1500), count(2_000_000)) == ("999", "1.5k", "2M")
+    assert shortened("a  b\nc" * 10, 6) == "a b c…"

@@ -1,0 +1,271 @@
+"""``maseval tau2 run``: what it takes, what it prints, and with which code it leaves."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from maseval import ScriptedModelAdapter, register_model
+from maseval.commands import tau2
+from maseval.core.provider_errors import AuthenticationError
+from maseval.runs import RunFolder
+from tests.cli.commandline import finished, last_json, maseval, slow_agent, started
+
+LIBRARY = ("tau2", "run", "--domain", "library")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_reference_solution_passes_every_task():
+    result = maseval(*LIBRARY, "--agent", "gold")
+
+    assert result.exit_code == 0
+    assert "100.0% [" in result.stdout
+    assert "12/12" in result.stdout
+
+
+def test_a_run_gets_a_folder_named_after_what_it_runs(tmp_path):
+    maseval(*LIBRARY, "--agent", "noop")
+
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.endswith("-library-noop")
+    assert len(RunFolder.read(folder).recorded) == 12
+
+
+def test_for_scripts_standard_output_is_one_json_object():
+    result = maseval(*LIBRARY, "--agent", "gold", "--trials", 2, "--output", "here", "--json")
+
+    told = json.loads(result.stdout)
+    assert told["complete"] and told["ran"] == 24
+    assert told["overall"]["planned"] == told["overall"]["done"] == 24
+    measured = told["domains"]["library"]["pass^2"]
+    assert measured["value"] == measured["high"] == 1.0 and 0.5 < measured["low"] < 1.0
+    assert told["folder"].endswith("here")
+    assert told["cost"] == 0 and told["tokens"] == 0
+    assert "24/24 done" in result.stderr
+
+
+def test_the_same_command_again_runs_nothing():
+    first = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--json")
+    second = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--json")
+
+    assert last_json(first.stdout)["ran"] == 12
+    assert last_json(second.stdout)["ran"] == 0
+    assert last_json(second.stdout)["overall"] == last_json(first.stdout)["overall"]
+
+
+def test_more_trials_run_only_what_is_added():
+    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
+
+    again = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--trials", 3, "--json")
+
+    assert last_json(again.stdout)["ran"] == 24
+
+
+def test_a_changed_option_is_refused_with_the_difference():
+    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
+
+    refused = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--seed", 1)
+
+    assert refused.exit_code == 2
+    assert "seed: 300 -> 1" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_fork_begins_beside_the_other_run(tmp_path):
+    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
+
+    forked = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--seed", 1, "--fork")
+
+    assert forked.exit_code == 0
+    assert len(RunFolder.read(tmp_path / "r-2").recorded) == 12
+
+
+def test_no_more_tasks_are_run_than_asked_for(tmp_path):
+    own = tmp_path / "r"
+    maseval(*LIBRARY, "--agent", "gold", "--num-tasks", 2, "--output", own)
+
+    ids = {one.task_id for one in RunFolder.read(own).planned}
+    assert len(ids) == 2
+
+
+def test_only_the_named_tasks_are_run(tmp_path):
+    ids = [task.task_id for task in tau2.tasks("library")][:2]
+
+    result = maseval(
+        *LIBRARY, "--agent", "gold", "--task-id", ids[0], "--task-id", f"library/{ids[1]}", "--json"
+    )
+
+    assert last_json(result.stdout)["overall"]["tasks"] == 2
+
+
+def test_the_options_of_tau2_bench_are_understood(tmp_path):
+    ids = [task.task_id for task in tau2.tasks("library")][:2]
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps(["Hello!"] * 20))
+
+    result = maseval(
+        *LIBRARY,
+        *("--agent", "llm_agent", "--agent-llm", f"scripted/{script}", "--user", "scripted"),
+        *("--agent-llm-args", '{"temperature": 0.0}', "--num-trials", 2, "--max-concurrency", 2),
+        *("--save-to", "theirs", "--json", "--task-ids", *ids),
+    )
+
+    assert result.exit_code == 0
+    assert last_json(result.stdout)["overall"]["planned"] == 4
+    config = RunFolder.read("theirs").config.values
+    assert config["agent"]["args"] == {"temperature": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--domain", "libary", "--agent", "gold"], "did you mean 'library'"),
+        (["--domain", "library"], "agent_model is not set"),
+        (["--domain", "library", "--agent", "golden"], "gold, noop, noisy"),
+        (["--domain", "library", "--agent", "gold", "--user", "llm"], "user_model is not set"),
+        (["--domain", "library", "--agent", "gold", "--task-id", "zero"], "no task 'zero'"),
+        (["--domain", "library", "--agent", "gold", "--split", "hard"], "Invalid split 'hard'"),
+        (["--domain", "library", "--agent", "gold", "--num-tasks", "0"], "give at least 1"),
+        (["--domain", "library", "--agent", "gold", "--concurrency", "0"], "give at least 1"),
+        (["--domain", "library", "--agent", "gold", "--budget", "5"], "money like 5usd"),
+        (["--domain", "library", "--agent", "gold", "--mode", "duo"], "normal, solo, oracle-plan"),
+        (["--domain", "library", "--agent", "noisy", "--agent-args", "error_rate=2"], "0 to 1"),
+        (["--domain", "library", "--agent", "gold", "--agent-args", "rate=2"], "no arguments"),
+        (["--domain", "library", "--agent-model", "opnai/x", "--user", "scripted"], "no provider"),
+        (["--domain", "library", "--agent", "gold", "--agent-args", "{rate"], "not a JSON object"),
+        (["--domain", "library", "--agent", "gold", "stray"], "unexpected argument 'stray'"),
+    ],
+)
+def test_a_mistake_is_explained_in_one_message(options, words, tmp_path):
+    result = maseval("tau2", "run", *options)
+
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.replace("│", " ").split())
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_debug_at_the_end_shows_where_an_error_comes_from(tmp_path):
+    code, _, errors = finished(
+        "tau2", "run", "--domain", "nowhere", "--agent", "gold", "--debug", folder=tmp_path
+    )
+
+    assert code == 1
+    assert "Traceback" in errors and "UnknownDomainError" in errors
+
+
+def test_a_budget_in_tokens_stops_the_run_which_can_go_on(tmp_path):
+    run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
+
+    stopped = maseval(*run, "--budget", "100 tokens")
+    resumed = maseval(*run, "--budget", "2M tokens")
+
+    assert stopped.exit_code == 3
+    assert last_json(stopped.stdout)["ran"] == 1
+    assert last_json(stopped.stdout)["cost"] is None and last_json(stopped.stdout)["tokens"] > 100
+    assert "the budget of 100 tokens is reached" in last_json(stopped.stdout)["stopped"]
+    assert "Incomplete" in stopped.stderr
+    assert resumed.exit_code == 0
+    assert last_json(resumed.stdout)["ran"] == 11
+
+
+def test_a_budget_that_is_used_up_starts_nothing(tmp_path):
+    run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
+    maseval(*run, "--budget", "100 tokens")
+
+    again = maseval(*run, "--budget", "100 tokens")
+
+    assert again.exit_code == 3
+    assert last_json(again.stdout)["ran"] == 0
+
+
+def test_a_budget_in_money_needs_prices(tmp_path):
+    run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
+
+    stopped = maseval(*run, "--budget", "$5")
+
+    assert stopped.exit_code == 3
+    assert "prices are not known" in last_json(stopped.stdout)["stopped"]
+
+
+def test_a_fault_that_every_task_shares_stops_the_run():
+    def locked_out(name, **options):
+        error = AuthenticationError("no such key", provider="locked", model_id=name)
+        return ScriptedModelAdapter([error], loop=True)
+
+    register_model("locked", locked_out)
+
+    result = maseval(
+        *(*LIBRARY, "--agent-model", "locked/x", "--user", "scripted", "--concurrency", 1),
+        *("--output", "r", "--json"),
+    )
+
+    assert result.exit_code == 3
+    told = last_json(result.stdout)
+    assert told["ran"] == 1 and told["overall"]["failed"] == 1
+    assert "every other task" in told["stopped"] and "no such key" in told["stopped"]
+
+
+def wait_for_some(folder, count):
+    log = folder / "log.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if log.exists() and log.read_bytes().count(b'"kind": "report"') >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the run did not come so far")
+
+
+def told_in(folder):
+    """What was said and done in every simulation, and how it was judged."""
+    for report in RunFolder.read(folder).reports():
+        messages = report["traces"]["environment"]["simulation"]["messages"]
+        said = [(one["role"], one["content"], one.get("tool_calls")) for one in messages]
+        yield report["task_id"], report["repeat_idx"], report["eval"], said
+
+
+@pytest.mark.slow
+def test_ctrl_c_finishes_what_runs_and_the_run_can_go_on(tmp_path):
+    run = [*LIBRARY, *slow_agent(tmp_path, 0.1), "--concurrency", 2, "--json"]
+    process = started(*run, "--output", "r", folder=tmp_path)
+    wait_for_some(tmp_path / "r", 2)
+
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+
+    told = last_json(out)
+    assert process.returncode == 3
+    assert told["stopped"] == "interrupted"
+    assert "still to finish" in errors and "at most" in errors
+    assert 2 <= told["overall"]["done"] < 12 and told["overall"]["failed"] == 0
+    code, out, _ = finished(*run, "--output", "r", folder=tmp_path)
+    assert code == 0 and last_json(out)["ran"] == 12 - told["overall"]["done"]
+    finished(*run, "--output", "undisturbed", folder=tmp_path)
+    assert list(told_in(tmp_path / "r")) == list(told_in(tmp_path / "undisturbed"))
+
+
+@pytest.mark.slow
+def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
+    quick = [*LIBRARY, "--num-tasks", 2, "--concurrency", 1, "--output", "r", "--json"]
+    process = started(*quick, *slow_agent(tmp_path, 20), folder=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "r" / "log.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+
+    assert time.monotonic() - began < 15
+    assert process.returncode == 3
+    assert last_json(out)["overall"]["done"] == 0
+    code, out, _ = finished("runs", tmp_path, "--json", folder=tmp_path)
+    assert code == 0 and json.loads(out)[0]["state"] == "incomplete"

@@ -1,0 +1,43 @@
+"""Numbers as tables."""
+
+import io
+
+from rich.console import Console
+
+from maseval.cli.tables import consumption, scores
+from maseval.commands.results import Estimate, Score, Summary
+
+
+def summary(*names, failed=0):
+    measured = {k: Estimate(0.8 / k, 0.5 / k, 0.9 / k) for k in (1, 2, 3, 4)}
+    each = [Score(name, 114, 456, 456, failed, 300, measured) for name in names]
+    return Summary(each, Score("all", 228, 912, 912, failed, 600, measured), 0.0, 0, "method")
+
+
+def drawn(table, width):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_several_domains_are_summed_up_and_one_is_not():
+    assert drawn(scores(summary("airline", "retail"), 150), 150).count("│ all") == 1
+    assert "│ all" not in drawn(scores(summary("retail"), 150), 150)
+
+
+def test_an_interval_stands_beside_its_value_or_below_it():
+    wide = drawn(scores(summary("airline"), 150), 150)
+    narrow = drawn(scores(summary("airline"), 80), 80)
+
+    assert "80.0% [50.0, 90.0]" in wide
+    assert "50.0-90.0" in narrow and "…" not in narrow
+
+
+def test_failed_simulations_are_shown_apart():
+    assert "(3 failed)" in drawn(scores(summary("retail", failed=3), 150), 150)
+
+
+def test_a_price_that_is_not_known_is_not_zero():
+    assert consumption(0.0, 0) == ""
+    assert consumption(0.0, 1500) == "1.5k tokens, cost not known"
+    assert consumption(0.25, 1500) == "1.5k tokens, $0.2500"

@@ -1,0 +1,80 @@
+"""Who plays: what the arguments of a run mean."""
+
+import pytest
+
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.commands.tau2.options import Model, run_options
+from maseval.core.exceptions import ConfigurationError
+
+
+def options(**given):
+    plain = {
+        **dict.fromkeys(("user", "agent_model", "user_model", "judge_model", "base_url")),
+        **{"agent": "llm", "agent_args": None, "user_args": None, "mode": "normal"},
+        **{"max_steps": 200, "seed": 1, "timeout": None},
+    }
+    return run_options(**{**plain, **given})
+
+
+def test_a_player_talks_to_the_scripted_user_unless_a_model_is_named():
+    assert options(agent="gold").user == "scripted"
+    assert options(agent="gold", user_model="openai/x").user == Model("openai/x")
+    assert options(agent_model="a/x", user_model="a/y").user == Model("a/y")
+
+
+def test_what_leads_to_a_model_is_told_from_what_steers_it():
+    model = Model.of("x", {"temperature": 0.5, "api_base": "http://here", "api_key": "k"})
+
+    assert model.args == {"temperature": 0.5}
+    assert model.options == {"base_url": "http://here", "api_key": "k"}
+
+
+def test_a_base_url_is_for_all_models_but_an_argument_goes_first():
+    both = options(
+        agent_model="x",
+        user_model="y",
+        judge_model="z",
+        base_url="http://all",
+        user_args={"base_url": "http://own"},
+    )
+
+    addresses = {role: model.options["base_url"] for role, model in both.models.items()}
+    assert addresses == {
+        "agent_model": "http://all",
+        "user_simulator": "http://own",
+        "nl_evaluator": "http://all",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("llm_agent", "normal"), ("llm_agent_solo", "solo"), ("llm_agent_gt", "oracle-plan")],
+)
+def test_the_agents_of_tau2_bench_are_known_by_their_names(name, mode):
+    chosen = options(agent=name, agent_model="x", user_model="y", user="user_simulator")
+
+    assert chosen.mode == Mode(mode)
+    assert (chosen.user is None) == (mode == "solo")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"agent": "gold", "mode": "oracle-plan"},
+        {"agent": "gold", "timeout": -1.0},
+        {"agent": "gold", "max_steps": 0},
+        {"agent": "noisy", "agent_args": {"error_rate": True}},
+        {"agent_model": "x"},
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_begun(wrong):
+    with pytest.raises(ConfigurationError):
+        options(**wrong)
+
+
+def test_the_configuration_has_all_that_results_depend_on():
+    config = options(agent="noisy", agent_args={"error_rate": 0.3}).to_config()
+
+    assert config["agent"] == {"player": "noisy", "error_rate": 0.3}
+    assert config["rules"] == "tau2-bench v0.2.0"
+    assert {"user", "judge", "mode", "max_steps", "seed", "timeout"} <= config.keys()

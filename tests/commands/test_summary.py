@@ -1,0 +1,59 @@
+"""A run in numbers."""
+
+import pytest
+
+from maseval.benchmark.tau2.metrics import compute_pass_hat_k
+from maseval.commands import tau2
+from maseval.commands.results import Line
+from maseval.commands.summary import lines_of, summarise
+from maseval.runs import RunFolder, Simulation
+
+
+def line(task, trial, outcome="pass", *, domain="shop", status="success", cost=0.0, tokens=0):
+    return Line(domain, task, trial, status, outcome, None, None, 1.0, cost, tokens, None)
+
+
+def planned(*tasks, trials=2, domain="shop"):
+    return [Simulation(domain, task, trial) for task in tasks for trial in range(trials)]
+
+
+def test_every_domain_and_all_of_them_have_their_numbers():
+    lines = [line("1", 0), line("1", 1, "fail"), line("1", 0, domain="bank", tokens=7, cost=0.5)]
+
+    summary = summarise(lines, [*planned("1"), Simulation("bank", "1", 0)])
+
+    assert [score.name for score in summary.rows] == ["shop", "bank", "all"]
+    assert summary.domains[0].pass_hat[1].value == 0.5 and summary.domains[0].pass_hat[2].value == 0
+    assert summary.overall.pass_hat[1].value == 0.75
+    assert (summary.cost, summary.tokens) == (0.5, 7)
+
+
+def test_a_task_that_lacks_trials_limits_k():
+    summary = summarise([line("1", 0), line("1", 1), line("2", 0)], planned("1", "2"))
+
+    assert list(summary.overall.pass_hat) == [1]
+    assert (summary.overall.recorded, summary.overall.planned) == (3, 4)
+
+
+def test_what_is_tried_again_counts_as_failed_and_not_passed():
+    lines = [line("1", 0), line("2", 0, "error", status="task_timeout")]
+
+    overall = summarise(lines, planned("1", "2", trials=1)).overall
+
+    assert (overall.failed, overall.passed) == (1, 1)
+    assert overall.to_dict()["done"] == 1
+    assert overall.pass_hat[1].value == 0.5
+
+
+def test_nothing_run_is_no_number():
+    assert summarise([], planned("1")).overall.pass_hat == {}
+
+
+def test_the_numbers_are_those_of_the_benchmark(tmp_path):
+    result = tau2.run(domain="library", agent="noisy", trials=3, output=tmp_path / "r")
+
+    folder = RunFolder.read(result.folder)
+    expected = compute_pass_hat_k(folder.reports())
+    found = {f"pass^{k}": each.value for k, each in result.summary.overall.pass_hat.items()}
+    assert found == pytest.approx(expected)
+    assert len(lines_of(folder)) == 36
