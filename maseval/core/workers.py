@@ -1,6 +1,7 @@
 """Who runs a repetition: the calling thread itself, or one of many worker threads."""
 
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -66,6 +67,11 @@ class CallingThread:
         pass
 
 
+# A thread that waits for the interpreter asks for it again after each switch interval. With a
+# thousand of them, Python's 5 ms would leave the machine little time for anything else.
+_INTERVAL_PER_THREAD = 0.0001
+
+
 class Threads:
     """Runs up to ``size`` repetitions at once.
 
@@ -80,6 +86,8 @@ class Threads:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
         self._busy = 0
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(max(self._interval, min(size * _INTERVAL_PER_THREAD, 0.1)))
 
     def submit(self, repetition: Repetition) -> None:
         self._busy += 1
@@ -117,4 +125,5 @@ class Threads:
         self._threads -= 1
 
     def close(self) -> None:
+        sys.setswitchinterval(self._interval)
         self._work.put(None)

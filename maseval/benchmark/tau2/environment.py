@@ -272,7 +272,7 @@ class Tau2Environment(Environment):
             **_tools_sha256(self.world.domain),
             "tool_types": self._tool_types(),
             "toolkit_stats": self.toolkit.get_statistics(),
-            "db_stats": self.db.get_statistics(),
+            "db_stats": _statistics(self.world.domain, self.folder),
         }
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
@@ -295,6 +295,12 @@ def _folder(domain: Domain, db_path: str | Path | None) -> Path:
     if db_path is None:
         db_path = load_domain_config(domain)["db_path"]
     return Path(db_path).parent
+
+
+@cache
+def _statistics(domain: Domain, folder: Path) -> dict[str, int]:
+    """How much is in the company's database as it was loaded."""
+    return domain.db.load(folder / domain.db_file).get_statistics()
 
 
 @cache

@@ -5,7 +5,7 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/environment.py (MIT, Sierra Re
 
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
-from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest
+from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest, Surroundings
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 
 
@@ -19,16 +19,23 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     if surroundings.phone_number is None:
         return
     line = tools.line_with_number(surroundings.phone_number)
-    surroundings.line_active = line.status == LineStatus.ACTIVE
-    surroundings.roaming_allowed = line.roaming_enabled
+    _tell(surroundings, "line_active", line.status == LineStatus.ACTIVE)
+    _tell(surroundings, "roaming_allowed", line.roaming_enabled)
     allowance = tools.plan(line.plan_id).data_limit_gb + line.data_refueling_gb
-    surroundings.mobile_data_usage_exceeded = line.data_used_gb >= allowance
+    _tell(surroundings, "mobile_data_usage_exceeded", line.data_used_gb >= allowance)
     request = surroundings.payment_request
     if request is not None and request.paid:
         tools.bill(request.bill_id).status = BillStatus.PAID
         surroundings.payment_request = None
     if surroundings.payment_request is None:
-        surroundings.payment_request = _next_request(tools, surroundings.phone_number)
+        _tell(surroundings, "payment_request", _next_request(tools, surroundings.phone_number))
+
+
+def _tell(surroundings: Surroundings, name: str, value: object) -> None:
+    # This runs after every step of a simulation, and hardly ever is there any news. Writing a
+    # field of a record costs ten times what reading it does.
+    if getattr(surroundings, name) is not value:
+        setattr(surroundings, name, value)
 
 
 def _next_request(tools: TelecomTools, phone_number: str) -> PaymentRequest | None:
