@@ -1,0 +1,47 @@
+"""How far a number can be trusted: intervals, paired tests, comparisons and plots of runs."""
+
+from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
+from maseval.stats.comparison import Comparison, Difference, Flip, compare
+from maseval.stats.compatibility import Compatibility, IncomparableRunsError, compatibility
+from maseval.stats.intervals import Interval, mean_interval, wilson
+from maseval.stats.outcomes import Outcome, outcomes_of
+from maseval.stats.pass_k import pass_at_k, pass_hat_k
+from maseval.stats.planning import Plan
+from maseval.stats.plots import cost_and_score, label_bars, pass_curves, trial_map
+from maseval.stats.several import Pair, Table, compare_all, holm
+from maseval.stats.sign_flip import FlipTest, sign_flip_test
+from maseval.stats.summary import Estimate, GroupSummary, Summary, summarise
+
+__all__ = [
+    "Comparison",
+    "Compatibility",
+    "Difference",
+    "Estimate",
+    "Flip",
+    "FlipTest",
+    "GroupSummary",
+    "IncomparableRunsError",
+    "Interval",
+    "Outcome",
+    "Pair",
+    "Plan",
+    "Summary",
+    "Table",
+    "bootstrap_nested",
+    "bootstrap_tasks",
+    "compare",
+    "compare_all",
+    "compatibility",
+    "cost_and_score",
+    "holm",
+    "label_bars",
+    "mean_interval",
+    "outcomes_of",
+    "pass_at_k",
+    "pass_curves",
+    "pass_hat_k",
+    "sign_flip_test",
+    "summarise",
+    "trial_map",
+    "wilson",
+]

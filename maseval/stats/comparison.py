@@ -1,0 +1,234 @@
+"""Two runs side by side, paired by task."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.compatibility import check_compatible
+from maseval.stats.intervals import LEVEL, Interval, mean_interval
+from maseval.stats.outcomes import Outcome, TaskKey, Trials, by_task, mean_cost
+from maseval.stats.pass_k import MEASURES, Measure, named
+from maseval.stats.planning import Pairs, Plan, detectable_difference, plan
+from maseval.stats.result import Result
+from maseval.stats.sign_flip import FlipTest, sign_flip_test
+
+UP_TO = 4
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One measure of one group in both runs; ``difference`` is the second less the first.
+
+    ``detectable`` is the smallest true difference that this design finds in 4 of 5 cases.
+    """
+
+    group: str | None
+    tasks: int
+    measure: Measure
+    k: int
+    first: float
+    second: float
+    difference: float
+    interval: Interval | None
+    test: FlipTest
+    detectable: float | None
+
+    @property
+    def name(self) -> str:
+        """``pass^1`` and the like."""
+        return named(self.measure, self.k)
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A task of which another share of trials passed in the second run."""
+
+    group: str
+    task: str
+    first: Trials
+    second: Trials
+
+    @property
+    def change(self) -> float:
+        """By how much the share of passed trials rose."""
+        return self.second.passed / self.second.total - self.first.passed / self.first.total
+
+    @property
+    def fully(self) -> bool:
+        """Whether all trials passed in one run and none in the other."""
+        return abs(self.change) == 1
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """What differs between two runs, and how sure that is.
+
+    ``main`` is the comparison that was asked for and that the p-value belongs to; the others are
+    there to look at. ``dropped`` lists what only one run has, or both have on different data.
+    """
+
+    names: tuple[str, str]
+    main: Difference
+    differences: list[Difference]
+    flipped: list[Flip]
+    plan: Plan
+    dropped: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def compare(
+    first: Iterable[Outcome],
+    second: Iterable[Outcome],
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    configs: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
+    k: int = 1,
+    up_to: int = UP_TO,
+    level: float = LEVEL,
+) -> Comparison:
+    """Pair the tasks of two runs and say how the second differs from the first.
+
+    Args:
+        first: The outcomes of one run.
+        second: Those of another.
+        names: What to call the two.
+        configs: Their configurations. Runs under other rules are refused; domains with other data
+            are left out.
+        k: The pass^k that the main comparison is about.
+        up_to: The largest k of the other comparisons, as far as there are trials.
+    """
+    runs = list(first), list(second)
+    dropped, cautions = _prepared(runs, names, configs)
+    trials, one_sided = shared_tasks(dict(zip(names, runs, strict=True)))
+    a, b = (trials[name] for name in names)
+    most = min(each.total for each in (*a.values(), *b.values()))
+    if not 1 <= k <= most:
+        raise ConfigurationError(
+            f"pass^{k} cannot be compared: the shared tasks have at least {most} trials; "
+            f"choose k from 1 to {most}"
+        )
+    differences = [
+        _difference(group, keys, a, b, measure, each, level)
+        for group, keys in _groups(a)
+        for measure in MEASURES
+        for each in sorted({k, *range(1, min(most, up_to) + 1)})
+    ]
+    overall = [each for each in differences if each.group == differences[-1].group]
+    main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
+    pairs = Pairs([*a.values()], [*b.values()], main.measure, k)
+    costs = mean_cost(runs[0]), mean_cost(runs[1])
+    return Comparison(
+        names=names,
+        main=main,
+        differences=differences,
+        flipped=_flipped(a, b),
+        plan=plan(pairs, main.test.p_value, level, costs),
+        dropped=dropped + one_sided,
+        cautions=cautions + _uneven(a, b, names),
+        notes=_notes(names),
+    )
+
+
+def shared_tasks(
+    runs: Mapping[str, Iterable[Outcome]],
+) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
+    """The trials of the tasks that all runs have, in one order, and what was left out for it."""
+    trials = {
+        name: {key: each for key, each in by_task(run).items() if each.total}
+        for name, run in runs.items()
+    }
+    common = set.intersection(*(set(each) for each in trials.values()))
+    dropped = [
+        f"task {str(key)!r}, which {name} has and not every other run"
+        for name, each in trials.items()
+        for key in each
+        if key not in common
+    ]
+    if not common:
+        raise ConfigurationError(
+            f"the runs {', '.join(trials)} have no task in common; "
+            "compare runs of the same tasks of the same domains"
+        )
+    order = [key for key in next(iter(trials.values())) if key in common]
+    return {name: {key: each[key] for key in order} for name, each in trials.items()}, dropped
+
+
+def _prepared(
+    runs: tuple[list[Outcome], list[Outcome]],
+    names: tuple[str, str],
+    configs: tuple[Mapping[str, Any], Mapping[str, Any]] | None,
+) -> tuple[list[str], list[str]]:
+    """Take out of ``runs`` what rests on different data; what that was, and what else differs."""
+    if configs is None:
+        return [], ["no configurations were given: data and rules may differ unseen"]
+    found = check_compatible(*configs, names=names)
+    for run in runs:
+        run[:] = [outcome for outcome in run if outcome.group not in found.other_data]
+    dropped = [f"domain {group!r}: {why}" for group, why in found.other_data.items()]
+    return dropped, found.cautions
+
+
+def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
+    """The tasks of each group, and last of all together; only these if there is but one group."""
+    names = dict.fromkeys(key.group for key in tasks)
+    groups: list[tuple[str | None, list[TaskKey]]] = [
+        (name, [key for key in tasks if key.group == name]) for name in names
+    ]
+    return [*groups, (None, list(tasks))] if len(groups) > 1 else groups
+
+
+def _difference(
+    group: str | None,
+    keys: Sequence[TaskKey],
+    a: Mapping[TaskKey, Trials],
+    b: Mapping[TaskKey, Trials],
+    measure: Measure,
+    k: int,
+    level: float,
+) -> Difference:
+    score = MEASURES[measure]
+    first, second = [score(*a[key], k) for key in keys], [score(*b[key], k) for key in keys]
+    exact = [after - before for before, after in zip(first, second, strict=True)]
+    differences = [float(each) for each in exact]
+    return Difference(
+        group=group,
+        tasks=len(keys),
+        measure=measure,
+        k=k,
+        first=fmean(first),
+        second=fmean(second),
+        difference=float(sum(exact) / len(exact)),
+        interval=mean_interval(differences, level, bounds=(-1.0, 1.0)),
+        test=sign_flip_test(exact),
+        detectable=detectable_difference(differences, level),
+    )
+
+
+def _flipped(a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials]) -> list[Flip]:
+    """The tasks that changed, those that changed most first."""
+    flips = [Flip(*key, a[key], b[key]) for key in a]
+    changed = [flip for flip in flips if flip.change]
+    return sorted(changed, key=lambda flip: -abs(flip.change))
+
+
+def _uneven(
+    a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials], names: tuple[str, str]
+) -> list[str]:
+    if all(a[key].total == b[key].total for key in a):
+        return []
+    return [
+        f"{names[0]} and {names[1]} have different numbers of trials of some task; for k above 1 "
+        "the test is then only approximate"
+    ]
+
+
+def _notes(names: tuple[str, str]) -> list[str]:
+    return [
+        f"a difference is {names[1]} less {names[0]}, paired by task; every task counts once",
+        "the p-value of the main comparison is meant; those of other k and groups are there to "
+        "look at and are not corrected for their number",
+        "detectable: found with 80 % power at this level, with the spread between tasks as it was",
+    ]

@@ -1,0 +1,108 @@
+"""Whether two runs may be compared: the same rules, the same data, and what else differs."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.core.exceptions import MASEvalError
+from maseval.stats.result import Result
+
+# Settings that decide what a simulation is, and so what a number means, wherever they stand.
+CONDITIONS = frozenset(
+    {
+        *("benchmark", "rules", "mode", "max_steps", "max_errors"),
+        *("lenient_order_ids", "short_conversations"),
+    }
+)
+# The other side of the conversation and the judge: no part of what is compared.
+_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator")
+
+
+class _NotRecorded:
+    def __repr__(self) -> str:
+        return "not recorded"
+
+
+_NOT_RECORDED = _NotRecorded()
+
+
+class IncomparableRunsError(MASEvalError, ValueError):
+    """The runs were made under different rules; ``details["reasons"]`` lists which."""
+
+
+@dataclass(frozen=True)
+class Compatibility(Result):
+    """``refused``: why the runs cannot be compared. ``other_data``: the domains that can not.
+
+    ``cautions`` name what surrounds the agent and differs; ``differing`` lists all other settings
+    that do, which may well be what the comparison is about.
+    """
+
+    refused: list[str]
+    other_data: dict[str, str]
+    cautions: list[str]
+    differing: list[str]
+
+
+def compatibility(
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    *,
+    conditions: Collection[str] = CONDITIONS,
+) -> Compatibility:
+    """What differs between the configurations of two runs, sorted by what it means.
+
+    ``data`` holds a fingerprint for each domain, ``tasks`` the ids of each domain's tasks; these
+    two may stand beside the settings or within a benchmark's own part of them.
+    """
+    found = Compatibility([], {}, [], [])
+    a, b = dict(_leaves(first)), dict(_leaves(second))
+    for path in sorted(a.keys() | b.keys()):
+        one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
+        if one != other:
+            _sort_in(found, path, one, other, conditions)
+    return found
+
+
+def check_compatible(
+    first: Mapping[str, Any], second: Mapping[str, Any], *, names: tuple[str, str] = ("A", "B")
+) -> Compatibility:
+    """``compatibility``, or an error if the runs were made under different rules."""
+    found = compatibility(first, second)
+    if found.refused:
+        raise IncomparableRunsError(
+            f"{names[0]} and {names[1]} were made under different rules: "
+            f"{'; '.join(found.refused)}. Run one of them again under the rules of the other",
+            details={"reasons": found.refused},
+        )
+    return found
+
+
+def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every setting with the way to it; tasks and trials are paired by what was run instead."""
+    if not isinstance(value, Mapping):
+        yield path, value
+        return
+    for key, part in value.items():
+        if key not in ("tasks", "trials"):
+            yield from _leaves(part, (*path, str(key)))
+
+
+def _sort_in(
+    found: Compatibility,
+    path: tuple[str, ...],
+    one: object,
+    other: object,
+    conditions: Collection[str],
+) -> None:
+    change = f"{'.'.join(path)}: {one!r} and {other!r}"
+    one_sided = _NOT_RECORDED in (one, other)
+    if len(path) > 1 and path[-2] == "data":
+        if not one_sided:
+            found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
+    elif path[-1] in conditions and not one_sided:
+        found.refused.append(change)
+    elif path[-1] in conditions or any(word in part for part in path for word in _SURROUNDINGS):
+        found.cautions.append(change)
+    else:
+        found.differing.append(change)

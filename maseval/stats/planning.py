@@ -1,0 +1,164 @@
+"""What a comparison of two runs could have found, and what it would take to find more.
+
+A difference of that size is found with a chance of 80 % when it is (z_97.5 + z_80) standard errors
+away from zero. The variance of the tasks' differences has two parts: how much tasks really differ
+in it, which only more tasks average out, and the noise of the trials, which more trials reduce.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from maseval.stats.distributions import normal_quantile, two_sided_z
+from maseval.stats.outcomes import Trials
+from maseval.stats.pass_k import MEASURES, Measure
+from maseval.stats.result import Result
+from maseval.stats.trial_noise import TaskModel, mirrored
+
+POWER = 0.8
+MOST_TRIALS = 1_000
+"""Nobody runs more trials of a task than this; beyond it, the answer is that trials do not help."""
+
+
+@dataclass(frozen=True)
+class Plan(Result):
+    """How to decide whether a difference as large as the one found is real.
+
+    ``trials`` of each task in each run would do, or ``tasks`` with the present number of trials;
+    None where no number would, or it cannot be told. ``simulations`` and ``cost`` are what the
+    further trials take in both runs together.
+    """
+
+    difference: float
+    trials: int | None
+    simulations: int | None
+    cost: float | None
+    tasks: int | None
+    advice: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The trials of the tasks that two runs share, in the same order, and what to look at."""
+
+    first: Sequence[Trials]
+    second: Sequence[Trials]
+    measure: Measure = "pass^k"
+    k: int = 1
+
+    @property
+    def differences(self) -> list[float]:
+        """Second run less first, task by task."""
+        score = MEASURES[self.measure]
+        return [
+            float(score(*b, self.k) - score(*a, self.k))
+            for a, b in zip(self.first, self.second, strict=True)
+        ]
+
+    def noise(self, trials: int | None = None) -> float | None:
+        """The part of the differences' variance that is luck, with so many trials of each task."""
+        parts = []
+        for run in (self.first, self.second):
+            counted = mirrored(run, self.measure)
+            model = TaskModel.fitted(counted)
+            if model is None:
+                return None
+            parts.append(model.noise(counted, self.k, trials))
+        return sum(parts)
+
+
+def reach(level: float) -> float:
+    """How many standard errors away a difference must be to be found four times out of five."""
+    return two_sided_z(level) + normal_quantile(POWER)
+
+
+def detectable_difference(differences: Sequence[float], level: float) -> float | None:
+    """The smallest true difference that this design finds with 80 % power; None if there is none.
+
+    It takes the spread of the differences as it was found.
+    """
+    if not _can_decide(len(differences), level) or not (spread := variance(differences)):
+        return None
+    return min(1.0, reach(level) * math.sqrt(spread / len(differences)))
+
+
+def plan(
+    pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
+) -> Plan:
+    """How many more trials, or tasks, would decide a difference as large as the one found.
+
+    ``p_value`` is what the test says now, ``costs`` are those of one simulation in each run.
+    """
+    differences = pairs.differences
+    found = fmean(differences)
+    count = len(differences)
+    if not found:
+        why = "the runs are equal: there is no difference to plan for"
+        return Plan(found, None, None, None, None, why)
+    if not _can_decide(count, level):
+        why = f"{count} tasks are too few for a test at the {level:.0%} level, whatever the trials"
+        return Plan(found, None, None, None, None, why)
+    if p_value <= 1 - level:
+        present = min(each.total for each in (*pairs.first, *pairs.second))
+        why = f"p = {p_value:.2g}: decided at the {level:.0%} level, no more trials are needed"
+        return Plan(found, present, 0, 0.0, count, why)
+    allowed = count * (found / reach(level)) ** 2
+    tasks = max(count, math.ceil(count * variance(differences) / allowed))
+    trials = _trials_needed(pairs, variance(differences), allowed)
+    if trials is None:
+        return Plan(found, None, None, None, tasks, _no_trials(pairs, tasks))
+    first, second = (
+        sum(max(0, trials - each.total) for each in run) for run in (pairs.first, pairs.second)
+    )
+    cost = _cost((first, second), costs)
+    advice = (
+        f"{trials} trials of each task in each run, {first + second} simulations more, would "
+        "decide a difference as large as this one in 4 of 5 cases"
+    )
+    return Plan(found, trials, first + second, cost, tasks, advice)
+
+
+def _can_decide(tasks: int, level: float) -> bool:
+    """Even if every task changes the same way, chance alone does that twice in 2**tasks cases."""
+    return tasks > 1 and 2 / 2**tasks <= 1 - level
+
+
+def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
+    """The smallest number of trials at which the variance is allowed, found by bisection."""
+    now = pairs.noise()
+    if now is None:
+        return None
+    real = max(0.0, spread - now)
+
+    def suffices(trials: int) -> bool:
+        noise = pairs.noise(trials)
+        return noise is not None and real + noise <= allowed
+
+    fewest = min(each.total for each in (*pairs.first, *pairs.second))
+    if spread <= allowed:
+        return fewest
+    if not suffices(MOST_TRIALS):
+        return None
+    low, high = fewest, MOST_TRIALS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def _no_trials(pairs: Pairs, tasks: int) -> str:
+    others = f"about {tasks} tasks like these, at the present number of trials, would"
+    if pairs.noise() is None:
+        return f"with one trial of each task its luck cannot be told: run two or more; {others}"
+    return f"no number of trials of these tasks would decide it: they differ too much; {others}"
+
+
+def _cost(further: tuple[int, int], costs: tuple[float | None, float | None]) -> float | None:
+    """Nothing to run costs nothing, whatever a simulation would."""
+    total = 0.0
+    for simulations, cost in zip(further, costs, strict=True):
+        if simulations and cost is None:
+            return None
+        total += simulations * (cost or 0.0)
+    return total

@@ -1,0 +1,197 @@
+"""Pieces of SVG text: a figure with title and description, colours for light and dark, axes.
+
+A figure can be put into a page as it is, or be saved as a file. It follows the reader's colour
+scheme, or ``data-theme="dark"`` on a page's root. A page with colours of its own sets the custom
+properties ``--plot-ink``, ``--plot-series-1`` and so on. No figure tells things apart by colour
+alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import count, takewhile
+from math import floor, log10
+
+FONT = 'system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif'
+
+# Light and dark: each legible on its ground, the series also to people who see few colours.
+_COLOURS = {
+    "ground": ("#ffffff", "#14181f"),
+    "ink": ("#1b2430", "#e8ecf2"),
+    "quiet": ("#596575", "#a3adbb"),
+    "grid": ("#e1e6ec", "#2c343f"),
+    "good": ("#0f766e", "#2dd4bf"),
+    "bad": ("#b4473a", "#f08a7c"),
+    "series-1": ("#0b62b8", "#6cb2ff"),
+    "series-2": ("#b45309", "#f5a94a"),
+    "series-3": ("#0f766e", "#3fd0bd"),
+    "series-4": ("#9d2a78", "#f08cc8"),
+    "series-5": ("#5b4bb7", "#b3a7ff"),
+    "series-6": ("#5f6b1f", "#c3d05a"),
+}
+SERIES = 6
+# The pattern of a line and the sign at its points differ with the series, as its colour does.
+DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing of a certain size; ``parts`` are SVG elements, ``described`` says what is seen."""
+
+    width: float
+    height: float
+    title: str
+    described: str
+    parts: Sequence[str]
+
+    def __str__(self) -> str:
+        body = "\n".join(self.parts)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="maseval-plot" role="img" '
+            f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
+            f'height="{self.height:g}" font-family="{escape(FONT)}" font-size="12">\n'
+            f"<title>{escape(self.title)}</title>\n<desc>{escape(self.described)}</desc>\n"
+            f"<style>{_style()}</style>\n"
+            f'<rect class="ground" width="100%" height="100%" rx="6"/>\n'
+            f"{text(24, 28, self.title, 'ink', size=15, bold=True)}\n{body}\n</svg>\n"
+        )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From values to places along one axis."""
+
+    values: tuple[float, float]
+    places: tuple[float, float]
+
+    def __call__(self, value: float) -> float:
+        low, high = self.values
+        share = (value - low) / (high - low) if high > low else 0.5
+        return self.places[0] + share * (self.places[1] - self.places[0])
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    kind: str = "quiet",
+    *,
+    anchor: str = "start",
+    size: float = 12,
+    bold: bool = False,
+) -> str:
+    """Words at a place; ``anchor`` says which end of them is there."""
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+        f'font-size="{size:g}"{weight}>{escape(words)}</text>'
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: float = 1) -> str:
+    """A straight line."""
+    return (
+        f'<line class="{kind} line" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+        f'stroke-width="{width:g}"/>'
+    )
+
+
+def polyline(points: Iterable[tuple[float, float]], kind: str, dash: str = "") -> str:
+    """A line through points."""
+    pattern = f' stroke-dasharray="{dash}"' if dash else ""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="{kind} line" points="{places}" stroke-width="2"{pattern}/>'
+
+
+def area(points: Iterable[tuple[float, float]], kind: str) -> str:
+    """A translucent surface with these corners."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polygon class="{kind}" points="{places}" fill-opacity="0.13"/>'
+
+
+def marker(x: float, y: float, number: int, hint: str) -> str:
+    """The sign of a series at a place; the hint appears when it is pointed at."""
+    shapes = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>',
+        f'<rect x="{x - 3.8:.1f}" y="{y - 3.8:.1f}" width="7.6" height="7.6"/>',
+        f'<path d="M{x:.1f} {y - 5:.1f}l5 8.6h-10z"/>',
+        f'<path d="M{x:.1f} {y - 5.4:.1f}l5.4 5.4-5.4 5.4-5.4-5.4z"/>',
+        f'<path d="M{x:.1f} {y + 5:.1f}l5-8.6h-10z"/>',
+        f'<path d="M{x - 4.5:.1f} {y - 1.5:.1f}h3v-3h3v3h3v3h-3v3h-3v-3h-3z"/>',
+    )
+    return f'<g class="{series(number)}">{hinted(hint)}{shapes[number % SERIES]}</g>'
+
+
+def hinted(words: str) -> str:
+    """A hint for the element around it."""
+    return f"<title>{escape(words)}</title>"
+
+
+def series(number: int) -> str:
+    """The class of the elements of a series."""
+    return f"series-{number % SERIES + 1}"
+
+
+def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
+    """Horizontal lines with their percentages."""
+    low, high = scale.values
+    return [
+        part
+        for value in ticks(low, high)
+        for part in (
+            line(left, scale(value), right, scale(value)),
+            text(left - 8, scale(value) + 4, f"{value:.0%}", anchor="end"),
+        )
+    ]
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round values from ``low`` to ``high``, about so many."""
+    if high <= low:
+        return [low]
+    rough = (high - low) / about
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * each for each in (1, 2, 2.5, 5, 10) if power * each >= rough * 0.999)
+    first = -floor(-low / step + 1e-9)
+    values = ((first + i) * step for i in count())
+    return list(takewhile(lambda value: value <= high + step * 1e-9, values))
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places close to those wanted that leave a gap between labels, in the order given."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    places = [0.0] * len(wanted)
+    floor_at = low
+    for position in order:
+        places[position] = max(wanted[position], floor_at)
+        floor_at = places[position] + gap
+    ceiling = high
+    for position in reversed(order):
+        places[position] = min(places[position], ceiling)
+        ceiling = places[position] - gap
+    return places
+
+
+def shortened(words: str, length: int) -> str:
+    """No longer than so many characters."""
+    return words if len(words) <= length else f"{words[: length - 1]}…"
+
+
+def _style() -> str:
+    """The plain colour first, for programs that do not know custom properties."""
+    rules = [_scheme(0, ".maseval-plot")]
+    rules.append(f"@media(prefers-color-scheme:dark){{{_scheme(1, '.maseval-plot')}}}")
+    rules += [
+        _scheme(shade, f':root[data-theme="{theme}"] .maseval-plot')
+        for shade, theme in enumerate(("light", "dark"))
+    ]
+    rules.append(".maseval-plot{max-width:100%;height:auto}")
+    for name, (light, _) in _COLOURS.items():
+        rules.append(f".maseval-plot .{name}{{fill:{light};fill:var(--{name})}}")
+        rules.append(f".maseval-plot .{name}.line{{fill:none;stroke:{light};stroke:var(--{name})}}")
+    return "".join(rules)
+
+
+def _scheme(shade: int, selector: str) -> str:
+    names = (f"--{name}:var(--plot-{name},{pair[shade]})" for name, pair in _COLOURS.items())
+    return f"{selector}{{{';'.join(names)}}}"

@@ -1,0 +1,172 @@
+"""The figures as files: well formed, readable, complete."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats import (
+    Outcome,
+    cost_and_score,
+    label_bars,
+    pass_curves,
+    summarise,
+    trial_map,
+)
+from maseval.stats.plots.svg import Scale, apart, ticks
+from tests.stats.made_up import run
+
+SVG = "{http://www.w3.org/2000/svg}"
+RUNS = {
+    "first <&> only": summarise(run([4, 3, 0, 2, 1], cost=0.02)),
+    "second": summarise(run([4, 4, 1, 4, 0], cost=0.5)),
+}
+MISSING = Outcome("shop", "9", 0, None)
+FIGURES = {
+    "curves": pass_curves(RUNS),
+    "pass@k": pass_curves(RUNS, "pass@k"),
+    "map": trial_map([*run([4, 3, 0]), *run([2] * 150, group="air"), MISSING]),
+    "cost": cost_and_score(RUNS),
+    "labels": label_bars({"agent: wrong arguments": 9, "user: <odd>": 2, "unclear": 0}),
+    "no labels": label_bars({}),
+}
+
+
+def drawn(figure):
+    return ElementTree.fromstring(figure)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_a_figure_says_what_it_shows_and_reaches_for_nothing_outside(figure):
+    root = drawn(figure)
+
+    assert root.get("role") == "img"
+    assert root.find(f"{SVG}title").text
+    assert root.find(f"{SVG}desc").text
+    assert "href" not in figure
+    assert re.findall(r"https?://[^\"]+", figure) == ["http://www.w3.org/2000/svg"]
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_everything_lies_inside_the_figure(figure):
+    root = drawn(figure)
+    width, height = float(root.get("width")), float(root.get("height"))
+    for element in root.iter():
+        for name, most in (("x", width), ("cx", width), ("y", height), ("cy", height)):
+            if element.get(name) is not None:
+                assert 0 <= float(element.get(name)) <= most
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_class_has_a_colour_in_light_and_dark(figure):
+    style = drawn(figure).find(f"{SVG}style").text
+    used = {name for element in drawn(figure).iter() for name in element.get("class", "").split()}
+    for name in used - {"maseval-plot", "line"}:
+        assert f".maseval-plot .{name}{{fill:#" in style
+        colours = re.findall(rf"--{name}:var\(--plot-{name},(#\w+)\)", style)
+        assert len(colours) == 4
+        assert len(set(colours)) == 2
+
+
+def test_curves_show_each_run_with_a_band_and_a_point_for_each_k():
+    root = drawn(FIGURES["curves"])
+
+    assert len(root.findall(f"{SVG}polyline")) == 2
+    assert len(root.findall(f"{SVG}polygon")) == 2
+    points = [group.find(f"{SVG}title").text for group in root.findall(f"{SVG}g")]
+    assert len(points) == 8
+    assert points[0].startswith("first <&> only: pass^1 50.0% (")
+    lines = root.findall(f"{SVG}polyline")
+    assert lines[0].get("stroke-dasharray") != lines[1].get("stroke-dasharray")
+
+
+def test_a_higher_value_is_drawn_higher():
+    places = drawn(FIGURES["curves"]).find(f"{SVG}polyline").get("points").split()
+    heights = [float(place.split(",")[1]) for place in places]
+
+    assert heights == sorted(heights)
+    assert heights[0] == pytest.approx((52 + 336) / 2)
+
+
+def test_one_trial_has_a_whisker_instead_of_a_band():
+    root = drawn(pass_curves({"x": summarise(run([1, 0, 1], trials=1))}))
+
+    assert root.findall(f"{SVG}polygon") == []
+    assert len([each for each in root.iter() if each.get("class") == "series-1 line"]) == 2
+
+
+def test_the_map_has_a_cell_for_each_trial_told_apart_by_shape():
+    root = drawn(FIGURES["map"])
+    columns = root.findall(f"{SVG}g")
+    cells = [cell for column in columns for cell in column if cell.tag != f"{SVG}title"]
+
+    assert len(columns) == 154
+    assert len(cells) == 3 * 4 + 150 * 4 + 1
+    assert sum(cell.get("class") == "good" for cell in cells) == 7 + 300
+    assert sum(cell.get("class") == "bad line" for cell in cells) == 5 + 300
+    assert sum(cell.tag == f"{SVG}circle" for cell in cells) == 1
+    assert columns[0].find(f"{SVG}title").text == "shop 0: ✓✓✓✓"
+    described = root.find(f"{SVG}desc").text
+    assert "shop: 4 tasks, 1 always pass, 1 sometimes, 1 never, 1 not run" in described
+
+
+def test_cost_and_score_places_the_dearer_run_further_right_and_names_those_without_costs():
+    figure = cost_and_score({**RUNS, "free": summarise(run([1, 2]))})
+    description = drawn(figure).find(f"{SVG}desc").text
+
+    assert "first <&> only: $0.02 a simulation, pass^1 50.0%" in description
+    assert "Without costs: free" in figure
+    names = {text.text: float(text.get("x")) for text in drawn(figure).iter(f"{SVG}text")}
+    assert names["first <&> only"] < names["second"]
+
+
+def test_runs_without_costs_or_values_cannot_be_drawn():
+    with pytest.raises(ConfigurationError, match="prices"):
+        cost_and_score({"x": summarise(run([1, 2]))})
+    with pytest.raises(ConfigurationError, match="no run"):
+        pass_curves({})
+    with pytest.raises(ConfigurationError, match="no outcome"):
+        trial_map([])
+    with pytest.raises(ConfigurationError, match="0 or more"):
+        label_bars({"x": -1})
+
+
+def test_bars_are_as_long_as_their_counts_and_empty_labels_are_left_out():
+    root = drawn(FIGURES["labels"])
+    bars = [rect for rect in root.findall(f"{SVG}rect") if rect.get("class").startswith("series")]
+
+    assert [bar.find(f"{SVG}title").text for bar in bars] == [
+        "agent: wrong arguments: 9 of 11",
+        "user: <odd>: 2 of 11",
+    ]
+    assert float(bars[1].get("width")) / float(bars[0].get("width")) == pytest.approx(
+        2 / 9, abs=1e-3
+    )
+    assert bars[0].get("class") != bars[1].get("class")
+
+
+def test_a_run_without_failures_says_so():
+    assert "No simulation failed." in FIGURES["no labels"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (0, 0.41, [0, 0.1, 0.2, 0.3, 0.4]),
+        (3, 3, [3]),
+        (0, 7, [0, 2, 4, 6]),
+    ],
+)
+def test_ticks_are_round_and_within(low, high, expected):
+    assert ticks(low, high) == pytest.approx(expected)
+
+
+def test_a_scale_without_extent_puts_everything_in_the_middle():
+    assert Scale((2, 2), (0, 100))(2) == 50
+
+
+def test_labels_are_moved_apart_and_stay_within():
+    assert apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
+    assert apart([99, 98], 10, 0, 100) == [100, 90]

@@ -1,0 +1,154 @@
+"""Two runs side by side."""
+
+from fractions import Fraction
+from statistics import fmean
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats import IncomparableRunsError, Outcome, compare
+from maseval.stats.outcomes import Trials
+from maseval.stats.sign_flip import sign_flip_test
+from tests.stats.made_up import chances, rng, run
+
+A, B = [4, 3, 0, 2, 4, 1], [4, 4, 0, 4, 0, 1]
+
+
+def test_the_difference_is_the_second_run_less_the_first_task_by_task():
+    comparison = compare(run(A), run(B), k=2)
+    steps = [Fraction(0), Fraction(1, 2), Fraction(0), Fraction(5, 6), Fraction(-1), Fraction(0)]
+
+    assert comparison.main.name == "pass^2"
+    assert comparison.main.difference == pytest.approx(float(sum(steps) / 6))
+    assert comparison.main.test == sign_flip_test(steps)
+    assert comparison.main.difference in comparison.main.interval
+    assert comparison.main.second - comparison.main.first == pytest.approx(
+        comparison.main.difference
+    )
+
+
+def test_turning_the_runs_round_turns_the_signs_round():
+    one, other = compare(run(A), run(B)).main, compare(run(B), run(A)).main
+
+    assert one.difference == -other.difference
+    assert one.test == other.test
+    assert (one.interval.low, one.interval.high) == pytest.approx(
+        (-other.interval.high, -other.interval.low)
+    )
+
+
+def test_the_tasks_that_flipped_are_listed_with_their_counts_largest_first():
+    flipped = compare(run(A), run(B)).flipped
+
+    assert [(flip.task, flip.first, flip.second) for flip in flipped] == [
+        ("4", Trials(4, 4), Trials(4, 0)),
+        ("3", Trials(4, 2), Trials(4, 4)),
+        ("1", Trials(4, 3), Trials(4, 4)),
+    ]
+    assert [flip.fully for flip in flipped] == [True, False, False]
+
+
+def test_every_group_every_measure_and_every_k_is_compared_and_all_come_last():
+    first = run([1, 0], trials=2, group="air") + run([2], trials=2)
+    second = run([2, 0], trials=2, group="air") + run([1], trials=2)
+    comparison = compare(first, second)
+
+    assert [(each.group, each.name) for each in comparison.differences] == [
+        (group, name)
+        for group in ("air", "shop", None)
+        for name in ("pass^1", "pass^2", "pass@1", "pass@2")
+    ]
+    assert comparison.main.group is None
+    assert comparison.main.tasks == 3
+
+
+def test_tasks_that_only_one_run_has_are_left_out_and_named():
+    more = [*run(A), Outcome("shop", "99", 0, True)]
+    comparison = compare(more, run(B), names=("old", "new"))
+
+    assert comparison.main.tasks == 6
+    assert comparison.dropped == ["task 'shop 99', which old has and not every other run"]
+    assert comparison.main == compare(run(A), run(B)).main
+
+
+def test_runs_without_a_common_task_are_refused():
+    with pytest.raises(ConfigurationError, match="no task in common"):
+        compare(run(A), run(B, group="air"))
+
+
+def test_k_beyond_the_trials_is_refused():
+    with pytest.raises(ConfigurationError, match="k from 1 to 2"):
+        compare(run([1, 2]), run([1, 2], trials=2), k=3)
+
+
+def test_other_k_are_compared_up_to_a_limit():
+    first, second = run([9, 3, 0], trials=9), run([9, 5, 2], trials=9)
+
+    for chosen, expected in (({}, [1, 2, 3, 4]), ({"k": 7, "up_to": 2}, [1, 2, 7])):
+        comparison = compare(first, second, **chosen)
+        assert [each.k for each in comparison.differences if each.measure == "pass^k"] == expected
+        assert comparison.main.k == chosen.get("k", 1)
+
+
+def test_different_numbers_of_trials_are_pointed_out():
+    assert any("different numbers" in each for each in compare(run(A), run(B, trials=6)).cautions)
+
+
+def test_equal_runs_show_no_difference_and_no_plan():
+    comparison = compare(run(A), run(A))
+
+    assert comparison.main.difference == 0
+    assert comparison.main.test.p_value == 1
+    assert comparison.flipped == []
+    assert comparison.main.detectable is None
+    assert comparison.plan.trials is None
+
+
+RULES = {"rules": "v0.2.0", "data": {"air": "f00", "shop": "b00"}, "agent": {"model": "x"}}
+
+
+def test_runs_under_different_rules_are_refused_by_name():
+    with pytest.raises(IncomparableRunsError, match=r"'v0\.2\.0' and 'v0\.3\.0'"):
+        compare(run(A), run(B), configs=(RULES, {**RULES, "rules": "v0.3.0"}))
+
+
+def test_a_domain_with_other_data_is_left_out_visibly():
+    first, second = run(A) + run(B, group="air"), run(B) + run(A, group="air")
+    other = {**RULES, "data": {"air": "abc", "shop": "b00"}}
+    comparison = compare(first, second, configs=(RULES, other))
+
+    assert comparison.main == compare(run(A), run(B)).main
+    assert comparison.dropped == ["domain 'air': different data ('f00' and 'abc')"]
+
+
+def test_without_configurations_a_caution_says_so():
+    assert compare(run(A), run(B)).cautions
+    assert compare(run(A), run(B), configs=(RULES, RULES)).cautions == []
+
+
+def test_a_clear_difference_is_decided():
+    comparison = compare(run([0] * 20, cost=0.1), run([4] * 20, cost=0.2))
+
+    assert comparison.main.test.p_value == pytest.approx(2 / 2**20)
+    assert comparison.plan.simulations == 0
+    assert comparison.plan.cost == 0
+    assert "decided" in comparison.plan.advice
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [10, 50, 114])
+@pytest.mark.parametrize(("trials", "k"), [(1, 1), (4, 1), (4, 4)])
+def test_ninety_five_of_a_hundred_intervals_hold_the_true_difference(tasks, trials, k):
+    numbers = rng(tasks + k)
+    many = chances(40_000, 2, 0.5, numbers)
+    truth = fmean((0.9 * p) ** k - p**k for p in many)
+    hits = 0
+    for _ in range(200):
+        fixed = chances(tasks, 2, 0.5, numbers)
+        first, second = (
+            run([sum(numbers.random() < p * s for _ in range(trials)) for p in fixed], trials)
+            for s in (1.0, 0.9)
+        )
+        hits += truth in compare(first, second, k=k, up_to=0).main.interval
+
+    assert hits / 200 >= 0.90

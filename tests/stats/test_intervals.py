@@ -1,0 +1,98 @@
+"""Intervals for a share and for a mean over tasks."""
+
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.distributions import two_sided_t
+from maseval.stats.intervals import mean_interval, wilson
+from maseval.stats.pass_k import pass_hat_k
+from tests.stats.made_up import chances, drawn, rng, true_mean
+
+
+def test_wilson_gives_the_published_example():
+    # Newcombe, Statistics in Medicine 17 (1998), table I: 81 of 263.
+    found = wilson(81, 263)
+
+    assert (found.low, found.high) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+@pytest.mark.parametrize(("passed", "total"), [(0, 1), (0, 20), (20, 20), (7, 9), (500, 1112)])
+def test_wilson_agrees_with_scipy(passed, total):
+    stats = pytest.importorskip("scipy.stats")
+    expected = stats.binomtest(passed, total).proportion_ci(0.9, method="wilson")
+    found = wilson(passed, total, level=0.9)
+
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_nothing_counted_says_nothing():
+    assert (wilson(0, 0).low, wilson(0, 0).high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("passed", "total"), [(2, 1), (-1, 4)])
+def test_more_passed_than_there_were_is_refused(passed, total):
+    with pytest.raises(ConfigurationError, match=f"{passed} passed of {total}"):
+        wilson(passed, total)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=2, max_size=60))
+def test_the_interval_of_a_mean_holds_the_mean_and_has_a_width(scores):
+    interval = mean_interval(scores)
+
+    assert 0 <= interval.low <= fmean(scores) <= interval.high <= 1
+    assert interval.high > interval.low
+
+
+def test_far_from_the_bounds_it_is_students_interval():
+    scores = [0.4, 0.5, 0.6, 0.5] * 25
+    interval = mean_interval(scores)
+    half = two_sided_t(0.95, 99) * stdev(scores) / 10
+
+    assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
+
+
+def test_a_mean_over_all_passing_tasks_still_has_a_lower_end_below_one():
+    few, many = mean_interval([1.0] * 5), mean_interval([1.0] * 50)
+
+    assert few.high == many.high == 1.0
+    assert few.low < many.low < 1.0
+
+
+def test_one_task_cannot_be_generalised_from():
+    assert mean_interval([0.5]) is None
+
+
+def test_a_difference_of_runs_lies_between_minus_one_and_one():
+    interval = mean_interval([-1.0] * 8, bounds=(-1.0, 1.0))
+
+    assert interval.low == -1.0
+    assert -1.0 < interval.high < 0
+
+
+def test_the_interval_turns_with_its_scores():
+    scores = [0.0, 0.25, 1.0, 0.5, 1.0]
+    interval, mirrored = mean_interval(scores), mean_interval([1 - score for score in scores])
+
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((interval.low, interval.high))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [5, 20, 114])
+@pytest.mark.parametrize("shape", [(0.6, 0.6), (2, 1), (2, 0.2), (0.5, 2)])
+@pytest.mark.parametrize(("trials", "k"), [(1, 1), (4, 1), (4, 4)])
+def test_ninety_five_of_a_hundred_intervals_hold_the_truth(tasks, shape, trials, k):
+    """Hard, easy and U-shaped benchmarks; with 400 repetitions the coverage is known to 2 %."""
+    numbers, truth = rng(tasks * 10 + k), true_mean(*shape, k)
+    scores = [float(pass_hat_k(trials, passed, k)) for passed in range(trials + 1)]
+    hits = 0
+    for _ in range(400):
+        counts = drawn(chances(tasks, *shape, numbers), trials, numbers)
+        hits += truth in mean_interval([scores[each.passed] for each in counts])
+
+    assert hits / 400 >= 0.90
+    # Few or nearly equal tasks get more than was promised, never less.
+    assert hits / 400 <= 0.985 or tasks <= 20 or truth < 0.05

@@ -1,0 +1,179 @@
+"""A run in numbers."""
+
+from dataclasses import replace
+from itertools import product
+from statistics import fmean
+
+import pytest
+
+from maseval.benchmark.tau2.metrics import compute_pass_at_k, compute_pass_hat_k
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats import Outcome, outcomes_of, summarise
+from maseval.stats.outcomes import by_task
+from maseval.stats.pass_k import pass_hat_k
+from tests.stats.made_up import rng, run
+
+TWO_DOMAINS = run([4, 3, 0], group="air", cost=0.5) + run([2], group="shop", cost=1.5)
+
+
+def test_every_k_up_to_the_trials_has_both_measures_with_intervals():
+    group = summarise(run([4, 3, 0, 2])).overall
+
+    assert [each.name for each in group.estimates] == [
+        *("pass^1", "pass^2", "pass^3", "pass^4"),
+        *("pass@1", "pass@2", "pass@3", "pass@4"),
+    ]
+    assert all(each.value in each.interval and each.value in each.rerun for each in group.estimates)
+    assert group.estimate("pass^k", 1).value == fmean([1, 0.75, 0, 0.5])
+    assert group.estimate("pass^k", 4).value == 0.25
+    assert group.estimate("pass@k", 4).value == 0.75
+
+
+def test_the_values_are_those_of_the_metrics():
+    numbers = rng(1)
+    reports = [
+        {
+            "task_id": str(task),
+            "repeat_idx": trial,
+            "status": numbers.choice(["success", "success", "success", "agent_error"]),
+            "eval": [{"passed": numbers.random() < 0.7}],
+            "task": {"metadata": {"domain": domain}},
+        }
+        for domain in ("air", "shop")
+        for task in range(9)
+        for trial in range(4)
+    ]
+    expected = compute_pass_hat_k(reports) | compute_pass_at_k(reports)
+    estimates = summarise(outcomes_of(reports)).overall.estimates
+
+    assert {each.name: each.value for each in estimates} == pytest.approx(expected)
+
+
+def test_groups_come_first_and_all_tasks_last():
+    summary = summarise(TWO_DOMAINS)
+
+    assert [group.group for group in summary.groups] == ["air", "shop", None]
+    assert [group.tasks for group in summary.groups] == [3, 1, 4]
+    assert [group.mean_cost for group in summary.groups] == [0.5, 1.5, 0.75]
+
+
+def test_overall_every_task_counts_once_and_the_mean_of_the_domains_stands_beside_it():
+    first = summarise(TWO_DOMAINS).overall.estimate("pass^k", 1)
+
+    assert first.value == fmean([1, 0.75, 0, 0.5])
+    assert first.mean_of_groups == fmean([fmean([1, 0.75, 0]), 0.5])
+
+
+def test_one_domain_is_its_own_overall():
+    summary = summarise(run([1, 2]))
+
+    assert [group.group for group in summary.groups] == ["shop"]
+    assert summary.overall.estimate("pass^k", 1).mean_of_groups is None
+
+
+def test_one_task_has_a_value_and_no_interval_over_tasks():
+    first = summarise(run([3])).overall.estimate("pass^k", 1)
+
+    assert (first.value, first.interval) == (0.75, None)
+    assert first.rerun is not None
+
+
+def test_one_trial_has_no_interval_for_a_rerun():
+    first = summarise(run([1, 0, 1], trials=1)).overall.estimate("pass^k", 1)
+
+    assert first.rerun is None
+    assert first.interval is not None
+
+
+def test_a_complete_run_has_no_bounds():
+    assert all(each.bounds is None for each in summarise(run([4, 1]), planned=4).overall.estimates)
+
+
+def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become():
+    outcomes = run([4, 3, 0, 2])
+    missing = {("0", 3), ("2", 0), ("2", 1), ("3", 2)}
+    partial = [
+        replace(each, passed=None, reason="not run") if (each.task, each.trial) in missing else each
+        for each in outcomes
+    ]
+    found = summarise(partial).overall
+
+    for k in range(1, 5):
+        possible = []
+        for becomes in product((True, False), repeat=len(missing)):
+            fates = dict(zip(sorted(missing), becomes, strict=True))
+            whole = [
+                replace(each, passed=fates.get((each.task, each.trial), each.passed))
+                for each in partial
+            ]
+            possible.append(fmean(float(pass_hat_k(*each, k)) for each in by_task(whole).values()))
+        assert found.estimate("pass^k", k).bounds == pytest.approx((min(possible), max(possible)))
+
+
+def test_a_task_with_too_few_trials_leaves_only_bounds_and_a_note():
+    outcomes = [each for each in run([4, 4]) if (each.task, each.trial) != ("1", 3)]
+    summary = summarise(outcomes, planned=4)
+    fourth = summary.overall.estimate("pass^k", 4)
+
+    assert (fourth.value, fourth.interval, fourth.bounds) == (None, None, (0.5, 1.0))
+    assert summary.overall.estimate("pass^k", 3).value == 1.0
+    assert any("pass^4" in note and "fewer trials" in note for note in summary.notes)
+
+
+def test_a_plan_may_name_every_simulation():
+    planned = [("shop", task, trial) for task in "012" for trial in range(2)]
+    summary = summarise(run([2, 0], trials=2), planned=planned)
+
+    assert (summary.overall.tasks, summary.overall.untried) == (3, 1)
+    assert (summary.overall.planned, summary.overall.done) == (6, 4)
+    assert summary.overall.missing == {"not run": 2}
+    assert summary.overall.estimate("pass^k", 1).bounds == pytest.approx((1 / 3, 2 / 3))
+    assert any("4 of 6 simulations count (2 not run)" in note for note in summary.notes)
+
+
+def test_what_is_excluded_is_counted_by_its_reason():
+    excluded = [Outcome("shop", "9", trial, None, reason="user") for trial in range(2)]
+    summary = summarise(run([2, 0], trials=2) + excluded + [Outcome("shop", "8", 0, None)])
+
+    assert summary.overall.missing == {"user": 2, "excluded": 1}
+    assert summary.overall.done == 4
+
+
+def test_the_order_of_the_outcomes_does_not_matter():
+    outcomes = run([4, 3, 0, 2, 1])
+    shuffled = rng(1).sample(outcomes, len(outcomes))
+    one, other = summarise(outcomes).overall, summarise(shuffled).overall
+
+    for a, b in zip(one.estimates, other.estimates, strict=True):
+        assert (a.value, a.interval.low, a.rerun.high) == pytest.approx(
+            (b.value, b.interval.low, b.rerun.high)
+        )
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("tasks", "closed form"), ("resampled", "BCa"), ("nested", "trials within tasks")],
+)
+def test_the_method_is_stated_in_the_interval_and_in_the_notes(method, words):
+    summary = summarise(run([4, 3, 0, 2, 1]), method=method)
+
+    assert all(words in each.interval.method for each in summary.overall.estimates)
+    assert any(words in note and "95%" in note for note in summary.notes)
+
+
+def test_a_higher_level_makes_a_wider_interval():
+    wide, narrow = (
+        summarise(run([4, 3, 0, 2]), level=level).overall.estimate("pass^k", 1).interval
+        for level in (0.99, 0.8)
+    )
+
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_nothing_and_nonsense_are_refused():
+    with pytest.raises(ConfigurationError, match="no outcome"):
+        summarise([])
+    with pytest.raises(ConfigurationError, match="resampled"):
+        summarise(run([1]), method="guess")
+    with pytest.raises(ConfigurationError, match=r"no pass\^9"):
+        summarise(run([1])).overall.estimate("pass^k", 9)
