@@ -3,7 +3,7 @@
 PYTHON ?= python3
 # How many processes run the tests; 0 runs them in one, which a debugger needs.
 WORKERS ?= auto
-BENCHES := engine tau2_world tau2_run scoring
+BENCHES := engine tau2_world tau2_run scoring statistics
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,8 +21,8 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Run the demo: a small benchmark with a scripted model, no key needed
-	@$(BIN)/python -m maseval.benchmark.booking
+demo: $(READY) ## Run tau2 with a player that makes mistakes, and write its report; no key needed
+	@$(BIN)/maseval demo
 
 test: $(READY) ## Run all tests
 	@$(PYTEST)
