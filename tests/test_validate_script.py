@@ -16,7 +16,6 @@ import pytest
 from maseval.benchmark.tau2 import score_simulation
 from maseval.benchmark.tau2.domains import DOMAINS
 from tests.benchmark.tau2.results.builders import info, lines, results, simulation, written
-from tests.contract.conftest import contract_dir, data_dir  # noqa: F401  # fixtures
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "validate_tau2.py"
 DOMAIN_NAMES = ("airline", "retail", "telecom")
@@ -33,7 +32,7 @@ def script() -> ModuleType:
 
 
 @pytest.fixture
-def recorded(data_dir) -> dict[str, Any]:  # noqa: F811
+def recorded(tau2_data) -> dict[str, Any]:
     """A results file with one simulation, as the original would have scored it."""
     scored = simulation(task_id="0")
     scored["reward_info"] = score_simulation(scored, domain="airline")
@@ -41,7 +40,7 @@ def recorded(data_dir) -> dict[str, Any]:  # noqa: F811
 
 
 @pytest.fixture(scope="module")
-def some_vectors(contract_dir, tmp_path_factory) -> Path:  # noqa: F811
+def some_vectors(contract_dir, tmp_path_factory) -> Path:
     """The first records of each file."""
     folder = tmp_path_factory.mktemp("contract")
     for kind in ("tool_calls", "evaluations", "conversations"):
@@ -69,7 +68,7 @@ def altered(folder: Path, path: str, change: Callable[[dict[str, Any]], None]) -
 
 @pytest.mark.contract
 @pytest.mark.data
-def test_vectors_that_agree_are_counted(script, some_vectors, data_dir, capsys):  # noqa: F811
+def test_vectors_that_agree_are_counted(script, some_vectors, tau2_data, capsys):
     assert script.main(["--contract", str(some_vectors)]) == 0
 
     told = capsys.readouterr().out
@@ -112,7 +111,7 @@ def expect_exception(record: dict[str, Any]) -> None:
 def test_a_vector_that_differs_is_shown(
     script,
     some_vectors,
-    data_dir,  # noqa: F811
+    tau2_data,
     tmp_path,
     capsys,
     path,
@@ -191,7 +190,7 @@ def test_a_checkout_is_searched_for_results(script, recorded, tmp_path, capsys):
 
 
 @pytest.mark.data
-def test_what_cannot_be_compared_is_counted_apart(script, data_dir, tmp_path, capsys):  # noqa: F811
+def test_what_cannot_be_compared_is_counted_apart(script, tau2_data, tmp_path, capsys):
     unknown = written(tmp_path / "a.json", results(simulation(), info=info("submarine")))
     unscored = written(tmp_path / "b.json", results(simulation()))
     untold = lines(tmp_path / "c.jsonl", simulation())

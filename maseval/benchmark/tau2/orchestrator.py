@@ -166,15 +166,15 @@ class Orchestrator:
     def _let_user_speak(self) -> None:
         assert self.user is not None
         message = self._checked(self.user.reply(self._incoming), EmptyUserTurnError)
+        self._append("user", message)
         if is_user_stop(message):
             self._end(TerminationReason.USER_STOP)
-        self._append("user", message)
 
     def _let_agent_speak(self) -> None:
         message = self._checked(self.agent.reply(self._incoming), EmptyAgentTurnError)
+        self._append("agent", message)
         if self.agent.is_stop(message):
             self._end(TerminationReason.AGENT_STOP)
-        self._append("agent", message)
 
     def _append(self, sender: Role, message: Message) -> None:
         self.trajectory.add(message)

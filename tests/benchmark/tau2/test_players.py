@@ -196,7 +196,7 @@ def test_equal_seeds_give_equal_reports_whatever_the_number_of_workers(tau2_data
 
     one, eight = (
         sorted(
-            map(timeless, played(tasks, "noisy", repeats=2, workers=workers, error_rate=0.2)),
+            map(normalise, played(tasks, "noisy", repeats=2, workers=workers, error_rate=0.2)),
             key=lambda report: (report["task_id"], report["repeat_idx"]),
         )
         for workers in (1, 8)

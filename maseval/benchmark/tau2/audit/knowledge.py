@@ -41,7 +41,6 @@ def _ids(value: Any) -> Iterator[str]:
 class _Tool(NamedTuple):
     """A reading tool of one side, and the arguments it cannot do without."""
 
-    name: str
     parameters: Sequence[str]
     ask: Callable[..., Any]
 
@@ -156,7 +155,7 @@ def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
         if kit.tool_type(name) is ToolType.READ:
             parameters = inspect.signature(method).parameters.values()
             required = [each.name for each in parameters if each.default is each.empty]
-            yield _Tool(name, required, method)
+            yield _Tool(required, method)
 
 
 def _is_key(audited: AuditedDomain, word: str) -> bool:

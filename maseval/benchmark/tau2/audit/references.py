@@ -64,13 +64,12 @@ def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=256)
 def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
     """What the ids of a table look like, if they all look alike; ids without digits never do."""
-    shapes = {re.sub(r"[a-z]+", "w", re.sub(r"\d", "9", key)) for key in audited.tables[table]}
-    if not shapes:
-        return None
-    if len(shapes) == 1:
-        (shape,) = shapes
-        pattern = re.escape(shape).replace("9", r"\d").replace("w", "[a-z]+")
-        return re.compile(pattern) if r"\d" in pattern else None
+    digits = {re.sub(r"\d", "9", key) for key in audited.tables[table]}
+    for shapes, letters in ((digits, ""), ({re.sub("[a-z]+", "w", d) for d in digits}, "w")):
+        if len(shapes) == 1:
+            pattern = re.escape(shapes.pop()).replace("9", r"\d")
+            pattern = pattern.replace("w", "[a-z]+") if letters else pattern
+            return re.compile(pattern) if r"\d" in pattern else None
     keys = audited.tables[table]
     lengths = {len(key) for key in keys}
     if len(lengths) == 1 and all(re.fullmatch(r"[A-Z0-9]+", key) for key in keys):

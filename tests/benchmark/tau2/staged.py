@@ -1,0 +1,84 @@
+"""Conversations played by the book, with a fault put in where a test wants one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import load_domain_config
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.messages import INITIAL_GREETING
+from maseval.benchmark.tau2.world import World
+
+Action = Mapping[str, Any]
+STOP = {"role": "user", "content": "Thank you. ###STOP###"}
+
+
+def folder_of(domain: str) -> Path:
+    return load_domain_config(domain)["db_path"].parent
+
+
+def gold(task: Mapping[str, Any]) -> list[Action]:
+    return list((task["evaluation_criteria"] or {}).get("actions") or ())
+
+
+def to_be_said(task: Mapping[str, Any]) -> list[str]:
+    return list(task["evaluation_criteria"].get("communicate_info") or ())
+
+
+def is_write(domain: str, action: Action) -> bool:
+    chosen = domain_named(domain)
+    user = action.get("requestor") == "user"
+    kit = chosen.user_toolkit if user else chosen.toolkit
+    return bool(kit and kit.has_tool(action["name"])) and (
+        kit.tool_type(action["name"]) is ToolType.WRITE
+    )
+
+
+def do(name: str, **arguments: Any) -> Action:
+    return {"name": name, "arguments": arguments}
+
+
+def staged(
+    domain: str,
+    task: Mapping[str, Any],
+    actions: Sequence[Action] | None = None,
+    *,
+    said: Iterable[str] | None = None,
+    before: Sequence[Mapping[str, Any]] = (),
+    ending: Sequence[Mapping[str, Any]] = (STOP,),
+    **changes: Any,
+) -> dict[str, Any]:
+    """A simulation of ``actions`` (the gold ones), ``said`` (what must be) and an ``ending``."""
+    world, start = World(domain_named(domain), folder_of(domain)), task.get("initial_state") or {}
+    world.set_state(start.get("initialization_data"), start.get("initialization_actions"), [])
+    messages: list[dict[str, Any]] = [
+        {"role": "assistant", "content": INITIAL_GREETING},
+        {"role": "user", "content": "Hello, I need your help."},
+        *map(dict, before),
+    ]
+    for number, action in enumerate(gold(task) if actions is None else actions):
+        requestor = action.get("requestor", "assistant")
+        call: Any = {
+            "id": f"call_{number}",
+            "name": action["name"],
+            "arguments": dict(action["arguments"]),
+            "requestor": requestor,
+        }
+        messages.append({"role": requestor, "content": None, "tool_calls": [call]})
+        messages.append(dict(world.respond(call)))
+    words = list(to_be_said(task) if said is None else said)
+    messages.append({"role": "assistant", "content": " ".join([*words, "All is done."])})
+    messages += map(dict, ending)
+    for turn, message in enumerate(messages):
+        message |= {"turn_idx": turn, "timestamp": f"2025-01-01T10:{turn // 60:02}:{turn % 60:02}"}
+    return {
+        "id": f"simulation of {task['id']}",
+        "task_id": task["id"],
+        "trial": 0,
+        "messages": messages,
+        "termination_reason": "user_stop",
+        "start_time": "2025-01-01T10:00:00",
+        "end_time": "2025-01-01T11:59:59",
+        **changes,
+    }
