@@ -1,3 +1,7 @@
+import asyncio
+import gc
+import warnings
+
 import pytest
 
 from maseval.core import call_policy
@@ -14,3 +18,13 @@ def server():
 def one_attempt(monkeypatch):
     """What an adapter does with one request is the question here, not what comes after it."""
     monkeypatch.setattr(call_policy, "_default", call_policy.CallPolicy(max_attempts=1))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leftovers_of_the_libraries():
+    """Some of the libraries leave event loops and connections open; no other test is to blame."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        asyncio.set_event_loop(None)  # one that was made on the way and is still remembered
+        gc.collect()
