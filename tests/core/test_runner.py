@@ -419,9 +419,9 @@ def test_each_attempt_is_recorded_with_its_usage_and_counts_in_the_totals():
 @pytest.mark.parametrize(
     ("action", "limits"),
     [
-        (TimeoutAction.SKIP, [0.05]),
-        (TimeoutAction.RETRY, [0.05, 0.05]),
-        (TimeoutAction.EXTEND, [0.05, 0.1]),
+        (TimeoutAction.SKIP, [0.4]),
+        (TimeoutAction.RETRY, [0.4, 0.4]),
+        (TimeoutAction.EXTEND, [0.4, 0.8]),
     ],
 )
 def test_the_protocol_says_what_to_do_with_a_timeout(action, limits):
@@ -432,7 +432,7 @@ def test_the_protocol_says_what_to_do_with_a_timeout(action, limits):
         seen.append(TaskContext.current().deadline)
         never.wait(10)
 
-    report = only(Shop(hang).run(limited("a", 0.05, timeout_action=action, max_retries=3)))
+    report = only(Shop(hang).run(limited("a", 0.4, timeout_action=action, max_retries=3)))
     never.set()
 
     assert seen == limits

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import time
 from importlib import metadata
 
 import pytest
@@ -283,11 +282,7 @@ def test_everything_is_looked_up_once(repository, monkeypatch):
     monkeypatch.setattr(subprocess, "run", None)
     monkeypatch.setattr(metadata, "distributions", None)
 
-    start = time.perf_counter()
-    for _ in range(10):
-        config = gather_benchmark_config(repository)
-    each = (time.perf_counter() - start) / 10
+    config = gather_benchmark_config(repository)
 
     assert config["git"] is first["git"]
     assert config["packages"] is first["packages"]
-    assert each < 0.005

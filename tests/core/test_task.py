@@ -2,7 +2,6 @@ import copy
 import dataclasses
 import json
 import pickle
-import time
 
 import pytest
 from hypothesis import given
@@ -432,11 +431,9 @@ def test_a_queue_holds_nothing_but_tasks(queue_class):
 
 
 @pytest.mark.parametrize("queue_class", ALL_QUEUES)
-def test_many_tasks_are_handed_out_quickly(queue_class):
+def test_many_tasks_are_handed_out_once_each(queue_class):
     queue = queue_class(tasks(20_000 if queue_class is not InOrder else 2_000))
-    start = time.perf_counter()
-    assert sum(1 for _ in queue) == len(queue)
-    assert time.perf_counter() - start < 1.0
+    assert len({task.id for task in queue}) == len(queue)
 
 
 def finish(queue, a_task, repeat_idx=0):

@@ -8,11 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.chat import answer_of, calls_of, cost_and_usage, to_chat
 from maseval.benchmark.tau2.messages import (
     STOP,
     Message,
-    ToolCall,
     assistant_message,
     is_tool_call,
     user_message,
@@ -77,17 +76,8 @@ class MessageAgent(ABC):
                     f"max_tool_calls is {self.max_tool_calls}",
                     component="default_agent",
                 )
-            answer = self.reply([self._use(call) for call in answer["tool_calls"]])
+            answer = self.reply([answer_of(self.tools, call) for call in answer["tool_calls"]])
         return str(answer["content"] or "")
-
-    def _use(self, call: ToolCall) -> Message:
-        tool = self.tools.get(call["name"])
-        content = (
-            f"Error: Tool '{call['name']}' not found."
-            if tool is None
-            else tool(**call["arguments"])
-        )
-        return {"role": "tool", "id": call["id"], "content": content, "requestor": "assistant"}
 
     def reset(self) -> None:
         """Forget the conversation."""

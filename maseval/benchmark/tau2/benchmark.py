@@ -152,8 +152,10 @@ class Tau2Benchmark(Benchmark):
         """The customer, played by the model that ``task.user_data["model_id"]`` names."""
         if self.mode is Mode.SOLO:
             return None
+        way = "configure_model_ids(tasks, user_model_id=...)"
+        model_id = _model_id(task.user_data, "user", way)
         model = self.get_model_adapter(
-            _model_id(task.user_data, "user", "configure_model_ids(tasks, user_model_id=...)"),
+            model_id,
             register_name="user_simulator",
             seed=seed_generator.derive_seed("simulators/user"),
         )
@@ -164,7 +166,7 @@ class Tau2Benchmark(Benchmark):
             task.query,
             tools=environment.create_user_tools(),
             tool_definitions=toolkit.definitions() if toolkit else None,
-            llm_args={"temperature": 0.0, **task.user_data.get("llm_args", {})},
+            llm_args=_llm_args(model_id, task.user_data),
             max_turns=None,
             guidelines=self._guidelines(environment, task),
         )
@@ -262,8 +264,9 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         """One reference agent, named ``default_agent``."""
+        model_id = _model_id(agent_data, "agent", 'agent_data={"model_id": ...}')
         model = self.get_model_adapter(
-            _model_id(agent_data, "agent", 'agent_data={"model_id": ...}'),
+            model_id,
             register_name="agent_model",
             seed=seed_generator.derive_seed("agents/default_agent"),
         )
@@ -278,7 +281,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
             environment.tools,
             environment.policy,
             model,
-            llm_args={"temperature": 0.0, **agent_data.get("llm_args", {})},
+            llm_args=_llm_args(model_id, agent_data),
             max_tool_calls=agent_data.get("max_tool_calls"),
             verbose=agent_data.get("verbose", 0),
             tool_definitions=definitions,
@@ -310,6 +313,12 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
 
 def _user_side(user: User) -> Participant:
     return user if isinstance(user, Participant) else TextUser(user)
+
+
+def _llm_args(model_id: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The original's parameters, and over them those that were asked for."""
+    thinking = {"thinking": {"type": "disabled"}} if model_id.startswith("claude") else {}
+    return {"temperature": 0.0, **thinking, **data.get("llm_args", {})}
 
 
 def _model_id(data: dict[str, Any], role: str, way: str) -> str:

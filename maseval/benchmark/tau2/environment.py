@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from maseval.benchmark.tau2.chat import from_chat
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
@@ -27,7 +28,7 @@ from maseval.benchmark.tau2.messages import (
     user_message,
 )
 from maseval.benchmark.tau2.trajectory import Trajectory
-from maseval.benchmark.tau2.world import World, WorldState, to_json_str
+from maseval.benchmark.tau2.world import ReplayError, World, WorldState, to_json_str
 from maseval.core.environment import Environment, EnvironmentObserver
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
@@ -65,8 +66,7 @@ class Tau2Environment(Environment):
         self.solo = bool(task_data.get("solo", False))
         self.world = World(domain, self.folder, solo=self.solo)
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
-        history: list[Message] = self.initial_state.get("message_history") or []
-        self.trajectory = Trajectory(history)
+        history = from_chat(self.initial_state.get("message_history") or [])
         self.set_state(
             self.initial_state.get("initialization_data"),
             self.initial_state.get("initialization_actions"),
@@ -75,11 +75,14 @@ class Tau2Environment(Environment):
         policy = task_data.get("policy")
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
+        initial_db_hash = self.get_initial_db_hash()
+        self.trajectory = Trajectory(history)  # last: the simulation's time begins here
         return {
             "db": self.world.tools.db,
             "toolkit": self.world.tools,
             "user_toolkit": self.world.user_tools,
             "policy": policy,
+            "initial_db_hash": initial_db_hash,
         }
 
     @property
@@ -168,30 +171,35 @@ class Tau2Environment(Environment):
     # The same calls as the original has them; nothing of these is recorded.
 
     def respond(self, call: ToolCall) -> ToolMessage:
-        """The tool message that answers a call, in live runs and in replay alike."""
-        return self.world.respond(call)
+        """The tool message that answers a call, in live runs and in replay alike.
+
+        A call may lack what v0.2.0 gives a default: its ``id`` and its ``requestor``.
+        """
+        return self.world.respond({"id": "", "requestor": "assistant", **call})
 
     def get_response(
         self,
         tool_name: str,
         requestor: Requestor = "assistant",
         tool_call_id: str = "",
-        /,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """``respond`` with the arguments spelled out."""
+        """``respond`` with the arguments spelled out, for tools without parameters of these names.
+
+        What a model may have named anyhow goes through ``respond``.
+        """
         answer = self.respond(
             {"id": tool_call_id, "name": tool_name, "arguments": kwargs, "requestor": requestor}
         )
         return {key: answer[key] for key in ("id", "content", "requestor", "error")}
 
     def make_tool_call(
-        self, tool_name: str, requestor: Requestor = "assistant", /, **kwargs: Any
+        self, tool_name: str, requestor: Requestor = "assistant", **kwargs: Any
     ) -> Any:
         """A tool's raw result; errors are raised, and nothing is synchronised."""
         return self.world.call(tool_name, requestor, kwargs)
 
-    def make_user_tool_call(self, tool_name: str, /, **kwargs: Any) -> Any:
+    def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any:
         """``make_tool_call`` for the customer."""
         return self.world.call(tool_name, "user", kwargs)
 
@@ -214,8 +222,18 @@ class Tau2Environment(Environment):
         initialization_actions: Iterable[Mapping[str, Any]] | None,
         message_history: Sequence[Message],
     ) -> None:
-        """Apply initial values and actions, and replay the calls of a conversation."""
-        self.world.set_state(initialization_data, initialization_actions, message_history)
+        """Apply initial values and actions, and replay the calls of a conversation.
+
+        Messages may be in v0.2.0's form or in OpenAI's. What does not come out as recorded is a
+        ``ReplayError``, unless the original raises something that is no ``ValueError``.
+        """
+        history = from_chat(message_history)
+        try:
+            self.world.set_state(initialization_data, initialization_actions, history)
+        except ReplayError as error:
+            if isinstance(error.original, ValueError):
+                raise
+            raise error.original from error
 
     def sync_tools(self) -> None:
         """Let each side's database see what the other's says."""
@@ -239,7 +257,8 @@ class Tau2Environment(Environment):
         return self._start().hashes[0]
 
     def _start(self) -> "_Start":
-        return _start(self.world.domain, self.folder, canonical_json(self.initial_state))
+        initial_state = canonical_json(self.initial_state)
+        return _start(self.world.domain, self.folder, self.solo, initial_state)
 
     def _final_hashes(self) -> tuple[str, str | None]:
         # A hash reads the whole database, so what was never touched is not hashed again.
@@ -322,12 +341,12 @@ class _Start(NamedTuple):
 
 
 @once(maxsize=4096)
-def _start(domain: Domain, folder: Path, initial_state: str) -> _Start:
-    world, initial = World(domain, folder), json.loads(initial_state)
+def _start(domain: Domain, folder: Path, solo: bool, initial_state: str) -> _Start:
+    world, initial = World(domain, folder, solo=solo), json.loads(initial_state)
     world.set_state(
         initial.get("initialization_data"),
         initial.get("initialization_actions"),
-        initial.get("message_history") or [],
+        from_chat(initial.get("message_history") or []),
     )
     return _Start(world.state(), (world.get_db_hash(), world.get_user_db_hash()))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.checks import Case, StateMatch
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.judge import JudgeReplyError
 from maseval.benchmark.tau2.recording import TerminationReason, read_recording
 from maseval.benchmark.tau2.scoring import EvaluationType, RewardInfo, Verdict, cut_off, score
 from maseval.benchmark.tau2.tasks import Criteria, RewardType, TaskSpec
@@ -23,7 +24,8 @@ class Tau2Evaluator(Evaluator):
     """Scores a repetition by its one trajectory, with the rules and the data it was run with.
 
     ``nl_model`` judges natural-language assertions. Without it they are left out, and a task whose
-    reward depends on them raises ``NoJudgeError``.
+    reward depends on them raises ``NoJudgeError``. A judge that cannot be understood is an error
+    only for such a task; elsewhere ``nl_check`` tells.
     """
 
     environment: Tau2Environment
@@ -64,27 +66,36 @@ class Tau2Evaluator(Evaluator):
                 "termination_reason": traces.get("termination_reason"),
             }
         )
-        if recording.ended_by_choice:
-            verdict = self._verdict(list(recording.messages))
-        else:
+        skipped = "Skipped: there is no model to judge them"
+        if not recording.ended_by_choice:
             verdict = Verdict(cut_off(recording.termination_reason))
+        else:
+            case = self._case(list(recording.messages))
+            try:
+                verdict = self._judged(case)
+            except JudgeReplyError as error:
+                if RewardType.NL_ASSERTION in self.reward_basis:
+                    raise
+                verdict, skipped = score(case), f"Skipped: {error}"
         reward = verdict.reward_info["reward"]
         return {
             "reward": reward,
             "passed": math.isclose(reward, 1.0, rel_tol=0.0, abs_tol=1e-6),
             "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
-            **self._checks(verdict),
+            **self._checks(verdict, skipped),
             "termination_reason": recording.termination_reason,
             "reward_info": verdict.reward_info,
         }
 
-    def _verdict(self, messages: list[dict[str, Any]]) -> Verdict:
+    def _case(self, messages: list[dict[str, Any]]) -> Case:
         world, folder = self.environment.world, self.environment.folder
-        case = Case(messages, self._spec, world.domain, folder, world.solo)
+        return Case(messages, self._spec, world.domain, folder, world.solo)
+
+    def _judged(self, case: Case) -> Verdict:
         judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
         return score(case, judged, nl_model=self.nl_model)
 
-    def _checks(self, verdict: Verdict) -> dict[str, Any]:
+    def _checks(self, verdict: Verdict, skipped: str) -> dict[str, Any]:
         info = verdict.reward_info["info"] or {}
         if "replay_error" in info:
             return {"note": f"The conversation cannot be replayed: {info['replay_error']['error']}"}
@@ -94,7 +105,7 @@ class Tau2Evaluator(Evaluator):
             "env_check": _env_check(verdict.reward_info, verdict.match),
             "action_check": _action_check(verdict.reward_info),
             "communicate_check": _communicate_check(verdict.reward_info),
-            "nl_check": _nl_check(verdict.reward_info, self._criteria.nl_assertions),
+            "nl_check": _nl_check(verdict.reward_info, self._criteria.nl_assertions, skipped),
         }
 
 
@@ -150,12 +161,12 @@ def _communicate_check(found: RewardInfo) -> dict[str, Any]:
     }
 
 
-def _nl_check(found: RewardInfo, wanted: list[str] | None) -> dict[str, Any]:
+def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict[str, Any]:
     checks = found["nl_assertions"]
     if not wanted:
         return {"reward": 1.0, "note": "No NL assertions"}
     if checks is None:
-        return {"reward": 1.0, "breakdown": {}, "note": "Skipped: there is no model to judge them"}
+        return {"reward": 1.0, "breakdown": {}, "note": skipped}
     return {
         **_all(RewardType.NL_ASSERTION, (check["met"] for check in checks), "all_met"),
         "nl_checks": checks,

@@ -33,6 +33,10 @@ class EmptyUserTurnError(UserError, ValueError):
     """The user's model answered with neither text nor tool calls."""
 
 
+class NobodyListensError(AgentError, ValueError):
+    """The agent spoke, and there is no user to hear it."""
+
+
 class HistoryError(ValueError):
     """A task's own message history is not a conversation."""
 
@@ -60,7 +64,7 @@ class Orchestrator:
         agent: Participant,
         user: Participant | None,
         *,
-        max_steps: int = 200,
+        max_steps: int = 100,
         max_errors: int = 10,
     ) -> None:
         self.environment = environment
@@ -111,7 +115,7 @@ class Orchestrator:
         self.agent.begin([])
         message = self._checked(self.agent.reply([]), EmptyAgentTurnError)
         self.trajectory.open_with(message)
-        self._deliver("agent", "env", [message])
+        self._deliver("agent", self._receiver(message), [message])
         if self.agent.is_stop(message):
             self._end(TerminationReason.AGENT_STOP)
 
@@ -164,7 +168,11 @@ class Orchestrator:
         self._deliver("env", caller, self.trajectory.messages[-len(answers) :])
 
     def _let_user_speak(self) -> None:
-        assert self.user is not None
+        if self.user is None:
+            raise NobodyListensError(
+                f"the agent wrote {self._incoming[-1]['content']!r} instead of calling a tool; "
+                "without a user it can only call tools, or stop"
+            )
         message = self._checked(self.user.reply(self._incoming), EmptyUserTurnError)
         self._append("user", message)
         if is_user_stop(message):

@@ -5,7 +5,6 @@ reference agent, or an agent of any framework that calls the environment's tools
 """
 
 import copy
-import math
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -103,7 +102,10 @@ def cost_of(messages: Sequence[Mapping[str, Any]], role: str) -> float | None:
     spoken = [message for message in messages if message["role"] in ("assistant", "user")]
     if any(message.get("cost") is None for message in spoken):
         return None
-    return math.fsum(message["cost"] for message in spoken if message["role"] == role)
+    total = 0.0
+    for message in spoken:  # one after the other: a better sum would have another last digit
+        total += message["cost"] if message["role"] == role else 0.0
+    return total
 
 
 def _dated(history: Sequence[Message]) -> list[Message]:

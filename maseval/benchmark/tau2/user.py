@@ -7,14 +7,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.chat import answer_of, calls_of, cost_and_usage, to_chat
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.messages import (
     OUT_OF_SCOPE,
     STOP,
     TRANSFER,
     Message,
-    ToolCall,
     assistant_message,
     is_tool_call,
     is_user_stop,
@@ -99,34 +98,26 @@ class MessageUser(User):
         for _ in range(_MAX_TOOL_ROUNDS):
             if not is_tool_call(answer):
                 return str(answer["content"] or "")
-            answer = self.reply([self._use(call) for call in answer["tool_calls"]])
+            answer = self.reply([answer_of(self.tools, call) for call in answer["tool_calls"]])
         raise UserError(
             f"the user made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
             component="user",
         )
-
-    def _use(self, call: ToolCall) -> Message:
-        tool = self.tools.get(call["name"])
-        content = (
-            f"Error: Tool '{call['name']}' not found."
-            if tool is None
-            else tool(**call["arguments"])
-        )
-        return {"role": "tool", "id": call["id"], "content": content, "requestor": "user"}
 
     def is_done(self) -> bool:
         """Whether the user has stopped or used up its turns."""
         return self.stopped or (self.max_turns is not None and self.turns >= self.max_turns)
 
     def gather_traces(self) -> dict[str, Any]:
-        # The conversation itself is the environment's trajectory and stands there alone.
-        return {
+        traces = {
             **super().gather_traces(),
             "max_turns": self.max_turns,
             "turns_used": self.turns,
             "stopped_by_user": self.stopped,
             "message_count": len(self.messages),
         }
+        # In a run loop the conversation is the environment's trajectory and stands there alone.
+        return {**traces, "messages": list(self.messages)} if self.turns else traces
 
 
 class Tau2User(MessageUser):

@@ -139,7 +139,11 @@ class World:
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""
-        toolkit = self.tools if function_call["env_type"] == "assistant" else self.user_tools
+        sides = {"assistant": self.tools, "user": self.user_tools}
+        env_type = function_call.get("env_type", "assistant")
+        if env_type not in sides:
+            raise ValueError(f"env_type is {env_type!r}; it must be assistant or user")
+        toolkit = sides[env_type]
         if toolkit is None:
             raise ValueError(f"the {self.domain.name} domain has no user tools")
         function = toolkit.task_function(function_call["func_name"])
@@ -164,6 +168,8 @@ class World:
         message_history: Sequence[Message],
     ) -> None:
         """Bring a fresh world to where a task, and a conversation in it, have left off."""
+        if self.solo:
+            _refuse_users(message_history)
         self.initialize(initialization_data, initialization_actions)
         self.replay(message_history)
         self.sync()
@@ -184,8 +190,6 @@ class World:
 
     def replay(self, messages: Sequence[Message]) -> None:
         """Make the recorded calls again; a different answer is a ``ReplayError``."""
-        if self.solo:
-            _refuse_users(messages)
         for index, call, recorded in list(calls_with_answers(messages)):
             self._repeat(index, call, recorded)
 

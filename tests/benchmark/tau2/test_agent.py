@@ -64,6 +64,21 @@ def test_a_tool_that_does_not_exist_is_an_answer():
     assert one.get_messages()[2]["content"] == "Error: Tool 'burn' not found."
 
 
+def test_what_a_function_returns_or_raises_reaches_the_model_as_text():
+    def measure(wall: str) -> dict[str, float]:
+        """Measure a wall."""
+        return {"width": 3.5, "height": {"left": 2.0}[wall]}
+
+    calls = [tool_call("measure", {"wall": "left"}), tool_call("measure", {"wall": "right"})]
+    one = DefaultTau2Agent({"measure": measure}, "", ScriptedModelAdapter([calls, "Done"]))
+
+    assert one.run("How large?") == "Done"
+    assert [message["content"] for message in one.get_messages()[2:4]] == [
+        '{"width": "3.5", "height": "2.0"}',
+        "Error: 'right'",
+    ]
+
+
 def test_an_agent_that_only_calls_tools_is_stopped():
     one = agent([[PAINT, PAINT]] * 9, max_tool_calls=5)
 

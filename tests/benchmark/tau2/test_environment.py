@@ -6,6 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
+from maseval.benchmark.tau2.world import ReplayError
 from tests.benchmark.tau2.rooms import room_domain
 
 
@@ -143,6 +144,27 @@ def test_a_response_has_the_originals_keys_and_is_not_recorded(room):
     assert one.trajectory.messages == []
 
 
+def test_a_response_can_be_asked_for_by_keyword(room):
+    one = environment(room)
+
+    painted = one.get_response("paint", requestor="assistant", tool_call_id="8", colour="red")
+    assert (painted["id"], painted["content"]) == ("8", "The wall is red.")
+    pressed = one.get_response(tool_name="press_switch", requestor="user")
+    assert (pressed["content"], pressed["requestor"]) == ("The light is on.", "user")
+    assert one.make_tool_call(tool_name="press_switch", requestor="user") == "The light is off."
+    assert one.make_user_tool_call(tool_name="press_switch") == "The light is on."
+
+
+@pytest.mark.parametrize("name", ["self", "tool_name", "requestor"])
+def test_a_model_may_name_its_arguments_as_it_likes(room, name):
+    call = {"name": "paint", "arguments": {"colour": "red", name: "x"}}
+
+    answer = environment(room).respond(call)
+
+    assert answer["error"] and answer["content"].endswith(f"argument '{name}'")
+    assert (answer["id"], answer["requestor"]) == ("", "assistant")
+
+
 def test_raw_calls_raise(room):
     one = environment(room)
 
@@ -164,6 +186,9 @@ def test_assertions_of_a_task_file(room):
         one.run_env_assertion({**white, "assert_value": False, "message": "not white"})
     with pytest.raises(AttributeError, match="no attribute 'update_db'"):
         one.run_env_function_call({**white, "func_name": "update_db"})
+    with pytest.raises(ValueError, match="env_type is 'nobody'"):
+        one.run_env_function_call({**white, "env_type": "nobody"})
+    assert one.run_env_assertion({"func_name": "wall_is", "arguments": {"colour": "white"}})
 
 
 def test_either_keyword_gives_the_data(room):
@@ -202,6 +227,62 @@ def test_a_task_says_where_its_world_begins(room):
     traces = one.gather_traces()
     assert traces["initial_db_hash"] == traces["final_db_hash"] == one.get_db_hash()
     assert not traces["db_changed"] and not traces["user_db_changed"]
+
+
+def pressed(content):
+    call = {"id": "u1", "name": "press_switch", "arguments": {}, "requestor": "user"}
+    return [
+        {"role": "user", "content": None, "tool_calls": [call]},
+        {"role": "tool", "id": "u1", "content": content, "requestor": "user"},
+    ]
+
+
+def in_openais_form(content):
+    call = {"id": "u1", "type": "function", "function": {"name": "press_switch"}}
+    return [
+        {"role": "user", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "u1", "content": content},
+    ]
+
+
+@pytest.mark.parametrize("history", [pressed, in_openais_form])
+def test_a_conversation_is_played_again_in_either_form(room, history):
+    one = environment(room)
+
+    one.set_state(None, None, history("The light is on."))
+    assert one.user_toolkit.db.on
+    with pytest.raises(ReplayError, match=r"Returned:\n.*\ncontent: The light is off"):
+        one.set_state(None, None, history("The light is on."))
+    assert environment(
+        room, **start(message_history=history("The light is on."))
+    ).user_toolkit.db.on
+
+
+def test_what_the_original_cannot_read_raises_what_it_raises(room):
+    with pytest.raises(TypeError, match="not NoneType"):
+        environment(room).set_state(None, None, pressed(None))
+    alone = environment(room, solo=True)
+    with pytest.raises(AssertionError, match="not allowed in solo mode"):
+        alone.set_state({"agent_data": {"wall": "red"}}, None, pressed("The light is on."))
+    assert alone.db.wall == "white"
+
+
+def test_alone_a_history_may_hold_calls_of_the_users_tools(room):
+    press, answer = pressed("The light is on.")
+    calls = [{**press["tool_calls"][0], "requestor": "assistant"}]
+    history = [{**press, "role": "assistant", "tool_calls": calls}, answer]
+
+    one = environment(room, solo=True, **start(message_history=history))
+
+    assert one.user_toolkit.db.on
+    assert not one.gather_traces()["user_db_changed"]
+
+
+def test_the_state_names_the_hash_it_began_with(room):
+    one = environment(room)
+    one.tools["paint"]("red")
+
+    assert one.state["initial_db_hash"] == one.get_initial_db_hash() != one.get_db_hash()
 
 
 def test_traces_tell_what_changed(room):

@@ -177,10 +177,20 @@ def test_without_a_judge_assertions_are_skipped_unless_the_reward_depends_on_the
 
 def test_a_judge_that_says_nothing_does_not_let_the_task_pass(simulation):
     silent = ScriptedModelAdapter(['{"results": []}'])
-    live = simulation(CREATE, nl_assertions=["Kind."], nl_model=silent)
+    basis = ["DB", "NL_ASSERTION"]
+    live = simulation(CREATE, nl_assertions=["Kind."], reward_basis=basis, nl_model=silent)
 
     with pytest.raises(JudgeReplyError):
         live.play(CREATE)
+
+
+def test_a_judge_that_says_nothing_costs_no_task_that_does_not_depend_on_it(simulation):
+    silent = ScriptedModelAdapter(['{"results": []}'])
+    verdict = simulation(CREATE, nl_assertions=["Kind."], nl_model=silent).play(CREATE)
+
+    assert verdict["passed"] is True
+    assert verdict["nl_check"]["note"].startswith("Skipped: the judge gave 0 results")
+    assert verdict["reward_info"]["nl_assertions"] is None
 
 
 def test_the_criteria_are_there_to_be_read(simulation):

@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.orchestrator import (
     EmptyAgentTurnError,
     EmptyUserTurnError,
     HistoryError,
+    NobodyListensError,
     Orchestrator,
     Participant,
     check_history,
@@ -124,6 +125,14 @@ def test_alone_the_agent_begins_and_ends(new_environment):
     assert environment.user_toolkit.db.on
     assert environment.trajectory.termination_reason == "agent_stop"
     assert environment.trajectory.steps == 2
+
+
+@pytest.mark.parametrize("lines", [["Hello?"], ["!look", "Hello?"]])
+def test_alone_the_agent_has_nobody_to_talk_to(new_environment, lines):
+    agent = Side("assistant", *lines)
+
+    with pytest.raises(NobodyListensError, match=r"wrote 'Hello\?' instead of calling a tool"):
+        Orchestrator(new_environment(solo=True), agent, None).run()
 
 
 HISTORY = [

@@ -110,6 +110,10 @@ def test_costs_are_known_only_if_every_messages_cost_is(costs, expected):
     assert (cost_of(messages, "assistant"), cost_of(messages, "user")) == expected
 
 
+def test_costs_are_added_one_after_the_other_as_the_original_does():
+    assert cost_of([{"role": "user", "cost": 0.1}] * 10, "user") == 0.9999999999999999
+
+
 def test_calls_without_an_id_are_numbered():
     trajectory = Trajectory()
 

@@ -64,6 +64,25 @@ def test_a_tool_the_user_does_not_have_is_an_answer():
     assert one.model.requests[1]["messages"][-1]["content"] == "Error: Tool 'burn' not found."
 
 
+def test_without_the_run_loop_the_traces_hold_the_conversation():
+    def broken() -> str:
+        """Break down."""
+        raise RuntimeError("out of order")
+
+    one = user([{"name": "broken", "arguments": {}, "id": "u1"}, "Hm."], tools={"broken": broken})
+    assert "messages" not in one.gather_traces()
+
+    one.respond("Try it")
+
+    said = [(each["role"], each["content"]) for each in one.gather_traces()["messages"]]
+    assert said == [
+        ("assistant", "Try it"),
+        ("user", None),
+        ("tool", "Error: out of order"),
+        ("user", "Hm."),
+    ]
+
+
 def test_a_user_that_never_speaks_is_a_users_error():
     one = user([PRESS] * 200, tools={"press": press})
 

@@ -199,12 +199,12 @@ def test_a_rate_limit_may_name_the_moment(provider, server):
 
 
 def test_a_slow_answer_is_a_time_out(provider, server):
-    server.will(Reply(provider.protocol.text("late"), delay=3))
+    server.will(Reply(provider.protocol.text("late"), delay=20))
     began = time.monotonic()
 
     failure(provider.adapter(server, timeout=0.2), errors.ProviderTimeoutError)
 
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 15
     assert len(server.requests) == 1
 
 

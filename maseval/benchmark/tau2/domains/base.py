@@ -95,7 +95,8 @@ def _start(cls: type[DB], path: Path, modified: int, size: int) -> Callable[[], 
     shared = {
         name: SharedTable(get_args(field.annotation)[0], raw[name])
         for name, field in cls.model_fields.items()
-        if getattr(field.annotation, "__origin__", None) is Table and name in raw
+        if getattr(field.annotation, "__origin__", None) is Table
+        and isinstance(raw.get(name), dict)
     }
     return lambda: {**raw, **{name: Table(table) for name, table in shared.items()}}
 

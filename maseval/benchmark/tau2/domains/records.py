@@ -275,8 +275,10 @@ class Table(MutableMapping[str, RecordT]):
         return TableState(self._shared, self.changes())
 
     @classmethod
-    def of(cls, record_type: type[RecordT], records: Mapping[str, object]) -> Self:
+    def of(cls, record_type: type[RecordT], records: object) -> Self:
         """A table of its own, every record validated now."""
+        if not isinstance(records, Mapping):
+            raise ValueError(f"a table maps keys to records, but this is {records!r}")
         table = cls(SharedTable(record_type, {}))
         for key, record in records.items():
             table[key] = record_type.model_validate(record)

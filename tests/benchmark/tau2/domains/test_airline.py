@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight
@@ -352,6 +353,21 @@ def test_a_booking_copies_the_one_date_it_changes(folder):
         "2024-05-20": False,
         "2024-05-21": True,
     }
+
+
+@pytest.mark.parametrize("users", [None, [], "ann", {"ann": None}, {"ann": {"email": 5}}])
+def test_what_is_no_table_of_records_is_refused_by_validation(folder, tmp_path, users):
+    world = World(AIRLINE, folder)
+    before = world.get_db_hash()
+    broken = tmp_path / "db.json"
+    broken.write_text(json.dumps({**CONTENT, "users": users}))
+
+    with pytest.raises(ValidationError, match="for AirlineDB\nusers"):
+        world.set_state({"agent_data": {"users": users}}, None, [])
+    assert world.get_db_hash() == before
+    if not isinstance(users, dict):  # of a mapping, each record is validated when it is needed
+        with pytest.raises(ValidationError, match="a table maps keys to records"):
+            AirlineDB.load(broken)
 
 
 WRITES = {

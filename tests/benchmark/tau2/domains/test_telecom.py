@@ -205,6 +205,14 @@ def test_a_requested_payment_reaches_the_company():
     assert phone.check_payment_request() == "No payment request has been made."
 
 
+def test_of_two_bills_with_one_id_the_first_counts():
+    tools = company(bill("B1", status="Paid"))
+
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B1", contract_ended=False)
+
+    assert tools.assert_no_overdue_bill("B1")
+
+
 def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
     tools = company()
     phone = phone_of(tools)
@@ -226,6 +234,19 @@ def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
     tools = company(line(data_used_gb=used))
 
     assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
+
+
+def test_coupling_replaces_what_is_merely_equal():
+    tools = company(line(roaming_enabled=False))
+    phone = phone_of(tools)
+    coupled = phone.get_db_hash()
+    surroundings = phone.db.surroundings
+    surroundings.line_active, surroundings.roaming_allowed = 1, 0
+    surroundings.mobile_data_usage_exceeded = 0.0
+
+    sync(tools, phone)
+
+    assert phone.get_db_hash() == coupled
 
 
 def test_a_phone_without_a_number_is_not_coupled():
@@ -299,6 +320,17 @@ def test_reseating_does_not_unlock_a_sim_card():
 
     assert phone.check_sim_status() == "The SIM card is locked with a PIN code."
     assert phone.assert_service_status("no_service")
+
+
+@pytest.mark.parametrize("mode", ["PIN", None, ["pin"]])
+def test_an_unknown_lock_locks_nothing_but_makes_the_phone_search(mode):
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    assert phone.lock_sim_card(mode) == f"SIM card locked successfully in {mode} mode."
+
+    assert phone.check_sim_status() == "Your SIM card is active and working."
+    assert phone.assert_service_status("connected")
 
 
 def test_abroad_both_phone_and_line_must_allow_roaming():

@@ -17,8 +17,6 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     VpnDetails,
 )
 
-_LOCKS = {"pin": SimStatus.LOCKED_PIN, "puk": SimStatus.LOCKED_PUK}
-
 
 class PhoneStage(ToolKitBase[TelecomUserDB]):
     """Sets the stage for a task, and checks how the phone was left."""
@@ -105,8 +103,8 @@ class PhoneStage(ToolKitBase[TelecomUserDB]):
     @for_tasks
     def lock_sim_card(self, mode: str) -> str:
         """Lock by "pin" or "puk"; any other mode locks nothing."""
-        device = self.db.device
-        device.sim_card_status = _LOCKS.get(mode, device.sim_card_status)
+        if mode in ("pin", "puk"):
+            self.db.device.sim_card_status = SimStatus(f"locked_{mode}")
         phone.search_network(self.db)
         return f"SIM card locked successfully in {mode} mode."
 

@@ -305,11 +305,10 @@ class TelecomTools(ToolKitBase[TelecomDB]):
     @for_tasks
     def assert_no_overdue_bill(self, overdue_bill_id: str) -> bool:
         """Whether there is no such bill, or it is paid."""
-        return all(
-            bill.status == BillStatus.PAID
-            for bill in self.db.bills
-            if bill.bill_id == overdue_bill_id
-        )
+        # As in every look-up, the first of that id: a task file may open a second one.
+        found = (bill for bill in self.db.bills if bill.bill_id == overdue_bill_id)
+        bill = next(found, None)
+        return bill is None or bill.status == BillStatus.PAID
 
     def line_with_number(self, phone_number: str) -> Line:
         """The line that a phone number rings."""
