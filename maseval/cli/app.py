@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from maseval.cli import demo, report, runs, show, tau2
+from maseval.cli import compare, demo, plots, report, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.examples import examples
 
@@ -30,7 +30,9 @@ app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.add_typer(tau2.app, name="tau2")
 app.command(epilog=runs.EXAMPLES)(runs.runs)
 app.command(epilog=show.EXAMPLES)(show.show)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=report.EXAMPLES)(report.report)
+app.command(epilog=plots.EXAMPLES)(plots.plots)
 
 
 def _show_version(wanted: bool) -> None:

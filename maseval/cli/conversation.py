@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from maseval.cli.console import indented
+from maseval.cli.explanation import print_words
 from maseval.cli.grid import MARKS
 from maseval.cli.text import duration, inert, money, shortened
 from maseval.commands.views import SimulationView
@@ -33,6 +34,10 @@ def print_simulation(view: SimulationView, console: Console, *, full: bool = Fal
     console.rule("verdict")
     for verdict in view.verdicts:
         _print_verdict(verdict, console)
+    if view.diagnosis:
+        console.rule("explanation")
+        print_words(view.diagnosis, console)
+        console.rule()
     _print_outcome(view, console)
 
 

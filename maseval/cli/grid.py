@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
+from maseval.cli.labels import print_labels
 from maseval.cli.outcome import shown
 from maseval.cli.tables import scores, used
 from maseval.cli.text import inert, shortened
@@ -29,6 +30,8 @@ def print_run(view: RunView, console: Console) -> None:
     console.print(_trials(view))
     console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
     _print_errors(view, console)
+    if view.labels is not None:
+        print_labels(view.labels, console)
 
 
 def _trials(view: RunView) -> Table:

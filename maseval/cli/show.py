@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stdout
+from maseval.cli.console import stderr, stdout
 from maseval.cli.conversation import print_simulation
 from maseval.cli.examples import examples
 from maseval.cli.grid import print_run
+from maseval.cli.looking import looking
 from maseval.commands.views import RunView
 
 EXAMPLES = examples(
@@ -24,10 +25,14 @@ def show(
         str | None, typer.Argument(help="A task, as 12 or retail/12.", show_default=False)
     ] = None,
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain/--no-explain", help="Say who failed, and why.")
+    ] = True,
     full: Annotated[bool, typer.Option("--full", help="Shorten nothing.")] = False,
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
-    view = commands.show(run, task, trial)
+    with looking(stderr()) as tell:
+        view = commands.show(run, task, trial, explain=explain, on_progress=tell)
     if isinstance(view, RunView):
         print_run(view, stdout())
     else:

@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "compare": "comparing",
     "demo": "demonstration",
+    "plots": "plotting",
     "report": "reporting",
     "runs": "listing",
     "show": "viewing",
 }
 
-__all__ = ["demo", "report", "runs", "show", "tau2"]
+__all__ = ["compare", "demo", "plots", "report", "runs", "show", "tau2"]
 
 
 def __getattr__(name: str) -> Any:

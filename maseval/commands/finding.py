@@ -1,7 +1,7 @@
 """From what somebody calls a run, or a task of it, to the thing itself."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
@@ -50,3 +50,25 @@ def task_named(name: str, simulations: Iterable[Simulation]) -> tuple[str, str]:
     some = ", ".join(f"{domain}/{task_id}" for domain, task_id in list(tasks)[:5])
     more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
     raise UnknownSimulationError(f"the run has no task {name!r}; it has {some}{more}")
+
+
+def trials_named(
+    name: str, planned: Iterable[Simulation], recorded: Iterable[Simulation], path: Path
+) -> list[Simulation]:
+    """All recorded trials of a task that is called by a name, in order."""
+    domain, task_id = task_named(name, planned)
+    found = [one for one in recorded if (one.domain, one.task_id) == (domain, task_id)]
+    if not found:
+        raise UnknownSimulationError(f"no trial of {domain}/{task_id} is finished in {path}")
+    return sorted(found, key=lambda one: one.trial)
+
+
+def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
+    """One of the trials of a task."""
+    for each in trials:
+        if each.trial == trial:
+            return each
+    numbers = ", ".join(str(each.trial) for each in trials)
+    raise UnknownSimulationError(
+        f"{trials[0].domain}/{trials[0].task_id} has no finished trial {trial}; it has {numbers}"
+    )

@@ -12,11 +12,15 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RunView:
-    """A run: what it was asked to do, its numbers, and every simulation in a line."""
+    """A run: what it was asked to do, its numbers, and every simulation in a line.
+
+    ``labels`` is ``summarise_labels`` of what failed, if it was looked at.
+    """
 
     folder: RunFolder
     summary: Summary
     lines: Sequence[Line]
+    labels: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class SimulationView:
     """One simulation: what was said and done, what it changed, and why the verdict is what it is.
 
     ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
-    are all recorded trials of the same task.
+    are all recorded trials of the same task. ``diagnosis`` says who failed, and why, in words.
     """
 
     line: Line
@@ -34,3 +38,4 @@ class SimulationView:
     verdicts: Sequence[Part]
     changes: Sequence[Part]
     error: Part | None
+    diagnosis: str | None = None

@@ -34,6 +34,7 @@ def write_report(
     *,
     title: str = "maseval report",
     summary: Mapping[str, Any] | None = None,
+    plots: Iterable[str] = (),
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -42,17 +43,18 @@ def write_report(
 
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
-            ``labels``, a list of words to filter by.
+            ``labels``, a list of words to filter by, and an ``explanation`` of its verdict.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
             measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``
             on how they were computed. Without it the page shows success rates.
+        plots: Drawings to show below the results: SVG texts as ``maseval.stats`` makes them.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    _write_aside(target, _document(build_page(reports, title, summary)))
+    _write_aside(target, _document(build_page(reports, title, summary, plots)))
     return target
 
 

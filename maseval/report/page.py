@@ -13,6 +13,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.redaction import redact, redact_text
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import Messages, conversation, simulation
+from maseval.report.drawings import drawing
+from maseval.report.explanation import explanation
 from maseval.report.facts import run_facts, total_cost, usage_rows
 from maseval.report.results import outcome, reward, success_rates, summary_table, verdicts
 from maseval.report.shapes import Shape, entries, mapping, number, text, text_or_none
@@ -28,7 +30,12 @@ class Page:
     packets: list[list[dict[str, Any]]]
 
 
-def build_page(reports: Iterable[Shape], title: str, summary: Shape | None = None) -> Page:
+def build_page(
+    reports: Iterable[Shape],
+    title: str,
+    summary: Shape | None = None,
+    plots: Iterable[str] = (),
+) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
     known = [_checked(position, report) for position, report in enumerate(reports)]
     tasks = _by_task(known)
@@ -41,6 +48,7 @@ def build_page(reports: Iterable[Shape], title: str, summary: Shape | None = Non
         "title": title,
         "facts": run_facts(known),
         "results": summary_table(_success_rates(tasks) if summary is None else summary),
+        "plots": [drawing(plot) for plot in plots],
         "tasks": [_task(key, trials[0]) for key, trials in tasks.items()],
         "simulations": rows,
     }
@@ -144,6 +152,7 @@ _PARTS: dict[str, Callable[[Shape, Messages], object]] = {
     "error": lambda report, _: _error(mapping(report, "error")),
     "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
     "verdicts": judged,
+    "explanation": lambda report, _: explanation(report),
     "state": lambda report, _: state_changes(report),
     "task": lambda report, _: _instructions(report),
     "messages": lambda _, messages: messages,

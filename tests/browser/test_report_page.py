@@ -8,6 +8,7 @@ import time
 import pytest
 
 from maseval.report import write_report
+from maseval.stats import Outcome, label_bars, trial_map
 from tests.report.builders import answered, broken, call, report, said, simulated
 
 TELECOM = "[mobile_data_issue]roaming|off[PERSONA:None]"
@@ -154,6 +155,44 @@ def test_a_failed_simulation_shows_which_check_decided(visit, run):
         "does not count" in verdict.locator("details", has_text="Information given").text_content()
     )
     assert "cancel_order" in panel.locator(".part.state").text_content()
+
+
+def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):
+    wrong = {"place": "orders[#W1].status", "expected": '"paid"', "found": "null", "message": 4}
+    explanation = {
+        "label": {"name": "agent: wrong arguments", "rule": "wrong arguments", "evidence": []},
+        "fields": [wrong, {**wrong, "place": "orders[#W1].reason"}],
+        "sections": [{"title": "What would have made it pass", "lines": ["  leave out message 4"]}],
+    }
+    failed = simulated("0", 0, reward=0.0, explanation=explanation)
+    visited = visit(write_report([failed], tmp_path / "report.html"))
+    page = visited.open("#retail/0/0")
+    visited.wait_for_simulation()
+
+    section = page.locator(".part.explanation")
+    assert "agent: wrong arguments" in section.text_content()
+    assert section.locator("tbody th").all_text_contents() == [
+        "orders[#W1].status",
+        "orders[#W1].reason",
+    ]
+    assert section.locator("td[rowspan='2']").count() == 1
+    section.get_by_role("button", name="message 4").last.click()
+    assert page.evaluate("document.activeElement.id") == "message-4"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
+    plots = [label_bars({"agent: wrong arguments": 3, "user: empty turns": 1})]
+    path = write_report([report()], tmp_path / "report.html", plots=plots)
+
+    page = visit(path, color_scheme=scheme).open()
+
+    plot = page.locator(".plots svg")
+    assert "agent: wrong arguments" in plot.text_content()
+    assert plot.bounding_box()["width"] > 300
+    bars = plot.locator("rect.series-1, rect.series-2")
+    colours = bars.evaluate_all("(bars) => bars.map((bar) => getComputedStyle(bar).fill)")
+    assert len(set(colours)) == 2 and "rgb(0, 0, 0)" not in colours
 
 
 def test_a_check_leads_to_the_message_it_rests_on(visit, run):
@@ -341,6 +380,7 @@ ALLOWED = {
     *("details", "summary", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "span"),
     *("svg", "rect", "line", "circle", "small", "b", "i", "strong", "code", "input", "select"),
     *("option", "label", "output", "a", "footer", "kbd", "nav"),
+    *("g", "desc", "text", "polyline", "polygon", "path"),
 }
 
 
@@ -377,6 +417,12 @@ def hostile_run(text, folder):
         messages=told,
         ended=text,
         labels=[text],
+        explanation={
+            "summary": text,
+            "label": {"name": text, "rule": text, "evidence": [text]},
+            "fields": [{"place": text, "expected": text, "found": text, "remedy": text}],
+            "sections": [{"title": text, "lines": [text, f"  message 3 {text}"]}],
+        },
         error=error,
         attempts=[attempt],
         run_id=text,
@@ -392,7 +438,9 @@ def hostile_run(text, folder):
     )
     other = report(text, status=text, domain=text, passed=None, final_answer=text)
     summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
-    return write_report([one, other], folder / "report.html", title=text, summary=summary)
+    plots = [label_bars({text: 1}), trial_map([Outcome(text, text, 0, passed=True)], title=text)]
+    path = folder / "report.html"
+    return write_report([one, other], path, title=text, summary=summary, plots=plots)
 
 
 def unfold_everything(page):

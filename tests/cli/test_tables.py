@@ -1,9 +1,12 @@
 """Numbers as tables."""
 
 import io
+import re
 
 from rich.console import Console
 
+from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
+from maseval.cli.labels import print_labels
 from maseval.cli.tables import consumption, scores
 from maseval.commands.results import Estimate, Score, Summary
 
@@ -41,3 +44,22 @@ def test_a_price_that_is_not_known_is_not_zero():
     assert consumption(0.0, 0) == ""
     assert consumption(0.0, 1500) == "1.5k tokens, cost not known"
     assert consumption(0.25, 1500) == "1.5k tokens, $0.2500"
+
+
+def test_failures_of_others_are_shown_apart_beside_the_official_number(capsys):
+    labels = summarise_labels(
+        [
+            Labelled("1", Label("user", "empty turns", "empty turns")),
+            Labelled("1", None),
+            Labelled("2", Label("agent", "missing write", "missing write")),
+            Labelled("2", None),
+        ]
+    )
+
+    print_labels(labels, Console(width=100))
+
+    shown = capsys.readouterr().out
+    assert "1  user: empty turns" in shown
+    assert re.search(r"all: the official number +│ +│ +50\.0%", shown)
+    assert re.search(r"without user failures +│ +1 │ +75\.0%", shown)
+    assert "without task" not in shown

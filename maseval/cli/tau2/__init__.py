@@ -3,7 +3,7 @@
 import typer
 
 from maseval.cli.examples import examples
-from maseval.cli.tau2 import data, export, run, score, show, tasks
+from maseval.cli.tau2 import audit, certify, data, explain, export, run, score, show, tasks, verify
 
 app = typer.Typer(
     help="tau2-bench v0.2.0: agents in customer service, scored by what they did.",
@@ -11,11 +11,16 @@ app = typer.Typer(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
         ("maseval tau2 tasks --domain airline", "what is there to be solved"),
         ("maseval tau2 score results.json", "do recorded rewards hold up?"),
+        ("maseval tau2 explain last retail/12", "why did it fail?"),
     ),
     no_args_is_help=True,
 )
 app.command(epilog=run.EXAMPLES, context_settings=run.SETTINGS)(run.run)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=certify.EXAMPLES)(certify.certify)
+app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=tasks.EXAMPLES)(tasks.tasks)
 app.command(epilog=show.EXAMPLES)(show.show)

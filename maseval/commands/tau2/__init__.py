@@ -4,14 +4,29 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "audit": "auditing",
+    "certify": "certifying",
+    "explain": "explaining",
     "export": "exporting",
     "run": "running",
     "score": "scoring",
     "show": "worlds",
     "tasks": "worlds",
+    "verify": "certifying",
 }
 
-__all__ = ["data", "export", "run", "score", "show", "tasks"]
+__all__ = [
+    "audit",
+    "certify",
+    "data",
+    "explain",
+    "export",
+    "run",
+    "score",
+    "show",
+    "tasks",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,31 +1,20 @@
 """``maseval tau2 score``: recorded conversations judged again, and compared with their record."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from maseval.benchmark.tau2.agreement import VERDICT
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.judge import NoJudgeError
 from maseval.benchmark.tau2.metrics import is_successful
-from maseval.benchmark.tau2.results import (
-    Omitted,
-    Recorded,
-    Simulation,
-    read_results,
-    simulation_of,
-)
+from maseval.benchmark.tau2.results import Recorded
 from maseval.benchmark.tau2.scoring import RewardInfo, score_simulation
-from maseval.commands.finding import UnknownRunError, open_run
 from maseval.commands.summary import Trials, estimates
 from maseval.commands.tau2.agreement import Disagreement, FileScore
+from maseval.commands.tau2.sources import Source, add_one, open_source
 from maseval.core.exceptions import MASEvalError
-from maseval.report.shapes import mapping
-from maseval.runs import RunFolder
 
 
 def score(
@@ -40,72 +29,17 @@ def score(
     shown as a disagreement; without it the reward is 0. ``on_progress`` is told after every
     simulation.
     """
-    return [_scored(_source(file), strict, on_progress or (lambda _: None)) for file in files]
+    return [_scored(open_source(file), strict, on_progress or (lambda _: None)) for file in files]
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Simulations, from wherever they come."""
-
-    path: Path
-    records: Iterator[tuple[Recorded, Domain | None]]
-    tasks: Mapping[str, Mapping[str, Any]]
-    skipped: dict[str, int]
-
-
-def _source(file: str | os.PathLike[str]) -> _Source:
-    path, skipped = Path(file), dict[str, int]()
-    if path.is_file():
-        results = read_results(path)
-
-        def note(error: Exception) -> None:
-            _count(skipped, "not in v0.2.0's form")
-
-        found = ((record, _domain(record.domain)) for record in results.records(note))
-        return _Source(path, found, results.tasks, skipped)
-    try:
-        folder = open_run(file)
-    except UnknownRunError:
-        raise UnknownRunError(
-            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
-        ) from None
-    return _Source(folder.path, _from_run(folder, skipped), {}, skipped)
-
-
-def _from_run(
-    folder: RunFolder, skipped: dict[str, int]
-) -> Iterator[tuple[Recorded, Domain | None]]:
-    domains = cache(_domain_of)
-    for index, report in enumerate(folder.reports()):
-        simulation = simulation_of(report)
-        if isinstance(simulation, Omitted):
-            _count(skipped, f"{simulation.status}: v0.2.0 has no word for it")
-            continue
-        environment = mapping(report, "config", "environment")
-        rules = mapping(report, "config", "benchmark", "tau2")
-        domain = domains(str(environment["domain"]), bool(rules.get("lenient_order_ids")))
-        solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
-        form = cast("Simulation", simulation)
-        yield Recorded(index, form, domain.name, solo, verdict), domain
-
-
-def _domain_of(name: str, lenient: bool) -> Domain:
-    domain = domain_named(name)
-    return domain.lenient if lenient else domain
-
-
-def _domain(name: str | None) -> Domain | None:
-    return None if name is None else domain_named(name)
-
-
-def _scored(source: _Source, strict: bool, on_progress: Callable[[FileScore], object]) -> FileScore:
+def _scored(source: Source, strict: bool, on_progress: Callable[[FileScore], object]) -> FileScore:
     result = FileScore(source.path, skipped=source.skipped)
     trials: dict[str, Trials] = {}
-    for recorded, domain in source.records:
+    for recorded, domain in source.records():
         result.simulations += 1
         found = _verdict(recorded, domain, source.tasks, strict)
         if isinstance(found, str):
-            _count(result.skipped, found)
+            add_one(result.skipped, found)
         else:
             _compare(result, recorded, found)
             key = f"{recorded.domain}/{recorded.simulation['task_id']}"
@@ -154,7 +88,7 @@ def _compare(result: FileScore, recorded: Recorded, found: RewardInfo | Exceptio
     )
     result.not_replayable += replay_error is not None
     if recorded.verdict is None:
-        _count(result.skipped, "it has no recorded verdict")
+        add_one(result.skipped, "it has no recorded verdict")
         return
     result.compared += 1
     result.recorded_passes += is_successful(recorded.verdict["reward"])
@@ -178,7 +112,3 @@ def _differences(found: RewardInfo | Exception, recorded: Mapping[str, Any]) -> 
     for key in VERDICT:
         if verdict.get(key) != recorded.get(key):
             yield f"{key}: now {verdict.get(key)!r}, recorded {recorded.get(key)!r}"
-
-
-def _count(counts: dict[str, int], reason: str) -> None:
-    counts[reason] = counts.get(reason, 0) + 1

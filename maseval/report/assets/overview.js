@@ -77,6 +77,12 @@ function distributions() {
   );
 }
 
+/** A drawing, element by element; its style is the page's. */
+function drawn([name, attributes, inside]) {
+  const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
+  return svg(name, attributes, children);
+}
+
 // Hashes and versions matter, but not to everybody who opens the page.
 const FIRST = /^(Domain|Split|Agent|Model of .*|Seed|tau2 rules)$/;
 
@@ -107,5 +113,6 @@ function drawOverview(themeButton) {
       h("ul", { class: "notes" }, index.results.notes.map((note) => h("li", {}, note))),
       distributions(),
     ),
+    index.plots.length > 0 && h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), h("div", { class: "plots" }, index.plots.map(drawn))),
   ];
 }

@@ -117,6 +117,49 @@ function grouped(checks) {
   return groups;
 }
 
+/** A line of an explanation, in which each message that it names can be jumped to. */
+function told(line) {
+  const depth = Math.min(2, Math.floor(line.search(/\S|$/) / 2));
+  const parts = line.trim().split(/(message \d+)/);
+  return h("p", { class: `told depth-${depth}` }, parts.map((part, at) => (at % 2 ? toMessage(Number(part.slice(8))) : part)));
+}
+
+function wrongFields(fields) {
+  const head = ["Field", "expected", "found", "because of"].map((name) => h("th", { scope: "col" }, name));
+  const cause = ({ message, call, remedy }) => [
+    message != null && h("p", {}, toMessage(message), call && h("code", {}, call)),
+    remedy && h("p", {}, "missing: ", h("code", {}, remedy)),
+  ];
+  const same = (one, other) => one && ["message", "call", "remedy"].every((key) => one[key] === other[key]);
+  const lines = fields.map((field, at) => {
+    // One call often leaves several fields wrong; it stands beside all of them once.
+    let alike = 1;
+    while (at + alike < fields.length && same(field, fields[at + alike])) alike += 1;
+    const { place, expected, found } = field;
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("code", {}, place)),
+      h("td", {}, h("code", {}, expected ?? "–")),
+      h("td", {}, h("code", {}, found ?? "–")),
+      !same(fields[at - 1], field) && h("td", { rowspan: alike }, cause(field)),
+    );
+  });
+  return h("div", { class: "scroll" }, h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+}
+
+function explanationSection({ explanation }) {
+  if (!explanation) return null;
+  const { summary, label, fields, sections } = explanation;
+  return [
+    label && h("p", {}, h("b", {}, label.name), label.rule && h("small", {}, ` by the rule: ${label.rule}`)),
+    label?.evidence.map(told),
+    summary && h("p", { class: "evidence" }, summary),
+    fields.length > 0 && [h("h4", {}, "End state"), wrongFields(fields)],
+    sections.map(({ title, lines }) => [h("h4", {}, title), lines.map(told)]),
+  ];
+}
+
 function stateSection({ state, messages = [] }) {
   if (!state) return null;
   const writers = messages.filter(({ calls = [] }) => calls.some(({ writes, result }) => writes && result && !result.failed));
@@ -156,6 +199,7 @@ function usageSection({ usage }) {
 const SECTIONS = [
   ["Error", errorSection],
   ["Verdict", ({ verdicts }) => verdicts?.map(verdict)],
+  ["Explanation", explanationSection],
   ["State", stateSection],
   ["Task", taskSection],
   ["Conversation", conversationSection],

@@ -1,0 +1,83 @@
+"""``maseval tau2 audit``."""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from maseval import commands
+from maseval.cli.console import indented, stdout
+from maseval.cli.examples import examples
+from maseval.cli.text import inert, shortened
+from maseval.commands.tau2.findings import Audit, Remark
+
+EXAMPLES = examples(
+    ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
+    ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
+    ("maseval tau2 audit retail --json", "for scripts"),
+)
+_COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def audit(
+    domain: Annotated[
+        list[str] | None,
+        typer.Argument(help="Which domains.", show_default="airline, retail, telecom"),
+    ] = None,
+    severity: Annotated[
+        str, typer.Option(help="The least to be listed: error, warning or info.")
+    ] = "warning",
+    split: Annotated[str, typer.Option(help="Which tasks: base; telecom: small, full.")] = "base",
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Proof-read a benchmark: reference solutions that fail, checks that cannot, and more."""
+    chosen = {"domain": domain} if domain else {}
+    found = commands.tau2.audit(**chosen, severity=severity, split=split)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+        return
+    console = stdout()
+    for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
+        _print_kind(list(alike), console)
+    if found.remarks:
+        console.print(_counts(found))
+    console.print(_sum(found, severity), highlight=False)
+
+
+def _print_kind(remarks: Sequence[Remark], console: Console) -> None:
+    kind, colour = remarks[0].kind, _COLOURS[remarks[0].severity]
+    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}", highlight=False)
+    for remark in remarks:
+        where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
+        words = f"{inert(where)}: {inert(shortened(remark.text, 400))}"
+        console.print(indented(words, 2), highlight=False)
+    console.print()
+
+
+def _counts(found: Audit) -> Table:
+    table = Table()
+    table.add_column("severity")
+    table.add_column("finding")
+    for name in found.domains:
+        table.add_column(inert(name), justify="right")
+    rows = dict.fromkeys((remark.severity, remark.kind) for remark in found.remarks)
+    for severity, kind in rows:
+        numbers = [
+            sum((f.domain, f.severity, f.kind) == (name, severity, kind) for f in found.remarks)
+            for name in found.domains
+        ]
+        table.add_row(
+            f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *(str(n or "") for n in numbers)
+        )
+    return table
+
+
+def _sum(found: Audit, severity: str) -> str:
+    told = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
+    if not told:
+        return f"nothing of severity {severity} or worse in {', '.join(found.domains)}"
+    return f"{len(found.remarks)} findings: {', '.join(told)}"

@@ -1,0 +1,39 @@
+"""``maseval tau2 explain``."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.console import stdout
+from maseval.cli.examples import examples
+from maseval.cli.explanation import print_words
+from maseval.cli.text import inert
+
+EXAMPLES = examples(
+    ("maseval tau2 explain last retail/12", "the first trial that failed"),
+    ("maseval tau2 explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
+    ("maseval tau2 explain last 12 --json", "for scripts"),
+)
+
+
+def explain(
+    run: Annotated[str, typer.Argument(help="A run, or a results file of tau2-bench.")],
+    task: Annotated[str, typer.Argument(help="A task, as 12 or retail/12.")],
+    trial: Annotated[
+        int | None, typer.Argument(help="Which trial.", show_default="first that failed")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Explain a verdict: what decided it, who failed, and what would have changed it."""
+    found = commands.tau2.explain(run, task, trial)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+        return
+    console = stdout()
+    console.print(f"[bold]{inert(str(found.simulation))}[/bold]", highlight=False)
+    if found.label is not None:
+        print_words(found.label.text(), console)
+        console.print()
+    print_words(found.explanation.text(), console)

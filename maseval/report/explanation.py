@@ -1,0 +1,46 @@
+"""Why a simulation got its verdict, as whoever made the reports explains it."""
+
+from typing import Any
+
+from maseval.report.shapes import Shape, entries, mapping, number, text, text_or_none
+
+
+def explanation(report: Shape) -> dict[str, Any] | None:
+    """A report's ``explanation`` in the form that the page shows, or nothing."""
+    given = mapping(report, "explanation")
+    shown = {
+        "summary": text_or_none(given.get("summary")),
+        "label": _label(mapping(given.get("label"))),
+        "fields": [_field(mapping(each)) for each in entries(given.get("fields"))],
+        "sections": [_section(mapping(each)) for each in entries(given.get("sections"))],
+    }
+    return shown if any(shown.values()) else None
+
+
+def _label(label: Shape) -> dict[str, Any] | None:
+    if not label:
+        return None
+    return {
+        "name": text(label.get("name", "")),
+        "rule": text_or_none(label.get("rule")),
+        "evidence": [text(line) for line in entries(label.get("evidence"))],
+    }
+
+
+def _field(field: Shape) -> dict[str, Any]:
+    """Where the end state is not as it should be; ``message`` wrote what was found."""
+    return {
+        "place": text(field.get("place", "")),
+        "expected": text_or_none(field.get("expected")),
+        "found": text_or_none(field.get("found")),
+        "message": number(field.get("message")),
+        "call": text_or_none(field.get("call")),
+        "remedy": text_or_none(field.get("remedy")),
+    }
+
+
+def _section(section: Shape) -> dict[str, Any]:
+    return {
+        "title": text(section.get("title", "")),
+        "lines": [text(line) for line in entries(section.get("lines"))],
+    }

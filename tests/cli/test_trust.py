@@ -1,0 +1,256 @@
+"""Commands that say how far a number can be trusted."""
+
+import json
+
+import pytest
+
+from maseval.commands import show, tau2
+from tests.cli.commandline import last_json, maseval, require_data
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trust")
+    for name, rate in (("careful", 0.05), ("hurried", 0.4)):
+        tau2.run(
+            domain="library",
+            agent="noisy",
+            agent_args={"error_rate": rate},
+            trials=2,
+            output=folder / "runs" / name,
+        )
+    tau2.run(domain="library", agent="gold", trials=1, output=folder / "runs" / "gold")
+    tau2.export(folder / "runs" / "hurried", folder / "theirs.json")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def beside_the_runs(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture(scope="module")
+def failed(folder):
+    lines = show(folder / "runs" / "hurried", explain=False).lines
+    return next(line for line in lines if line.outcome == "fail")
+
+
+def test_two_runs_are_compared_in_words():
+    result = maseval("compare", "careful", "hurried")
+
+    assert result.exit_code == 0
+    shown = result.stdout
+    assert "library pass^2" in shown
+    assert "pass^1: hurried less careful is -" in shown
+    assert "p = " in shown and "exact sign-flip test over tasks" in shown
+    assert "would be found in 4 of 5 cases" in shown
+    assert "tasks that changed" in shown
+
+
+def test_two_runs_are_compared_for_scripts():
+    result = maseval("compare", "careful", "hurried", "-k", 2, "--json")
+
+    told = last_json(result.stdout)
+    assert told["main"]["k"] == 2 and told["main"]["difference"] < 0
+    assert {"flipped", "plan", "dropped", "cautions", "paths"} <= told.keys()
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_several_runs_are_compared_with_the_correction_stated(folder):
+    result = maseval("compare", "careful", "hurried", "gold", "--plot", "curves.svg")
+
+    assert result.exit_code == 0
+    assert "gold less hurried" in result.stdout
+    assert "corrected after Holm (1979)" in result.stdout
+    assert (folder / "curves.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["careful"], "two or more"),
+        (["careful", "nowhere"], "neither a results file nor a run"),
+        (["careful", "hurried", "-k", "3"], "choose k from 1 to 2"),
+        (["careful", "hurried", "--plot", "curves.png"], "curves.svg"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(arguments, words):
+    result = maseval("compare", *arguments)
+
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+
+
+def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
+    ours = maseval("tau2", "explain", "hurried", failed.task_id, failed.trial)
+    theirs = maseval("tau2", "explain", "theirs.json", failed.task_id, failed.trial)
+
+    assert ours.exit_code == 0
+    assert "agent: " in ours.stdout and "(rule: " in ours.stdout
+    assert "gates the reward" in ours.stdout
+    assert "What would have made it pass" in ours.stdout
+    assert theirs.stdout == ours.stdout
+
+
+def test_without_a_trial_the_first_that_failed_is_explained(failed):
+    run = last_json(maseval("tau2", "explain", "hurried", failed.task_id, "--json").stdout)
+    file = last_json(maseval("tau2", "explain", "theirs.json", failed.task_id, "--json").stdout)
+
+    assert (run["trial"], run["domain"]) == (failed.trial, "library")
+    assert file["explanation"] == run["explanation"] and file["label"] == run["label"]
+    assert not run["explanation"]["passed"]
+
+
+def test_a_verdict_that_passed_is_explained_too():
+    result = maseval("tau2", "explain", "gold", "first_waiver")
+
+    assert "every check that counts passed" in result.stdout
+    assert "(rule: " not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["hurried", "nothing"], "no task 'nothing'"),
+        (["theirs.json", "nothing"], "no task 'nothing'"),
+        (["hurried", "first_waiver", "7"], "it has 0, 1"),
+        (["theirs.json", "first_waiver", "7"], "it has 0, 1"),
+    ],
+)
+def test_what_is_not_there_is_not_explained(arguments, words):
+    result = maseval("tau2", "explain", *arguments)
+
+    assert result.exit_code == 2 and words in result.stderr
+
+
+def test_a_simulation_that_broke_has_nothing_to_explain(folder):
+    (folder / "short.json").write_text('["Hello."]')
+    tau2.run(
+        domain="library",
+        num_tasks=1,
+        agent_model=f"scripted/{folder / 'short.json'}",
+        user="scripted",
+        output=folder / "broken",
+    )
+    task = show(folder / "broken").lines[0].task_id
+
+    one = maseval("tau2", "explain", "broken", task, 0)
+    any_of_them = maseval("tau2", "explain", "broken", task)
+    shown = maseval("show", "broken", task, 0)
+    run = maseval("show", "broken")
+
+    assert one.exit_code == any_of_them.exit_code == 2
+    assert "maseval show" in one.stderr and "maseval show" in any_of_them.stderr
+    assert "(rule: status of the run)" in shown.stdout
+    assert "Who failed in 1 simulations" in run.stdout
+
+
+def test_a_failed_conversation_is_shown_with_its_explanation(failed):
+    shown = maseval("show", "hurried", failed.task_id, failed.trial).stdout
+    bare = maseval("show", "hurried", failed.task_id, failed.trial, "--no-explain").stdout
+
+    assert "What would have made it pass" in shown and "(rule: " in shown
+    assert "What would have made it pass" not in bare
+
+
+def test_a_run_is_shown_with_who_failed():
+    shown = maseval("show", "hurried").stdout
+    without = maseval("show", "hurried", "--no-explain").stdout
+    perfect = maseval("show", "gold").stdout
+
+    assert "Who failed" in shown and "agent: " in shown
+    assert "Who failed" not in without + perfect
+
+
+def test_a_benchmark_is_audited_by_severity():
+    result = maseval("tau2", "audit", "library", "--severity", "info")
+    told = last_json(maseval("tau2", "audit", "library", "--json").stdout)
+
+    assert result.exit_code == 0
+    assert "gold changes nothing" in result.stdout
+    assert told["domains"] == ["library"]
+    assert {one["severity"] for one in told["findings"]} <= {"error", "warning"}
+    assert all(one["meaning"] and one["text"] for one in told["findings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["nowhere"], "nowhere"), (["library", "--severity", "bad"], "error, warning, info")],
+)
+def test_what_cannot_be_audited_is_told(arguments, words):
+    result = maseval("tau2", "audit", *arguments)
+
+    assert result.exit_code == 2 and words in result.stderr
+
+
+@pytest.mark.data
+def test_the_published_tasks_are_audited():
+    require_data()
+
+    told = last_json(maseval("tau2", "audit", "--json").stdout)
+
+    raising = [one for one in told["findings"] if one["kind"] == "gold raises"]
+    assert len(raising) == 23 and {one["domain"] for one in raising} == {"retail"}
+    assert len({one["task_id"] for one in raising}) == 18
+
+
+def test_a_certificate_is_written_and_holds(folder):
+    certified = maseval("tau2", "certify", "theirs.json", "--output", "cert.json")
+    again = maseval("tau2", "certify", "theirs.json", "--output", "cert.json")
+    verified = maseval("tau2", "verify", "cert.json", "theirs.json")
+    of_the_run = maseval("tau2", "verify", "cert.json", "careful", "--json")
+
+    assert certified.exit_code == 0
+    assert "24 of 24 recorded rewards confirmed" in certified.stdout
+    assert again.exit_code == 1 and "already exists" in again.stderr
+    assert verified.exit_code == 0 and "holds" in verified.stdout
+    assert of_the_run.exit_code == 1 and not last_json(of_the_run.stdout)["holds"]
+
+
+def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
+    honest = json.loads(maseval("tau2", "certify", "theirs.json", "--json").stdout)
+    results = json.loads((folder / "theirs.json").read_text())
+    verdict = results["simulations"][0]["reward_info"]
+    verdict["reward"] = 1.0 - verdict["reward"]
+    (folder / "forged.json").write_text(json.dumps(results))
+    honest["numbers"]["library"]["passed"] += 1
+    (folder / "forged-cert.json").write_text(json.dumps(honest))
+
+    told = maseval("tau2", "certify", "forged.json")
+    refused = maseval("tau2", "certify", "forged.json", "--fail-on-suspicion")
+    changed = maseval("tau2", "verify", "forged-cert.json", "theirs.json")
+
+    assert told.exit_code == 0 and "reward differs" in told.stdout
+    assert "23 of 24 recorded rewards confirmed" in told.stdout
+    assert refused.exit_code == 1
+    assert changed.exit_code == 2 and "was changed" in changed.stderr
+
+
+def test_a_run_can_be_certified(folder):
+    told = json.loads(maseval("tau2", "certify", "gold", "--json").stdout)
+
+    assert told["numbers"]["library"]["pass_hat_k"] == {"pass^1": 1.0}
+    assert told["sha256"]
+
+
+def test_plots_are_drawn_into_files(folder):
+    with_labels = maseval("plots", "hurried", "--output", "figures").stdout.split()
+    without = maseval("plots", "hurried", "--output", "bare", "--no-explain").stdout.split()
+
+    assert with_labels == [
+        f"figures/{name}.svg" for name in ("pass_curves", "trial_map", "failure_labels")
+    ]
+    assert len(without) == 2
+    assert all((folder / name).read_text().startswith("<svg") for name in with_labels + without)
+
+
+def test_the_report_has_labels_explanations_and_plots(folder):
+    maseval("report", "hurried", "--output", "whole.html")
+    maseval("report", "hurried", "--output", "bare.html", "--no-explain")
+
+    whole, bare = ((folder / name).read_text() for name in ("whole.html", "bare.html"))
+    index = json.loads(whole.split('id="index">')[1].split("</script>")[0])
+    labels = [label for row in index["simulations"] for label in row["labels"]]
+    assert len(index["plots"]) == 3
+    assert len(labels) == sum(row["outcome"] != "pass" for row in index["simulations"]) > 0
+    assert len(whole) > len(bare)

@@ -1,0 +1,73 @@
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.report.drawings import drawing
+from maseval.report.page import build_page
+from maseval.stats import label_bars
+from tests.report.builders import report
+
+
+def nodes(tree):
+    yield tree
+    for child in tree[2]:
+        if isinstance(child, list):
+            yield from nodes(child)
+
+
+def test_a_plot_becomes_elements_with_their_words():
+    tree = drawing(label_bars({"agent: wrong arguments": 3}))
+
+    names = {node[0] for node in nodes(tree)}
+    words = [child for node in nodes(tree) for child in node[2] if isinstance(child, str)]
+    assert tree[0] == "svg" and tree[1]["class"] == "maseval-plot"
+    assert {"title", "desc", "rect", "text"} <= names
+    assert "agent: wrong arguments" in words
+
+
+def test_a_label_that_looks_like_markup_stays_a_text():
+    label = '<script>alert(1)</script> "&'
+
+    tree = drawing(label_bars({label: 1}))
+
+    assert "script" not in {node[0] for node in nodes(tree)}
+    assert label in [child for node in nodes(tree) for child in node[2] if isinstance(child, str)]
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\x1b[2J", "\ud800", "\uffff"])
+def test_characters_that_xml_cannot_hold_do_no_harm(odd):
+    tree = drawing(label_bars({f"agent{odd}": 1}))
+
+    assert any("\ufffd" in str(node[2]) for node in nodes(tree))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<script>alert(1)</script>",
+        "<style>* { display: none }</style>",
+        "<foreignObject><b>x</b></foreignObject>",
+        '<image href="http://example.com/x.png"/>',
+        '<a href="javascript:alert(1)"><text>x</text></a>',
+    ],
+)
+def test_elements_that_could_do_something_are_left_out(inside):
+    tree = drawing(f'<svg xmlns="http://www.w3.org/2000/svg">{inside}</svg>')
+
+    assert tree == ["svg", {}, []]
+
+
+def test_attributes_that_could_do_something_are_left_out():
+    tree = drawing('<svg onload="alert(1)" style="x" href="y" width="3"/>')
+
+    assert tree == ["svg", {"width": "3"}, []]
+
+
+def test_what_is_no_drawing_is_told():
+    with pytest.raises(ConfigurationError, match="no SVG text"):
+        drawing("not a drawing")
+
+
+def test_the_page_has_its_plots():
+    page = build_page([report()], "title", plots=[label_bars({"a": 1}), label_bars({})])
+
+    assert [plot[0] for plot in page.index["plots"]] == ["svg", "svg"]
