@@ -6,16 +6,17 @@ somebody waits. Each simulation has 21 steps, of which 16 are a model's. The uni
 which ``json.loads`` reads the airline's database in the same run.
 """
 
-import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.table import best, seconds, show
+from benchmarks.tau2 import in_y, yardstick
 from maseval import ChatResponse, ModelAdapter, Report, Task, TaskQueue, tool_call
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
-from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+from maseval.benchmark.tau2.data_loader import DataUnavailableError
 
 DOMAINS = ("airline", "retail", "telecom")
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -68,43 +69,37 @@ class Conversations(DefaultAgentTau2Benchmark):
 def main() -> int:
     """Print both figures; the exit status is 1 if there is no data to run on."""
     try:
-        data = ensure_data_exists(verbose=0)
+        unit = yardstick()
     except DataUnavailableError as error:
         print(f"no tau2 data: {error}")
         return 1
-    database = (data / "domains" / "airline" / "db.json").read_text(encoding="utf-8")
-    yardstick = min(seconds(lambda: json.loads(database)) for _ in range(5))
-    print(f"Y = {yardstick * 1e3:.1f} ms\n")
-    print(f"{'our own work':<14}{'simulations':>12}{'ms a step':>11}{'Y / …':>8}")
-    for domain in DOMAINS:
-        print(own_work(domain, yardstick))
-    print(f"\n{'in flight':<14}{'simulations':>12}{'ideal s':>9}{'taken s':>9}{'share':>8}")
-    for domain in DOMAINS:
-        print(in_flight(domain))
+    show(
+        f"Our own work, with models that answer at once; Y = {unit * 1e3:.0f} ms, at most Y/100",
+        ("domain", "simulations", "ms a step", "in Y"),
+        [own_work(domain, unit) for domain in DOMAINS],
+    )
+    show(
+        f"{IN_FLIGHT:,} simulations in flight, with models that take {LATENCY_SECONDS:.0f} s",
+        ("domain", "simulations", "ideal s", "taken s", "share (at least 90%)"),
+        [in_flight(domain) for domain in DOMAINS],
+    )
     return 0
 
 
-def own_work(domain: str, yardstick: float) -> str:
-    """A line of the table: models that answer at once, all in one thread."""
+def own_work(domain: str, unit: float) -> tuple[object, ...]:
+    """A row of the table: models that answer at once, all in one thread."""
     tasks = some_tasks(domain, 100)
     run(domain, tasks)
-    step = min(seconds(partial(run, domain, tasks)) for _ in range(3)) / (len(tasks) * STEPS)
-    return f"{domain:<14}{len(tasks):>12}{step * 1e3:>11.3f}{yardstick / step:>8.0f}"
+    step = best(partial(run, domain, tasks), times=3) / (len(tasks) * STEPS)
+    return domain, len(tasks), f"{step * 1e3:.3f}", in_y(step, unit)
 
 
-def in_flight(domain: str) -> str:
-    """A line of the table: models that take their time, a thousand simulations at once."""
+def in_flight(domain: str) -> tuple[object, ...]:
+    """A row of the table: models that take their time, a thousand simulations at once."""
     tasks = some_tasks(domain, IN_FLIGHT * WAVES)
     ideal = MODEL_CALLS * LATENCY_SECONDS * WAVES
     taken = seconds(partial(run, domain, tasks, workers=IN_FLIGHT, latency=LATENCY_SECONDS))
-    return f"{domain:<14}{len(tasks):>12}{ideal:>9.1f}{taken:>9.1f}{ideal / taken:>8.0%}"
-
-
-def seconds(measured: Callable[[], object]) -> float:
-    """How long it takes."""
-    began = time.perf_counter()
-    measured()
-    return time.perf_counter() - began
+    return domain, len(tasks), f"{ideal:.1f}", f"{taken:.1f}", f"{ideal / taken:.0%}"
 
 
 def some_tasks(domain: str, count: int) -> TaskQueue:

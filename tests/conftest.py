@@ -1,6 +1,7 @@
 """Where the recorded vectors and the data files lie, for every test that needs them."""
 
 import os
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,6 +11,10 @@ from hypothesis import HealthCheck, settings
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 
 CHECKOUT = Path(__file__).parents[1]
+
+# A shell starts background jobs with Ctrl-C ignored, and the tests of Ctrl-C would wait in vain.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
