@@ -289,18 +289,13 @@ class Tau2Environment(Environment):
             "solo": self.solo,
             "policy_sha256": sha256(self.policy.encode()).hexdigest(),
             **_tools_sha256(self.world.domain),
-            "tool_types": self._tool_types(),
+            "tool_types": _tool_types(self.world.domain),
             "toolkit_stats": self.toolkit.get_statistics(),
             "db_stats": _statistics(self.world.domain, self.folder),
         }
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
         return config
-
-    def _tool_types(self) -> dict[str, str]:
-        """Which tool reads and which writes, on both sides."""
-        kits = [kit for kit in (self.user_toolkit, self.toolkit) if kit]
-        return {name: kit.tool_type(name).value for kit in kits for name in kit.tools}
 
 
 def _named(method: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
@@ -320,6 +315,17 @@ def _folder(domain: Domain, db_path: str | Path | None) -> Path:
 def _statistics(domain: Domain, folder: Path) -> dict[str, int]:
     """How much is in the company's database as it was loaded."""
     return domain.db.load(folder / domain.db_file).get_statistics()
+
+
+@cache
+def _tool_types(domain: Domain) -> dict[str, str]:
+    """Which tool reads and which writes, on both sides."""
+    return {
+        (name := definition["function"]["name"]): kit.tool_type(name).value
+        for kit in (domain.user_toolkit, domain.toolkit)
+        if kit is not None
+        for definition in kit.definitions()
+    }
 
 
 @cache
