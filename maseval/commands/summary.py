@@ -16,7 +16,7 @@ from maseval.stats.intervals import LEVEL, OVER_TASKS, mean_interval
 
 METHOD = (
     "pass^k: the mean over tasks of the chance that k trials drawn without replacement all pass; "
-    "a simulation without a result counts as not passed. "
+    "a simulation that ended without a verdict counts as not passed. "
     f"Intervals: {LEVEL:.0%}, {OVER_TASKS}."
 )
 
@@ -61,6 +61,7 @@ def _ended(report: Report) -> str | None:
 
 def summarise(lines: Sequence[Line], planned: Iterable[Simulation]) -> Summary:
     """The numbers of a run, as far as it has come."""
+    planned = list(planned)
     counts: dict[str, int] = {}
     for simulation in planned:
         counts[simulation.domain] = counts.get(simulation.domain, 0) + 1
@@ -73,7 +74,27 @@ def summarise(lines: Sequence[Line], planned: Iterable[Simulation]) -> Summary:
         _score("all", lines, sum(counts.values())),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=METHOD,
+        method=" ".join(filter(None, (METHOD, _missing(lines, planned)))),
+    )
+
+
+def _missing(lines: Sequence[Line], planned: Sequence[Simulation]) -> str:
+    """What the simulations that are not there yet could make of the number."""
+    absent = len(planned) - len(lines)
+    if absent <= 0:
+        return ""
+    done = {
+        Simulation(line.domain, line.task_id, line.trial): line.outcome == "pass" for line in lines
+    }
+    tasks: dict[tuple[str, str], list[bool | None]] = {}
+    for simulation in planned:
+        outcomes = tasks.setdefault((simulation.domain, simulation.task_id), [])
+        outcomes.append(done.get(simulation))
+    low = fmean(fmean(passed is True for passed in each) for each in tasks.values())
+    high = fmean(fmean(passed is not False for passed in each) for each in tasks.values())
+    return (
+        f"{absent} of {len(planned)} planned simulations are missing and left out: pass^1 of all "
+        f"is {low:.1%} if every one of them fails, and {high:.1%} if every one passes."
     )
 
 

@@ -45,6 +45,15 @@ def test_what_is_tried_again_counts_as_failed_and_not_passed():
     assert overall.pass_hat[1].value == 0.5
 
 
+def test_an_incomplete_run_says_between_which_numbers_it_may_end():
+    summary = summarise([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
+    complete = summarise([line("1", 0), line("1", 1)], planned("1"))
+
+    assert "2 of 4 planned simulations are missing" in summary.method
+    assert "25.0% if every one of them fails, and 75.0% if every one passes" in summary.method
+    assert "missing" not in complete.method
+
+
 def test_nothing_run_is_no_number():
     assert summarise([], planned("1")).overall.pass_hat == {}
 
