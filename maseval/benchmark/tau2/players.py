@@ -64,11 +64,11 @@ class ScriptedAgent(MessageAgent):
         super().__init__(tools, max_tool_calls=None)
         self.script = script
         self.alone = alone
-        self._turns = self._script_turns()
+        self._turns = self.turns()
 
     def begin(self, history: Sequence[Message]) -> None:
         super().begin(history)
-        self._turns = self._script_turns()
+        self._turns = self.turns()
 
     def _answer(self, messages: Sequence[Message]) -> Message:
         return next(self._turns)
@@ -77,7 +77,8 @@ class ScriptedAgent(MessageAgent):
         """Alone, the player ends the conversation itself."""
         return self.alone and not is_tool_call(message)
 
-    def _script_turns(self) -> Iterator[Message]:
+    def turns(self) -> Iterator[Message]:
+        """What the player says and does, turn by turn, from the beginning; it never ends."""
         for number, action in enumerate(self.script.actions, start=1):
             if action.requestor == "user" and not self.alone:
                 yield assistant_message(request_for(action.name, action.arguments), cost=0.0)

@@ -13,6 +13,7 @@ from maseval.core.provider_errors import (
     MalformedRequestError,
     ModelNotFoundError,
     OverloadedError,
+    ProviderConnectionError,
     ProviderError,
     ProviderTimeoutError,
     QuotaExhaustedError,
@@ -73,7 +74,7 @@ def error_from_status(
     text: str,
     *,
     provider: str,
-    model_id: str,
+    model_id: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> ProviderError:
     """The error for an answer with that status; ``text`` may include the provider's own code."""
@@ -92,6 +93,20 @@ def kind_of(status: int, text: str) -> type[ProviderError]:
         if status in statuses and words.search(text):
             return kind
     return _BY_STATUS.get(status, OverloadedError if status >= 500 else MalformedRequestError)
+
+
+# By name: some libraries use httpx, some its successor under another name, and none is needed here.
+_TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
+_BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
+
+
+def transport_error(error: BaseException) -> type[ProviderError] | None:
+    """The class of error for what an HTTP client raised instead of an answer."""
+    bases = type(error).__mro__
+    names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
+    if names & _TIMEOUTS:
+        return ProviderTimeoutError
+    return ProviderConnectionError if names & _BROKEN else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -17,13 +17,15 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     MalformedResponseError,
-    ProviderConnectionError,
     ProviderError,
-    ProviderTimeoutError,
 )
 from maseval.core.redaction import redact
 from maseval.core.usage import CostCalculator
-from maseval.interface.inference.http_errors import error_from_status, without
+from maseval.interface.inference.http_errors import (
+    error_from_status,
+    transport_error,
+    without,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -128,15 +130,10 @@ class ProviderModelAdapter(ModelAdapter):
 
     def _transport_failure(self, error: Exception) -> ProviderError | None:
         """What an error of the HTTP client, or of decoding its answer, means."""
-        # By name: some libraries use httpx, some its successor under another name.
-        names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in _bases(error)}
-        if names & {"httpx.TimeoutException", "httpx2.TimeoutException"}:
-            return self._failed(ProviderTimeoutError, _described(error))
-        if names & {"httpx.TransportError", "httpx2.TransportError"}:
-            return self._failed(ProviderConnectionError, _described(error))
+        kind = transport_error(error)
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-            return self._failed(MalformedResponseError, _described(error))
-        return None
+            kind = MalformedResponseError
+        return None if kind is None else self._failed(kind, _described(error))
 
 
 def with_extra_body(method: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +184,3 @@ def cause_of(error: BaseException) -> str:
 
 def _described(error: BaseException) -> str:
     return str(error) or type(error).__name__
-
-
-def _bases(error: Exception) -> tuple[type, ...]:
-    return type(error).__mro__

@@ -1,0 +1,40 @@
+"""One event loop for all async frameworks, so that any thread can wait for what they do.
+
+A client of an async library belongs to the loop it was first used in. Simulations run in many
+threads and share clients, so all of their async work runs in one loop, in a thread of its own.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from functools import cache
+from typing import Any, TypeVar
+
+from maseval.core.clock import Clock
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """The result of async work, for code that is not async, whether or not a loop runs here.
+
+    The work is cancelled if the deadline of the repetition passes, or if waiting is interrupted.
+    """
+    clock = Clock.here()
+    future = asyncio.run_coroutine_threadsafe(work, _loop())
+    try:
+        return future.result(None if clock is None else clock.remaining)
+    except (TimeoutError, CancelledError):
+        if clock is not None:
+            clock.check_timeout()
+        raise
+    finally:
+        future.cancel()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="maseval-agents").start()
+    return loop

@@ -1,0 +1,37 @@
+"""A failure of the model's provider, found in whatever a framework raises because of it."""
+
+from collections.abc import Iterator
+
+from maseval.core.provider_errors import ProviderError
+from maseval.interface.inference.http_errors import error_from_status, transport_error
+
+
+def provider_failure(
+    error: Exception, *, provider: str, model_id: str | None
+) -> ProviderError | None:
+    """The provider's failure behind ``error``; None if none is.
+
+    Frameworks pass on the errors of the client library they use, or wrap them; either way one of
+    them, or of their causes, has the status of the answer or is known as an error of transport.
+    """
+    for link in _chain(error):
+        status = getattr(link, "status_code", None)
+        if isinstance(status, int) and 400 <= status < 600:
+            headers = getattr(getattr(link, "response", None), "headers", None)
+            return error_from_status(
+                status, str(link), provider=provider, model_id=model_id, headers=headers
+            )
+        kind = transport_error(link)
+        if kind is not None:
+            text = str(link) or type(link).__name__
+            return kind(text, provider=provider, model_id=model_id)
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__

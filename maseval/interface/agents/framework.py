@@ -1,0 +1,69 @@
+"""FrameworkAgentAdapter: what the adapters of all agent frameworks have in common.
+
+A framework talks to the model itself, so its adapter has three duties beside running it: to tell a
+failing provider from a failing agent, to put a price on the tokens, and to speak of messages in
+OpenAI's form.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.usage import CostCalculator
+from maseval.interface import extras
+from maseval.interface.agents.failures import provider_failure
+from maseval.interface.usage import LiteLLMCostCalculator
+
+
+class AgentGaveUpError(AgentError):
+    """The framework stopped the agent before it had an answer, by a limit of its own."""
+
+
+class FrameworkAgentAdapter(AgentAdapter):
+    """An agent of a framework; an adapter says how to run it (``_run_framework``).
+
+    A failure of the model's provider comes out as the ``ProviderError`` it is, so that it does not
+    count against the agent. Without a ``cost_calculator``, LiteLLM's prices are used if that
+    library is installed.
+    """
+
+    module: ClassVar[str]
+    """What the framework is imported as."""
+    extra: ClassVar[str]
+    """The extra of maseval that brings it."""
+    package: ClassVar[str | None] = None
+    """What it is installed as, if that is another name."""
+
+    _automatic_calculator: CostCalculator | None = None
+
+    @abstractmethod
+    def _run_framework(self, query: str) -> Any:
+        """The agent's answer to ``query``, with all that was said before in its memory."""
+
+    def _gave_up(self, error: Exception) -> bool:
+        """Whether the framework stopped the agent, as by a limit of steps."""
+        return False
+
+    def _run_agent(self, query: str) -> Any:
+        extras.load(self.module, extra=self.extra, package=self.package)
+        try:
+            return self._run_framework(query)
+        except MASEvalError:
+            raise
+        except Exception as error:
+            model_id = self._model_id or self._resolve_model_id()
+            failure = provider_failure(error, provider=self.extra, model_id=model_id)
+            if failure is not None:
+                # Not chained: a library's own text may quote the key, and reports keep tracebacks.
+                raise failure from None
+            if self._gave_up(error):
+                raise AgentGaveUpError(str(error), component=self.name) from error
+            raise
+
+    def _resolve_cost_calculator(self) -> CostCalculator | None:
+        if self._cost_calculator is not None:
+            return self._cost_calculator
+        if self._automatic_calculator is None and extras.is_installed("litellm"):
+            self._automatic_calculator = LiteLLMCostCalculator()
+        return self._automatic_calculator

@@ -1,0 +1,55 @@
+"""Functions as the tools of a framework: what each adapter needs to know of them."""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.core.tool import tool_definition
+
+Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
+"""Tools by name, such as ``environment.tools``, or functions that are called after themselves."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function and what a model is told of it; ``parameters`` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., Any]
+
+    @property
+    def inlined_parameters(self) -> dict[str, Any]:
+        """The schema without ``$defs``, for frameworks that do not follow references."""
+        parameters = copy.deepcopy(self.parameters)
+        definitions = parameters.pop("$defs", {})
+        inlined: dict[str, Any] = _inlined(parameters, definitions)
+        return inlined
+
+
+def described(tools: Tools) -> list[Tool]:
+    """Every function with its name, description and full schema."""
+    if isinstance(tools, Mapping):
+        return [_described(function, name) for name, function in tools.items()]
+    return [_described(function, None) for function in tools]
+
+
+def _described(function: Callable[..., Any], name: str | None) -> Tool:
+    definition = tool_definition(function, name=name)["function"]
+    return Tool(definition["name"], definition["description"], definition["parameters"], function)
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    match schema:
+        case {"$ref": str(reference)}:
+            target = definitions[reference.removeprefix("#/$defs/")]
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            return {**_inlined(target, definitions), **beside}
+        case dict():
+            return {key: _inlined(value, definitions) for key, value in schema.items()}
+        case list():
+            return [_inlined(item, definitions) for item in schema]
+        case _:
+            return schema

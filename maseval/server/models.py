@@ -1,0 +1,69 @@
+"""ModelServer: models of this process for programs that only know a base URL."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import ProviderError
+from maseval.server.completion import Completion, Refusal, completion
+from maseval.server.http import LOCAL, ChatServer, Request
+
+# Not parameters of generation: who is asked, what is asked, and in which form to answer.
+_OF_THE_PROTOCOL = frozenset(
+    {*("model", "messages", "tools", "tool_choice", "stream", "stream_options")}
+)
+
+
+class ModelServer(ChatServer):
+    """Serves model adapters under their names; scripted ones make any framework run for nothing."""
+
+    def __init__(self, *models: ModelAdapter, host: str = LOCAL, port: int = 0) -> None:
+        super().__init__(self._ask, lambda: list(self._served), host=host, port=port)
+        self._served: dict[str, ModelAdapter] = {}
+        for model in models:
+            self.add(model)
+
+    def add(self, model: ModelAdapter, name: str | None = None) -> str:
+        """Serve ``model`` under ``name``, by default its id; returns the name."""
+        name = name or model.model_id
+        if self._served.setdefault(name, model) is not model:
+            raise ConfigurationError(
+                f"another model is served as {name!r}; give one of them a name"
+            )
+        return name
+
+    def remove(self, name: str) -> None:
+        """Serve that model no longer."""
+        self._served.pop(name, None)
+
+    def _ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
+        name = str(request.get("model"))
+        model = self._served.get(name)
+        if model is None:
+            raise Refusal(
+                f"no model is served as {name!r}; there are: {', '.join(self._served) or 'none'}",
+                status=HTTPStatus.NOT_FOUND,
+                code="model_not_found",
+            )
+        params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
+        try:
+            response = model.chat(
+                request["messages"],
+                generation_params=_without_none(params),
+                tools=request.get("tools"),
+                tool_choice=request.get("tool_choice"),
+            )
+        except ProviderError as error:
+            raise Refusal(
+                str(error), status=error.status or 502, code=type(error).__name__
+            ) from None
+        except MASEvalError as error:
+            # Not 500, after which clients would ask again.
+            raise Refusal(str(error), status=422, code=type(error).__name__) from None
+        return completion(response, name)
+
+
+def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if value is not None}
