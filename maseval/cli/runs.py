@@ -61,7 +61,11 @@ def _state(state: RunState) -> str:
 
 def _agent(state: RunState) -> str:
     agent = (state.config or {}).get("agent")
-    return str(agent.get("model") or agent.get("player")) if isinstance(agent, dict) else ""
+    return (
+        str(agent.get("function") or agent.get("model") or agent.get("player"))
+        if isinstance(agent, dict)
+        else ""
+    )
 
 
 def _record(state: RunState) -> dict[str, object]:

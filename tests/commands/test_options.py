@@ -9,7 +9,9 @@ from maseval.core.exceptions import ConfigurationError
 
 def options(**given):
     plain = {
-        **dict.fromkeys(("user", "agent_model", "user_model", "judge_model", "base_url")),
+        **dict.fromkeys(
+            ("user", "agent_model", "user_model", "judge_model", "base_url", "rehearse")
+        ),
         **{"agent": "llm", "agent_args": None, "user_args": None, "mode": "normal"},
         **{"max_steps": 200, "seed": 1, "timeout": None},
     }

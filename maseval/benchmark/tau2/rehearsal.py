@@ -7,7 +7,7 @@ anything: with ``gold``, whatever is not solved was lost on the way.
 
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.messages import Message
-from maseval.benchmark.tau2.players import DEFAULT_ERROR_RATE, make_agent
+from maseval.benchmark.tau2.players import DEFAULT_ERROR_RATE, Script, make_agent
 from maseval.core import messages as chat
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
@@ -25,15 +25,23 @@ def make_model(
     error_rate: float = DEFAULT_ERROR_RATE,
     model_id: str | None = None,
 ) -> ScriptedModelAdapter:
-    """A model for one repetition of ``task``, which acts as the player of that name would."""
+    """A model for one repetition of ``task``, which acts as the player of that name would.
+
+    Asked without tools, as a planner or a critic beside the acting agent is, it tells its plan.
+    """
     agent = make_agent(player, task, environment, seed=seed, error_rate=error_rate).agent
     turns = agent.turns()
 
     def reply(messages: list[chat.Message], tools: Tools) -> FixedReply:
-        return _reply(next(turns), tools)
+        return _reply(next(turns), tools) if tools else _plan(agent.script)
 
     name = model_id or f"{player}-{environment.domain}-{task.id}"
     return ScriptedModelAdapter(reply, model_id=name)
+
+
+def _plan(script: Script) -> str:
+    steps = [f"{number}. {action.name}" for number, action in enumerate(script.actions, 1)]
+    return "\n".join(["The plan:", *steps, "Then tell the customer what was done."])
 
 
 def _reply(turn: Message, tools: Tools) -> FixedReply:

@@ -28,6 +28,10 @@ EXAMPLES = examples(
         "a model on a server of your own",
     ),
     (
+        "maseval tau2 run --domain retail --agent my_agent.py:agent --rehearse gold",
+        "your own agent, whose model is played by a script: does everything arrive?",
+    ),
+    (
         "maseval tau2 run --domain retail --agent gold --output runs/mine --json",
         "for scripts; the same command again goes on where it stopped",
     ),
@@ -62,7 +66,10 @@ def run(
         int, typer.Option("--trials", "-k", help="How often each task.", rich_help_panel=WHAT)
     ] = 1,
     agent: Annotated[
-        str, typer.Option(help="llm, gold, noop or noisy.", rich_help_panel=WHO)
+        str,
+        typer.Option(
+            help="llm; gold, noop or noisy; or your own: FILE.py:FUNCTION.", rich_help_panel=WHO
+        ),
     ] = "llm",
     user: Annotated[
         str | None,
@@ -91,6 +98,12 @@ def run(
     base_url: Annotated[
         str | None,
         typer.Option(help="An OpenAI-compatible server for all models.", rich_help_panel=WHO),
+    ] = None,
+    rehearse: Annotated[
+        str | None,
+        typer.Option(
+            help="gold, noop or noisy plays the model of your own agent.", rich_help_panel=WHO
+        ),
     ] = None,
     mode: Annotated[
         str, typer.Option(help="normal, solo or oracle-plan.", rich_help_panel=WHO)
@@ -164,6 +177,7 @@ def run(
         agent_args=arguments([*(agent_args or ()), *(agent_llm_args or ())]),
         user_args=arguments([*(user_args or ()), *(user_llm_args or ())]),
         base_url=base_url,
+        rehearse=rehearse,
         concurrency=max_concurrency or concurrency,
         max_steps=max_steps,
         seed=seed,

@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "AgentBrief": "own_agents",
+    "AgentModel": "own_agents",
     "audit": "auditing",
     "certify": "certifying",
     "explain": "explaining",
@@ -16,6 +18,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgentBrief",
+    "AgentModel",
     "audit",
     "certify",
     "data",

@@ -6,12 +6,15 @@ from typing import Any
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players import make_agent, make_user
-from maseval.commands.tau2.options import Model, RunOptions
+from maseval.benchmark.tau2.rehearsal import make_model
+from maseval.commands.tau2.options import Model, OwnAgent, RunOptions
+from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
 from maseval.core.agent import AgentAdapter
 from maseval.core.model import ModelAdapter
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
+from maseval.server import ModelServer
 
 TrialKey = tuple[str, int]
 """A task's id and the number of the trial."""
@@ -23,7 +26,9 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     ``worlds`` has the environment of each running simulation, which tells what it waits for.
     """
 
-    def __init__(self, options: RunOptions, num_workers: int) -> None:
+    def __init__(
+        self, options: RunOptions, num_workers: int, rehearsals: ModelServer | None = None
+    ) -> None:
         super().__init__(
             max_invocations=options.max_steps,
             num_workers=num_workers,
@@ -32,7 +37,9 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             mode=options.mode,
         )
         self.options = options
+        self.rehearsals = rehearsals
         self.worlds: dict[TrialKey, Tau2Environment] = {}
+        self._rehearsed: dict[TrialKey, str] = {}
 
     @property
     def agent_data(self) -> dict[str, Any]:
@@ -40,6 +47,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         agent = self.options.agent
         if isinstance(agent, Model):
             return {"model_id": agent.model_id, "llm_args": dict(agent.args)}
+        if isinstance(agent, OwnAgent):
+            return {"agent": agent.name}
         return {"player": agent, "error_rate": self.options.error_rate}
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
@@ -52,9 +61,13 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     ) -> Tau2Environment:
         """The task's world, which is remembered while the simulation runs."""
         environment = super().setup_environment(agent_data, task, seed_generator)
-        trial = seed_generator.gather_config().get("rep_index")
-        self.worlds[str(task.id), trial or 0] = environment
+        self.worlds[_trial(task, seed_generator)] = environment
         return environment
+
+    def forget(self, trial: TrialKey) -> None:
+        """Keep nothing of a simulation that is over."""
+        self.worlds.pop(trial, None)
+        self._forget_rehearsal(trial)
 
     def setup_user(
         self,
@@ -76,14 +89,52 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """The reference agent, or the player."""
-        if isinstance(self.options.agent, Model):
+        """The reference agent, somebody's own, or the player."""
+        agent = self.options.agent
+        if isinstance(agent, Model):
             return super().setup_agents(agent_data, environment, task, user, seed_generator)
+        if isinstance(agent, OwnAgent):
+            return cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
         adapter = make_agent(
-            self.options.agent,
+            agent,
             task,
             environment,
             seed=seed_generator.derive_seed("agents/player"),
             error_rate=self.options.error_rate,
         )
         return [adapter], {adapter.name: adapter}
+
+    def _brief(
+        self,
+        agent: OwnAgent,
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> AgentBrief:
+        seed = seed_generator.derive_seed("agents/own")
+        model = agent.client
+        if agent.rehearse and self.rehearsals:
+            trial = _trial(task, seed_generator)
+            self._forget_rehearsal(trial)
+            played = make_model(agent.rehearse, task, environment, seed=seed)
+            name = self.rehearsals.add(played, f"{played.model_id}-{trial[1]}")
+            self._rehearsed[trial] = name
+            model = AgentModel(name, self.rehearsals.url, "no-key-needed")
+        return AgentBrief(
+            environment.tools,
+            environment.policy,
+            environment.domain,
+            model,
+            seed,
+            agent.args,
+            super().get_model_adapter,
+        )
+
+    def _forget_rehearsal(self, trial: TrialKey) -> None:
+        name = self._rehearsed.pop(trial, None)
+        if self.rehearsals and name:
+            self.rehearsals.remove(name)
+
+
+def _trial(task: Task, seed_generator: SeedGenerator) -> TrialKey:
+    return str(task.id), seed_generator.gather_config().get("rep_index") or 0

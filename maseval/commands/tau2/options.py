@@ -7,6 +7,13 @@ from typing import Any
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION
 from maseval.benchmark.tau2.players import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.commands.tau2.own_agents import (
+    AgentModel,
+    MakeAgent,
+    load_agent,
+    named,
+    source_sha256,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model
 
@@ -60,10 +67,49 @@ class Model:
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """Who plays, and by which rules; ``agent`` or ``user`` is a ``Model`` or a player's name."""
+class OwnAgent:
+    """Somebody's own agent; ``rehearse`` names the player that its model is to play."""
 
-    agent: Model | str
+    make: MakeAgent
+    model: Model | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    rehearse: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Where it comes from."""
+        return named(self.make)
+
+    @property
+    def client(self) -> AgentModel:
+        """The model for the agent's own client library."""
+        if self.model is None:
+            return AgentModel()
+        options = self.model.options
+        return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
+
+    def to_config(self) -> dict[str, Any]:
+        """For the run's configuration: another version of the code is another agent."""
+        config: dict[str, Any] = {
+            "function": self.name,
+            "source_sha256": source_sha256(self.make),
+            "args": dict(self.args),
+        }
+        if self.model:
+            config |= {"model": self.model.model_id, "options": dict(self.model.options)}
+        if self.rehearse:
+            config["rehearse"] = self.rehearse
+        return config
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Who plays, and by which rules.
+
+    The agent is a model with the reference agent around it, a player's name or somebody's own.
+    """
+
+    agent: Model | OwnAgent | str
     user: Model | str | None
     judge: Model | None
     error_rate: float
@@ -90,7 +136,7 @@ class RunOptions:
         return {
             "benchmark": "tau2",
             "rules": f"tau2-bench {DEFAULT_VERSION}",
-            "agent": self.agent.to_config() if isinstance(self.agent, Model) else player,
+            "agent": player if isinstance(self.agent, str) else self.agent.to_config(),
             "user": self.user.to_config() if isinstance(self.user, Model) else self.user,
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
@@ -102,7 +148,7 @@ class RunOptions:
 
 def run_options(
     *,
-    agent: str,
+    agent: str | MakeAgent,
     user: str | None,
     agent_model: str | None,
     user_model: str | None,
@@ -110,23 +156,32 @@ def run_options(
     agent_args: Mapping[str, Any] | None,
     user_args: Mapping[str, Any] | None,
     base_url: str | None,
+    rehearse: str | None,
     mode: str,
     max_steps: int,
     seed: int | None,
     timeout: float | None,
 ) -> RunOptions:
     """The options that these arguments mean; raises for what cannot work."""
-    agent, mode = _agent_and_mode(agent, mode)
+    kind, mode = _kind_and_mode(agent, mode)
+    _check_rehearsal(kind, rehearse)
     if timeout is not None and timeout <= 0:
         raise ConfigurationError(f"timeout is {timeout:g}; give seconds, or None for no limit")
     if max_steps < 1:
         raise ConfigurationError(f"max_steps is {max_steps}; give at least 1")
-    played = agent != "llm"
+    the_agent: Model | OwnAgent | str
+    match kind:
+        case "llm":
+            the_agent = _model("agent", agent_model, agent_args, base_url)
+        case "own":
+            the_agent = _own_agent(agent, agent_model, agent_args, base_url, rehearse)
+        case _:
+            the_agent = kind
     return RunOptions(
-        agent=agent if played else _model("agent", agent_model, agent_args, base_url),
-        user=_user(user, agent, mode, user_model, user_args, base_url),
+        agent=the_agent,
+        user=_user(user, kind, mode, user_model, user_args, base_url, rehearse),
         judge=Model.of(judge_model, None, base_url) if judge_model else None,
-        error_rate=_error_rate(agent, agent_args) if played else DEFAULT_ERROR_RATE,
+        error_rate=_error_rate(kind, agent_args) if kind in PLAYERS else DEFAULT_ERROR_RATE,
         mode=Mode(mode),
         max_steps=max_steps,
         seed=seed,
@@ -134,17 +189,53 @@ def run_options(
     )
 
 
-def _agent_and_mode(agent: str, mode: str) -> tuple[str, str]:
-    agent, implied = _AGENT_ALIASES.get(agent, (agent, None))
-    _check_one_of("agent", agent, AGENTS)
+def _kind_and_mode(agent: str | MakeAgent, mode: str) -> tuple[str, str]:
+    """Whether the agent is ``llm``, ``own`` or which player, and the mode that goes with it."""
+    if not isinstance(agent, str) or ":" in agent:
+        kind, implied = "own", None
+    else:
+        kind, implied = _AGENT_ALIASES.get(agent, (agent, None))
+        if kind not in AGENTS:
+            raise ConfigurationError(
+                f"agent is {agent!r}; choose one of: {', '.join(AGENTS)}, "
+                "or name one of your own, like my_agent.py:function"
+            )
     mode = implied or mode
     _check_one_of("mode", mode, tuple(Mode))
-    if mode == Mode.ORACLE_PLAN and agent != "llm":
+    if mode == Mode.ORACLE_PLAN and kind != "llm":
         raise ConfigurationError(
             f"mode is {mode!r}, which shows the reference solution to a model, but agent is "
             f"{agent!r}; use agent 'llm' or mode 'normal'"
         )
-    return agent, mode
+    if mode == Mode.SOLO and kind == "own":
+        raise ConfigurationError(
+            "mode is 'solo', in which nobody talks to the agent, but an agent of your own is "
+            "asked by the user; use mode 'normal'"
+        )
+    return kind, mode
+
+
+def _check_rehearsal(kind: str, rehearse: str | None) -> None:
+    if rehearse is None:
+        return
+    _check_one_of("rehearse", rehearse, tuple(PLAYERS))
+    if kind != "own":
+        raise ConfigurationError(
+            f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
+            f"agent is {kind!r}; name your agent like my_agent.py:function"
+        )
+
+
+def _own_agent(
+    agent: str | MakeAgent,
+    model_id: str | None,
+    args: Mapping[str, Any] | None,
+    base_url: str | None,
+    rehearse: str | None,
+) -> OwnAgent:
+    make = load_agent(agent) if isinstance(agent, str) else agent
+    model = Model.of(model_id or "", args, base_url)
+    return OwnAgent(make, model if model_id else None, model.args, rehearse)
 
 
 def _user(
@@ -154,12 +245,14 @@ def _user(
     model_id: str | None,
     args: Mapping[str, Any] | None,
     base_url: str | None,
+    rehearse: str | None,
 ) -> Model | str | None:
     if mode == Mode.SOLO:
         return None
     user = _USER_ALIASES.get(user, user) if user else None
     if user is None:
-        user = "llm" if agent == "llm" or model_id else "scripted"
+        needs_nobody = agent in PLAYERS or rehearse is not None
+        user = "scripted" if needs_nobody and not model_id else "llm"
     _check_one_of("user", user, USERS)
     return user if user == "scripted" else _model("user", model_id, args, base_url)
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,15 @@ from maseval.commands.results import RunResult
 from maseval.commands.summary import lines_of, summarise
 from maseval.commands.tau2.budget import Budget
 from maseval.commands.tau2.cast import CastBenchmark
-from maseval.commands.tau2.options import RunOptions, run_options
+from maseval.commands.tau2.options import Model, OwnAgent, RunOptions, run_options
+from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.commands.tau2.progress import RunProgress
 from maseval.commands.tau2.selection import TasksByDomain, cast_models, select_tasks
 from maseval.commands.tau2.stopping import INTERRUPTED, RunWatch, interruptible
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.runs import RunFolder, default_root, run_into, task_ids
 from maseval.runs.secrets import Secrets
+from maseval.server import ModelServer
 
 DEFAULT_SEED = 300
 """The original's."""
@@ -36,7 +38,7 @@ def run(
     task_id: Sequence[str] = (),
     num_tasks: int | None = None,
     trials: int = 1,
-    agent: str = "llm",
+    agent: str | MakeAgent = "llm",
     user: str | None = None,
     agent_model: str | None = None,
     user_model: str | None = None,
@@ -44,6 +46,7 @@ def run(
     agent_args: Mapping[str, Any] | None = None,
     user_args: Mapping[str, Any] | None = None,
     base_url: str | None = None,
+    rehearse: str | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     max_steps: int = MAX_INVOCATIONS,
     seed: int | None = DEFAULT_SEED,
@@ -63,7 +66,8 @@ def run(
         task_id: Only these tasks; where ids repeat between domains, ``domain/id``.
         num_tasks: The most tasks of each domain.
         trials: How often each task is run.
-        agent: ``llm`` or a player: ``gold``, ``noop``, ``noisy``.
+        agent: ``llm``; a player: ``gold``, ``noop``, ``noisy``; or your own: a function of an
+            ``AgentBrief``, or where it stands, ``my_agent.py:function``.
         user: ``llm`` or ``scripted``; by default scripted for a player, else llm.
         agent_model: The model of the agent, such as ``openai/gpt-4.1``.
         user_model: The model that plays the customer.
@@ -71,6 +75,7 @@ def run(
         agent_args: For the agent's model (``temperature``, ``api_key``, ...), or for a player.
         user_args: For the user's model.
         base_url: The address of an OpenAI-compatible server, for all models.
+        rehearse: Give an agent of your own a scripted model, which plays this player's part.
         concurrency: How many simulations run at once.
         max_steps: How long a conversation may be.
         seed: Makes players, and models that take a seed, repeatable.
@@ -91,6 +96,7 @@ def run(
         agent_args=agent_args,
         user_args=user_args,
         base_url=base_url,
+        rehearse=rehearse,
         mode=mode,
         max_steps=max_steps,
         seed=seed,
@@ -123,9 +129,19 @@ def _config(tasks: TasksByDomain, trials: int) -> dict[str, Any]:
 
 def _new_folder(domains: Sequence[str], options: RunOptions) -> Path:
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
-    agent = options.agent if isinstance(options.agent, str) else options.agent.model_id
+    agent = _title(options.agent)
     name = f"{moment}-{'+'.join(dict.fromkeys(domains))}-{_as_file_name(agent)}"
     return default_root() / name
+
+
+def _title(agent: Model | OwnAgent | str) -> str:
+    match agent:
+        case Model():
+            return agent.model_id
+        case OwnAgent():
+            return agent.name.replace(".py:", "-")
+        case _:
+            return agent
 
 
 def _as_file_name(text: str) -> str:
@@ -152,8 +168,18 @@ class _Session:
         self.budget = budget
 
     def run(self, concurrency: int, retry_failed: bool, display: Display) -> RunResult:
+        with self._rehearsals() as server:
+            return self._run(
+                CastBenchmark(self.options, concurrency, server), retry_failed, display
+            )
+
+    def _rehearsals(self) -> AbstractContextManager[ModelServer | None]:
+        agent = self.options.agent
+        rehearsed = isinstance(agent, OwnAgent) and agent.rehearse
+        return ModelServer() if rehearsed else nullcontext()
+
+    def _run(self, benchmark: CastBenchmark, retry_failed: bool, display: Display) -> RunResult:
         began = time.monotonic()
-        benchmark = CastBenchmark(self.options, concurrency)
         progress = RunProgress(len(self.folder.planned), self.options.timeout)
         for line in lines_of(self.folder):
             progress.recall(line)

@@ -37,7 +37,7 @@ class RunWatch(BenchmarkCallback):
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         line = line_of(report)
-        self.benchmark.worlds.pop((line.task_id, line.trial), None)
+        self.benchmark.forget((line.task_id, line.trial))
         self.progress.finished(line)
         self.check_budget()
 

@@ -1,0 +1,199 @@
+"""An agent of your own: a function that is given a brief and returns the agent.
+
+``maseval tau2 run --agent my_agent.py:agent`` calls it once for every simulation. The brief has
+what an agent may know; how its work will be judged is not in it.
+"""
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias, TypeVar
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.exceptions import ConfigurationError, HookResultError
+from maseval.core.model import ModelAdapter, resolve_model
+
+T = TypeVar("T")
+
+
+class AgentImportError(ConfigurationError):
+    """The function that makes the agent cannot be found or loaded."""
+
+
+@dataclass(frozen=True)
+class AgentModel:
+    """The model an agent was told to use, as a client library wants to know it.
+
+    Without ``base_url`` and ``api_key`` the library finds them in its own ways.
+    """
+
+    id: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name under which the server knows the model: an OpenAI id without its prefix."""
+        if self.id is None:
+            raise ConfigurationError(
+                "the agent asks for its model, but none was named; give --agent-model NAME "
+                "(agent_model=...), or name the model in the agent's own code"
+            )
+        return self.id.removeprefix("openai/")
+
+
+def _resolve(model_id: str, *, register_name: str, **options: Any) -> ModelAdapter:
+    return resolve_model(model_id, **options)
+
+
+@dataclass(frozen=True)
+class AgentBrief:
+    """What an agent is given when a simulation begins."""
+
+    tools: Mapping[str, Callable[..., str]]
+    """What it may do, as functions; each call is recorded."""
+    policy: str
+    """What it must obey."""
+    domain: str
+    model: AgentModel = AgentModel()
+    """The model that ``--agent-model`` names."""
+    seed: int | None = None
+    """This simulation's own."""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """What ``--agent-args`` says beside how to reach the model."""
+    resolve: Callable[..., ModelAdapter] = field(default=_resolve, repr=False)
+    """Makes the adapters of ``chat_model``."""
+
+    def chat_model(self, role: str = "agent_model") -> ModelAdapter:
+        """The model as maseval talks to it, for agents without a client library of their own.
+
+        Its calls are retried, throttled and counted like those of every other model of the run.
+        Each of several agents gives its ``role``, under which its tokens are counted.
+        """
+        name = self.model.name  # raises if there is none
+        model_id = self.model.id if "/" in str(self.model.id) else f"openai/{name}"
+        where = {"base_url": self.model.base_url, "api_key": self.model.api_key}
+        given = {key: value for key, value in where.items() if value is not None}
+        return self.resolve(model_id, register_name=role, seed=self.seed, **given)
+
+
+Cast: TypeAlias = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
+"""The agents that are asked, and by name all that are traced; as ``setup_agents`` returns them."""
+
+MakeAgent: TypeAlias = Callable[[AgentBrief], AgentAdapter | Cast | Callable[[str], Any]]
+"""Makes an agent: an adapter, a cast of several, or a function from query to answer."""
+
+
+class FunctionAgentAdapter(AgentAdapter):
+    """An agent that is a function from the user's words to its answer."""
+
+    def _run_agent(self, query: str) -> Any:
+        return self.agent(query)
+
+
+def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
+    """The agents that ``make`` returns for a brief."""
+    made = make(brief)
+    if isinstance(made, AgentAdapter):
+        return [made], {made.name: made}
+    if isinstance(made, tuple) and len(made) == 2:
+        return made
+    if callable(made):
+        adapter = FunctionAgentAdapter(made, getattr(made, "__name__", "agent"))
+        return [adapter], {adapter.name: adapter}
+    raise HookResultError(
+        f"{_title(make)} returned {made!r}; it must return an AgentAdapter, a function from query "
+        "to answer, or ([agents to ask], {name: agent})"
+    )
+
+
+def named(make: MakeAgent) -> str:
+    """``file.py:function``: how a run calls its agent."""
+    file = _source(make)
+    return f"{file.name}:{_title(make)}" if file else _title(make)
+
+
+def source_sha256(make: MakeAgent) -> str | None:
+    """The hash of the file the function stands in, so that a run is not mixed of two versions."""
+    file = _source(make)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
+
+
+def _title(make: MakeAgent) -> str:
+    return str(getattr(make, "__qualname__", type(make).__name__))
+
+
+def _source(make: MakeAgent) -> Path | None:
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(make))
+    except TypeError:
+        return None
+    return Path(file) if file and not file.startswith("<") else None
+
+
+def load_agent(reference: str) -> MakeAgent:
+    """The function that ``file.py:function`` or ``package.module:function`` names."""
+    if "://" in reference:
+        raise AgentImportError(
+            f"agent is {reference!r}; an agent that speaks chat completions is asked like a model: "
+            "--agent-model NAME --agent-args base_url=URL"
+        )
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise AgentImportError(
+            f"agent is {reference!r}; write it like my_agent.py:function or package.module:function"
+        )
+    module = _file(Path(place)) if place.endswith(".py") else _module(place)
+    make = getattr(module, name, None)
+    if make is None:
+        alike = difflib.get_close_matches(name, vars(module), n=1)
+        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        raise AgentImportError(f"{place} has no function {name!r}{hint}")
+    if not callable(make):
+        raise AgentImportError(f"{name} in {place} is {make!r}; it must be a function of a brief")
+    found: MakeAgent = make
+    return found
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise AgentImportError(f"there is no file {str(path)!r}")
+    _make_importable(path.parent)
+    # Under a name of its own: agents.py must not pass for the library `agents`.
+    name = f"maseval_agent_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # it is a file, and named *.py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pydantic look up their own module
+    _loaded(path.name, partial(spec.loader.exec_module, module))
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    _make_importable(Path.cwd())
+    return _loaded(name, partial(importlib.import_module, name))
+
+
+def _loaded(name: str, load: Callable[[], T]) -> T:
+    try:
+        return load()
+    except ConfigurationError:
+        raise
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise AgentImportError(f"cannot load the agent in {name}: {why}") from error
+
+
+def _make_importable(folder: Path) -> None:
+    """Let the agent's file import its neighbours, as it can when it is run by itself."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
