@@ -10,16 +10,25 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
+# Libraries that cannot share an environment, or that are too large for everybody's: each is named
+# like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
+FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp
+FRAMEWORK_VENVS := .venv-frameworks
+# The module to import, where it is not called like the extra.
+MODULE_llamaindex := llama_index
+MODULE_openai-agents := agents
+MODULE_pydantic-ai := pydantic_ai
+MODULE_llamacpp := xllamacpp
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Without the theme's announcement of its successor.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser quick check bench docs serve
+.PHONY: help demo test test-browser test-frameworks quick check bench docs serve
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Run tau2 with a player that makes mistakes, and write its report; no key needed
 	@$(BIN)/maseval demo
@@ -33,6 +42,15 @@ test-browser: $(BROWSER_READY) ## Try the HTML report in a real Chromium
 	  echo "Elsewhere name its program:  MASEVAL_CHROMIUM=/path/to/chrome make test-browser"; \
 	  exit 1; } >&2
 	@MASEVAL_BROWSER_TESTS=1 $(BROWSER_VENV)/bin/python -m pytest tests/browser
+
+test-frameworks: ## Try every agent framework, each in an environment of its own
+	@$(MAKE) --no-print-directory --output-sync=target --keep-going -j2 \
+	  $(addprefix test-framework-,$(FRAMEWORKS))
+
+test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
+	@echo "$*:"
+	@MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
+	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
 
 quick: $(READY) ## Run the tests that need neither data nor patience
 	@$(PYTEST) -q -m "not slow and not contract and not network and not data"
@@ -73,4 +91,13 @@ $(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml |
 	@$(PYTHON) -m venv $(BROWSER_VENV)
 	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install -r requirements/browser.txt
 	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
+	@touch $@
+
+.PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready
+# The pins are complete, so nothing has to be resolved; one package names what it can do without.
+$(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml
+	@echo "Setting up $(@D), once ..." >&2
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -r $<
+	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
 	@touch $@

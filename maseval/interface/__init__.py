@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["inference"]
+__all__ = ["agents", "inference"]
 
 
 def __getattr__(name: str) -> Any:

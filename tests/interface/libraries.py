@@ -1,5 +1,7 @@
 """Which tests need which library, said so that its absence takes one line of a test report."""
 
+import os
+
 import pytest
 
 from maseval.interface.extras import is_installed
@@ -9,7 +11,11 @@ QUIET_LITELLM = pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:
 
 
 def needing(library: str) -> list[pytest.MarkDecorator]:
-    """The marks of tests that can only run where a library is installed."""
-    if is_installed(library):
-        return []
-    return [pytest.mark.skip(reason=f"{library} is not installed")]
+    """The marks of tests that can only run where a library is installed.
+
+    Where ``MASEVAL_REQUIRE_LIBRARY`` names it, its absence is a failure.
+    """
+    marks = [pytest.mark.needs(library=library)]
+    if not is_installed(library) and os.environ.get("MASEVAL_REQUIRE_LIBRARY") != library:
+        marks.append(pytest.mark.skip(reason=f"{library} is not installed"))
+    return marks

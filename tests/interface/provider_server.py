@@ -27,7 +27,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was asked."""
+    """What the server was asked; the names of headers are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -63,7 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length))
-        self.server.requests.append(Request(self.path, dict(self.headers), body))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append(Request(self.path, headers, body))
         reply = self.server.replies.pop(0) if self.server.replies else _NOTHING_LEFT
         time.sleep(reply.delay)
         if reply.drop:

@@ -24,7 +24,7 @@ def test_the_id_leads_to_the_model(server):
     assert model.generate("hi") == "hello"
     (request,) = server.requests
     assert request.path == "/v1/chat/completions"
-    assert request.headers["Authorization"] == "Bearer key"
+    assert request.headers["authorization"] == "Bearer key"
     assert request.body == {"model": "gpt-4.1", "messages": HI, "seed": 7}
 
 
@@ -34,7 +34,7 @@ def test_the_environment_names_server_and_key(server, monkeypatch):
     server.will(OpenAIProtocol.text("hello"))
 
     assert resolve_model("gpt-4.1").generate("hi") == "hello"
-    assert server.requests[0].headers["Authorization"] == "Bearer from-the-environment"
+    assert server.requests[0].headers["authorization"] == "Bearer from-the-environment"
 
 
 def test_a_strict_server_gets_only_what_the_protocol_knows(server):

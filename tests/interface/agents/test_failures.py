@@ -1,0 +1,88 @@
+"""Whose failure it was: the provider's or the agent's."""
+
+import pytest
+
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    OverloadedError,
+    ProviderConnectionError,
+    ProviderTimeoutError,
+    RateLimitError,
+)
+from maseval.interface.agents.failures import provider_failure
+
+
+class StatusError(Exception):
+    """As the client libraries have them: with the status and the answer."""
+
+    def __init__(self, status, headers=None):
+        super().__init__(f"the server said {status}")
+        self.status_code = status
+        self.response = type("Response", (), {"headers": headers or {}})()
+
+
+def library_error(module, name):
+    return type(name, (Exception,), {"__module__": module})("as it is")
+
+
+def found(error):
+    return provider_failure(error, provider="some-framework", model_id="m")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (StatusError(429), RateLimitError),
+        (StatusError(401), AuthenticationError),
+        (StatusError(500), OverloadedError),
+        (library_error("openai", "APITimeoutError"), ProviderTimeoutError),
+        (library_error("httpx", "TimeoutException"), ProviderTimeoutError),
+        (library_error("httpx2._errors", "TransportError"), ProviderConnectionError),
+        (library_error("openai._exceptions", "APIConnectionError"), ProviderConnectionError),
+    ],
+)
+def test_a_failing_provider_is_named(error, kind):
+    assert type(found(error)) is kind
+    assert found(error).provider == "some-framework" and found(error).model_id == "m"
+
+
+def test_it_is_found_behind_what_a_framework_made_of_it():
+    try:
+        try:
+            raise StatusError(429, {"Retry-After": "7"})
+        except StatusError as error:
+            raise RuntimeError("the agent could not go on") from error
+    except RuntimeError as wrapped:
+        failure = found(wrapped)
+
+    assert isinstance(failure, RateLimitError) and failure.retry_after == 7.0
+
+
+def test_it_is_found_in_the_context_as_well():
+    try:
+        try:
+            raise StatusError(503)
+        except StatusError:
+            raise KeyError("while handling it")  # noqa: B904
+    except KeyError as error:
+        assert isinstance(found(error), OverloadedError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("the agent's own"),
+        StatusError(200),
+        StatusError(None),
+        type("Odd", (Exception,), {"status_code": "429"})("a text is no status"),
+    ],
+)
+def test_what_no_provider_did_is_nobodys_excuse(error):
+    assert found(error) is None
+
+
+def test_a_chain_that_bites_its_tail_ends():
+    first, second = ValueError("a"), ValueError("b")
+    first.__cause__, second.__cause__ = second, first
+
+    assert found(first) is None

@@ -1,0 +1,71 @@
+"""Functions as tools: what a framework is told of them."""
+
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel
+
+from maseval.benchmark.tau2 import Tau2Environment
+from maseval.core.tool import tool_definition
+from maseval.interface.agents.tools import described
+
+
+class Seat(BaseModel):
+    row: int
+    window: bool = False
+
+
+class Booking(BaseModel):
+    seats: list[Seat]
+    meal: Literal["fish", "nut cutlet"]
+
+
+def book(booking: Booking, note: str | None = None) -> str:
+    """Book seats.
+
+    Args:
+        booking: What to book.
+        note: For the crew.
+    """
+    return "booked"
+
+
+def test_tools_may_be_given_by_name_or_as_functions():
+    by_name = described({"reserve": book})
+    as_functions = described([book])
+
+    assert [tool.name for tool in by_name + as_functions] == ["reserve", "book"]
+    assert {tool.description for tool in by_name + as_functions} == {"Book seats."}
+    assert by_name[0].function is book
+
+
+def test_a_schema_is_the_whole_of_what_a_model_is_told():
+    (tool,) = described([book])
+
+    assert tool.parameters == tool_definition(book)["function"]["parameters"]
+    assert set(tool.parameters["$defs"]) == {"Booking", "Seat"}
+
+
+def test_references_are_replaced_by_what_they_mean():
+    (tool,) = described([book])
+
+    inlined = tool.inlined_parameters
+
+    assert "$defs" not in inlined and "$ref" not in str(inlined)
+    booking = inlined["properties"]["booking"]
+    assert booking["description"] == "What to book."
+    assert booking["properties"]["meal"]["enum"] == ["fish", "nut cutlet"]
+    assert booking["properties"]["seats"]["items"]["properties"]["row"]["type"] == "integer"
+    assert "$defs" in tool.parameters, "the schema itself stays as it was"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom", "library"])
+def test_a_recorded_tool_is_described_like_the_toolkit_describes_it(domain, tau2_data):
+    environment = Tau2Environment({"domain": domain})
+
+    functions = [tool["function"] for tool in environment.toolkit.definitions()]
+
+    assert [(t.name, t.description, t.parameters) for t in described(environment.tools)] == [
+        (each["name"], each["description"], each["parameters"]) for each in functions
+    ]
