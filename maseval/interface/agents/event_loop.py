@@ -6,8 +6,9 @@ threads and share clients, so all of their async work runs in one loop, in a thr
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -33,8 +34,36 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         future.cancel()
 
 
-@cache
+async def in_thread(work: Callable[[], T]) -> T:
+    """The result of work that is not async, such as a tool's, without holding up the loop.
+
+    Each work gets a thread of its own: it may wait for another agent, whose tools need threads
+    too, so a pool could be full of those that wait.
+    """
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # so that it can be finished when nobody waits any more
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="maseval-tool").start()
+    return await asyncio.wrap_future(done)
+
+
+_starting = threading.Lock()
+
+
 def _loop() -> asyncio.AbstractEventLoop:
+    with _starting:
+        return _started_loop()
+
+
+@cache
+def _started_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="maseval-agents").start()
     return loop

@@ -14,10 +14,11 @@ def provider_failure(
     Frameworks pass on the errors of the client library they use, or wrap them; either way one of
     them, or of their causes, has the status of the answer or is known as an error of transport.
     """
-    for link in _chain(error):
-        status = getattr(link, "status_code", None)
+    for link in causes(error):
+        response = getattr(link, "response", None)
+        status = getattr(link, "status_code", getattr(response, "status_code", None))
         if isinstance(status, int) and 400 <= status < 600:
-            headers = getattr(getattr(link, "response", None), "headers", None)
+            headers = getattr(link if hasattr(link, "headers") else response, "headers", None)
             return error_from_status(
                 status, str(link), provider=provider, model_id=model_id, headers=headers
             )
@@ -28,10 +29,14 @@ def provider_failure(
     return None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what led to it, the newest first."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         yield link
+        if isinstance(link, BaseExceptionGroup):
+            for member in link.exceptions:
+                yield from causes(member)
         link = link.__cause__ or link.__context__

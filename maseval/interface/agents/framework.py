@@ -5,14 +5,18 @@ failing provider from a failing agent, to put a price on the tokens, and to spea
 OpenAI's form.
 """
 
+import time
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.usage import CostCalculator
+from maseval.core.tracing import now
+from maseval.core.usage import CostCalculator, TokenUsage
 from maseval.interface import extras
-from maseval.interface.agents.failures import provider_failure
+from maseval.interface.agents.failures import causes, provider_failure
 from maseval.interface.usage import LiteLLMCostCalculator
 
 
@@ -52,6 +56,9 @@ class FrameworkAgentAdapter(AgentAdapter):
         except MASEvalError:
             raise
         except Exception as error:
+            for cause in causes(error):
+                if isinstance(cause, MASEvalError):  # as of a tool, wrapped by the framework
+                    raise cause from None
             model_id = self._model_id or self._resolve_model_id()
             failure = provider_failure(error, provider=self.extra, model_id=model_id)
             if failure is not None:
@@ -60,6 +67,24 @@ class FrameworkAgentAdapter(AgentAdapter):
             if self._gave_up(error):
                 raise AgentGaveUpError(str(error), component=self.name) from error
             raise
+
+    @contextmanager
+    def _logged(self, query: str) -> Iterator[None]:
+        """Log a turn that comes to its end, with its tokens; ``run`` logs those that do not."""
+        began, started, before = now(), time.perf_counter(), self._gather_usage()
+        yield
+        entry = {
+            "timestamp": began,
+            "query": query,
+            "query_length": len(query),
+            "duration_seconds": time.perf_counter() - started,
+            "status": "success",
+        }
+        after = self._gather_usage()
+        if isinstance(after, TokenUsage):
+            for name in ("input_tokens", "output_tokens", "total_tokens"):
+                entry[name] = getattr(after, name) - getattr(before, name, 0)
+        self.logs.append(entry)
 
     def _resolve_cost_calculator(self) -> CostCalculator | None:
         if self._cost_calculator is not None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import to_json
+
 from maseval.core.tool import tool_definition
 
 Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
@@ -34,6 +36,11 @@ def described(tools: Tools) -> list[Tool]:
     if isinstance(tools, Mapping):
         return [_described(function, name) for name, function in tools.items()]
     return [_described(function, None) for function in tools]
+
+
+def as_text(value: object) -> str:
+    """What a model or a user reads of a value: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else to_json(value, fallback=str).decode()
 
 
 def _described(function: Callable[..., Any], name: str | None) -> Tool:

@@ -1,0 +1,289 @@
+"""CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from traceback import walk_tb
+from typing import Any
+
+from maseval.core.agent import AgentObserver
+from maseval.core.exceptions import ConfigurationError, UserError
+from maseval.core.messages import OPENAI_KEYS, Message, MessageHistory
+from maseval.core.provider_errors import MalformedResponseError
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
+from maseval.core.user import LLMUser, User
+from maseval.interface import extras
+from maseval.interface.agents.camel_tools import Escape, as_tools, token_counter
+from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
+
+__all__ = ["CamelAgentAdapter", "CamelAgentUser", "CamelLLMUser", "as_tools", "token_counter"]
+
+# What decides how a turn goes, beside the model: recorded, so that runs can be compared.
+_SETTINGS = (
+    *("max_iteration", "token_limit", "summarize_threshold", "prune_tool_calls_from_memory"),
+    *("retry_attempts", "step_timeout"),
+)
+_ROLES = {"developer": "system", "function": "tool"}
+
+
+class CamelAgentAdapter(FrameworkAgentAdapter):
+    """A ``ChatAgent``, which keeps the conversation in its own memory."""
+
+    module, extra, package = "camel", "camel", "camel-ai"
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self._requests: list[TokenUsage] = []
+
+    def run(self, query: str) -> Any:
+        logged, number = len(self.logs), len(self._finished) + 1
+        try:
+            return super().run(query)
+        finally:
+            for entry in self.logs[logged:]:
+                entry |= {"step_number": number, "query": entry.get("query", query[:500])}
+
+    def _run_framework(self, query: str) -> str:
+        if self.agent.model_backend.model_config_dict.get("stream"):
+            raise ConfigurationError(
+                f"the model of agent {self.name!r} streams, and CAMEL turns the failures of a "
+                "stream into answers; make the model without 'stream' in its model_config_dict"
+            )
+        with self._logged(query):
+            response = self._step(query)
+        if len(response.msgs) > 1:  # CAMEL leaves it to its caller to choose what it remembers
+            self.agent.record_message(response.msgs[0])
+        self.logs[-1] |= _told(response)
+        unanswered = self._why_unanswered(response)
+        if unanswered:
+            self.logs[-1]["status"] = "error"
+            raise AgentGaveUpError(unanswered, component=self.name)
+        return str(response.msgs[0].content) if response.msgs else ""
+
+    def _step(self, query: str) -> Any:
+        theirs = self.agent.on_request_usage
+        self.agent.on_request_usage = partial(self._count, theirs)
+        try:
+            return self.agent.step(query)
+        except Escape as escape:
+            raise escape.error from None
+        except Exception as error:
+            meant = self._meant_by(error)
+            if meant is None:
+                raise
+            raise meant from error
+        finally:
+            self.agent.on_request_usage = theirs
+
+    def _meant_by(self, error: Exception) -> Exception | None:
+        """What an error stands for, where CAMEL does not say it: then only its origin does."""
+        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+        for frame in frames:
+            # After the last 429 another error is raised, and this variable alone keeps the 429.
+            if isinstance(refusal := frame.f_locals.get("last_error"), Exception):
+                return refusal
+        reading = any(frame.f_code.co_name == "_handle_batch_response" for frame in frames)
+        if reading and isinstance(error, ValueError):
+            return AgentGaveUpError(
+                f"called a tool with what is not a JSON object: {error}", component=self.name
+            )
+        if isinstance(error, IndexError if reading else json.JSONDecodeError):
+            return MalformedResponseError(
+                f"no answer could be read: {error}",
+                provider=self.extra,
+                model_id=self._model_id or self._resolve_model_id(),
+            )
+        return None
+
+    def _count(self, theirs: Any, payload: Mapping[str, Any]) -> Any:
+        """Note what one request took; CAMEL tells of each, also in a turn that fails later."""
+        told = payload["request_usage"]
+        if any(told.values()):
+            counted = {
+                "input_tokens": told["prompt_tokens"],
+                "output_tokens": told["completion_tokens"],
+                "total_tokens": told["total_tokens"],
+            }
+            self._requests.append(TokenUsage.from_chat_response_usage(counted))
+        return None if theirs is None else theirs(payload)
+
+    def _why_unanswered(self, response: Any) -> str | None:
+        """Why the turn ended without an answer, if it did: CAMEL returns all the same."""
+        waiting = response.info.get("external_tool_call_requests")
+        if waiting:
+            names = ", ".join(request.tool_name for request in waiting)
+            return f"called what nobody here answers: {names}; give it in tools=, not as external"
+        if response.terminated and not response.msgs:
+            return f"CAMEL ended the turn: {', '.join(response.info['termination_reasons'])}"
+        if response.msgs and self.agent.chat_history[-1]["role"] != "assistant":
+            return f"reached max_iteration={self.agent.max_iteration} before it had an answer"
+        return None
+
+    def _gave_up(self, error: Exception) -> bool:
+        return isinstance(error, TimeoutError) and self.agent.step_timeout is not None
+
+    @property
+    def _finished(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.logs if "response_count" in entry]
+
+    def get_messages(self) -> MessageHistory:
+        """What is in the agent's memory."""
+        return MessageHistory(list(_plain(self.agent.chat_history)))
+
+    def _gather_usage(self) -> Usage:
+        return sum(self._requests[1:], self._requests[0]) if self._requests else Usage()
+
+    def _resolve_model_id(self) -> str | None:
+        kind = getattr(getattr(self.agent, "model_backend", None), "model_type", None)
+        return None if kind is None else str(getattr(kind, "value", kind))
+
+    def gather_traces(self) -> dict[str, Any]:
+        finished = self._finished
+        return {
+            **super().gather_traces(),
+            "total_steps": len(finished),
+            "total_tool_calls": sum(len(entry["tool_calls"]) for entry in finished),
+            "last_terminated": finished[-1]["terminated"] if finished else None,
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        agent = self.agent
+        told = {
+            "system_message": agent.system_message and agent.system_message.content,
+            "model_type": self._resolve_model_id(),
+            "model_config": dict(agent.model_backend.model_config_dict),
+            "tools": list(agent.tool_dict),
+            "memory_type": type(agent.memory).__name__,
+            **{name: getattr(agent, name, None) for name in _SETTINGS},
+        }
+        safe = json.loads(json.dumps(redact(told), default=str))
+        return {**super().gather_config(), "camel_config": safe}
+
+
+class CamelLLMUser(LLMUser):
+    """An ``LLMUser`` whom a CAMEL agent can ask."""
+
+    def get_tool(self) -> Any:
+        """The user as a ``FunctionTool`` named ``ask_user``."""
+
+        def ask_user(question: str) -> str:
+            """Ask the user a question and wait for the answer.
+
+            Args:
+                question: What to ask.
+            """
+            return self.respond(question)
+
+        return as_tools([ask_user])[0]
+
+
+class CamelAgentUser(User, UsageTrackableMixin):
+    """A user played by a ``ChatAgent``.
+
+    It says ``initial_query`` first and is done after ``max_turns`` answers, or when one of the
+    agent's terminators says so; asked again after that, it answers nothing.
+    """
+
+    def __init__(
+        self,
+        user_agent: Any,
+        initial_query: str,
+        name: str = "camel_agent_user",
+        max_turns: int = 10,
+    ) -> None:
+        self.name = name
+        self.initial_query = initial_query
+        self.max_turns = max_turns
+        self._adapter = CamelAgentAdapter(user_agent, name)
+        self._turns_used = 0
+        self._terminated = False
+
+    def get_initial_query(self) -> str:
+        return self.initial_query
+
+    def respond(self, message: str) -> str:
+        if self.is_done():
+            return ""
+        if not self._adapter.logs:
+            self._remember_first_words()
+        try:
+            answer = str(self._adapter.run(message))
+        except AgentGaveUpError as error:
+            raise UserError(f"user {self.name!r}: {error.message}", component="user") from error
+        self._turns_used += 1
+        self._terminated = self._adapter.logs[-1]["terminated"]
+        return answer
+
+    def _remember_first_words(self) -> None:
+        """Tell the agent what it said already, or it would not know what it is answered to."""
+        messages = extras.load("camel.messages", extra="camel", package="camel-ai")
+        said = messages.BaseMessage.make_assistant_message(self.name, self.initial_query)
+        self._adapter.agent.record_message(said)
+
+    def is_done(self) -> bool:
+        return self._terminated or self._turns_used >= self.max_turns
+
+    def gather_usage(self) -> Usage:
+        return self._adapter.gather_usage()
+
+    def gather_traces(self) -> dict[str, Any]:
+        traces = {"name": self.name, "turns_used": self._turns_used, "max_turns": self.max_turns}
+        traces |= {"logs": list(self._adapter.logs), "agent_type": self._agent_type}
+        return {**super().gather_traces(), **traces}
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {"name": self.name, "max_turns": self.max_turns, "agent_type": self._agent_type}
+        return {**super().gather_config(), **config, "initial_query": self.initial_query[:200]}
+
+    @property
+    def _agent_type(self) -> str:
+        return type(self._adapter.agent).__name__
+
+
+def _told(response: Any) -> dict[str, Any]:
+    """What CAMEL says of a finished turn."""
+    info = response.info
+    return {
+        "terminated": response.terminated,
+        "response_count": len(response.msgs),
+        "response_preview": str(response.msgs[0].content)[:200] if response.msgs else "",
+        "context_tokens": info.get("num_tokens"),
+        "termination_reasons": list(info.get("termination_reasons") or ()),
+        "response_id": info.get("id"),
+        "tool_calls": [_called(record) for record in info.get("tool_calls") or ()],
+        "external_tool_call_requests": [
+            {"name": request.tool_name, "arguments": request.args, "id": request.tool_call_id}
+            for request in info.get("external_tool_call_requests") or ()
+        ],
+    }
+
+
+def _called(record: Any) -> dict[str, Any]:
+    return {
+        "name": record.tool_name,
+        "arguments": record.args,
+        "result": str(record.result)[:500],
+        "id": record.tool_call_id,
+        "images_count": len(record.images or ()),
+    }
+
+
+def _plain(context: Iterable[Message]) -> Iterator[Message]:
+    """Messages in OpenAI's form, answers of tools with the name of the tool."""
+    names: dict[str, str] = {}
+    for message in context:
+        plain = {key: message[key] for key in OPENAI_KEYS if key in message}
+        plain["role"] = _ROLES.get(plain["role"], plain["role"])
+        for call in message.get("tool_calls") or ():
+            names[call["id"]] = call["function"]["name"]
+        if plain.get("tool_call_id") in names:
+            plain["name"] = names[plain["tool_call_id"]]
+        yield plain
