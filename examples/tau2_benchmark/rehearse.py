@@ -2,8 +2,8 @@
 
 An example is a function that makes an agent. ``main`` runs it on a few tasks and keeps the run in a
 folder; the runs of two functions are compared. With ``--scripted`` the agent's model is a script
-behind a local server that knows the solution, and so is the user: no key is needed, nothing is paid,
-and every task should be solved.
+behind a local server that knows the solution, and the user is a script too: no key is needed,
+nothing is paid, and every task should be solved.
 """
 
 import argparse

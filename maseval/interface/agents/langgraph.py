@@ -1,0 +1,250 @@
+"""LangGraph: any compiled graph whose state has ``messages``, such as LangChain's agents."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from maseval.core.agent import AgentObserver
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
+from maseval.core.redaction import redact
+from maseval.core.tracing import now
+from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
+from maseval.core.user import LLMUser
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import run_async
+from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.langgraph_callbacks import Heard
+from maseval.interface.agents.langgraph_messages import converted, text_of
+from maseval.interface.agents.langgraph_tools import as_tools, langchain
+
+__all__ = ["LangGraphAgentAdapter", "LangGraphLLMUser", "as_tools"]
+
+_LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"}
+
+
+class LangGraphAgentAdapter(FrameworkAgentAdapter):
+    """A compiled graph as an agent; ``config`` is LangGraph's own, used at every turn.
+
+    A graph with a checkpointer keeps the conversation itself, in the thread that ``config`` names
+    or in one of this adapter's own. Any other graph is sent the earlier messages again.
+    """
+
+    module = "langgraph"
+    extra = "langgraph"
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        config: Mapping[str, Any] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.config = config
+        self._own_thread = uuid4().hex
+        self._heard = Heard()
+        self._state: Mapping[str, Any] = {}
+        self._conversation: list[Any] = []
+        self._memory: list[Any] = []
+        """What a graph without a checkpointer must be reminded of: turns that came to an end."""
+        self._questions: dict[str, Any] = {}
+        """What a graph that interrupted itself wants to know."""
+
+    def _run_framework(self, query: str) -> str | None:
+        began, started, heard = now(), time.perf_counter(), len(self._heard.answers)
+        sent = langchain("messages").HumanMessage(query, id=uuid4().hex)
+        self._state = {}
+        self._heard.begin()
+        try:
+            self._follow(self._turn(sent))
+            self._heard.check()
+        finally:
+            if self._state:
+                self._conversation = self._whole(_messages(self._state), sent)
+        entry = {
+            "timestamp": began,
+            "query": query,
+            "query_length": len(query),
+            "duration_seconds": time.perf_counter() - started,
+            "status": "success",
+            "state_keys": list(self._state),
+            "message_count": len(self._conversation),
+        }
+        if used := sum(usage for _, usage in self._heard.answers[heard:]):
+            entry |= {name: getattr(used, name) for name in TOKEN_FIELDS[:3]}
+        if self._has_checkpointer:
+            entry |= self._checkpoint()
+        else:
+            self._memory = self._conversation
+        self.logs.append(entry)
+        return self._answer(sent)
+
+    def _turn(self, sent: Any) -> Any:
+        if self._questions:
+            command: Any = extras.load("langgraph.types", extra=self.extra).Command
+            return command(resume=dict.fromkeys(self._questions, sent.content))
+        return {"messages": [*self._memory, sent]}
+
+    def _answer(self, sent: Any) -> str | None:
+        if self._questions:
+            return "\n\n".join(_told(question) for question in self._questions.values())
+        last = self._conversation[-1] if self._conversation else sent
+        return None if last.id == sent.id else text_of(last.content)
+
+    def _follow(self, turn: Any) -> None:
+        """Run the graph, and keep its state as it changes: a turn that fails can be read too."""
+        if _is_async(self.agent):
+            return run_async(self._follow_async(turn))
+        asked = len(self._heard.asked)
+        try:
+            config = self._run_config(listening="sync")
+            for state in self.agent.stream(turn, config, stream_mode="values"):
+                self._state = state
+        except NotImplementedError:
+            # Middleware cannot be asked beforehand. Nothing is done twice: no model was asked yet.
+            if len(self._heard.asked) > asked:
+                raise
+            run_async(self._follow_async(turn))
+
+    async def _follow_async(self, turn: Any) -> None:
+        config = self._run_config(listening="async")
+        async for state in self.agent.astream(turn, config, stream_mode="values"):
+            self._state = state
+
+    def _run_config(self, listening: str | None = None) -> dict[str, Any]:
+        ours: dict[str, Any] = {}
+        if listening:
+            ours["callbacks"] = [self._heard.listener(asynchronous=listening == "async")]
+        if self._has_checkpointer and not self._names_thread:
+            ours["configurable"] = {"thread_id": self._own_thread}
+        merged: dict[str, Any] = langchain("runnables.config").merge_configs(self.config, ours)
+        return merged
+
+    @property
+    def _has_checkpointer(self) -> bool:
+        return getattr(self.agent, "checkpointer", None) not in (None, True, False)
+
+    @property
+    def _names_thread(self) -> bool:
+        configs = (getattr(self.agent, "config", None) or {}, self.config or {})
+        return any("thread_id" in config.get("configurable", {}) for config in configs)
+
+    def _checkpoint(self) -> dict[str, Any]:
+        config = self._run_config()
+        if _is_async(self.agent):
+            snapshot = run_async(self.agent.aget_state(config))
+        else:
+            snapshot = self.agent.get_state(config)
+        self._questions = {question.id: question.value for question in snapshot.interrupts}
+        metadata = snapshot.metadata or {}
+        return {
+            "checkpoint_metadata": {key: metadata.get(key) for key in ("source", "step")},
+            "checkpoint_created_at": snapshot.created_at,
+        }
+
+    def _whole(self, messages: list[Any], sent: Any) -> list[Any]:
+        """The conversation, also where the state has no more than what the last node returned."""
+        channel = getattr(self.agent, "channels", {}).get("messages")
+        replaces = type(channel).__name__ == "LastValue"
+        if replaces and not self._has_checkpointer and sent.id not in {m.id for m in messages}:
+            return [*self._memory, sent, *messages]
+        return messages
+
+    def get_messages(self) -> MessageHistory:
+        return MessageHistory([converted(message) for message in self._conversation])
+
+    def _gave_up(self, error: Exception) -> bool:
+        return any(base.__name__ in _LIMITS for base in type(error).__mro__)
+
+    def _resolve_model_id(self) -> str | None:
+        """The model that was asked, if it was only one."""
+        models = set(self._heard.asked)
+        return (models.pop() or None) if len(models) == 1 else None
+
+    def _gather_usage(self) -> Usage:
+        answers = self._heard.answers
+        usage: Usage = sum(used for _, used in answers) or Usage()
+        calculator = self._resolve_cost_calculator()
+        if self._model_id or calculator is None or len(set(self._heard.asked)) < 2:
+            return usage
+        costs = [calculator.calculate_cost(used, model) for model, used in answers]
+        known = [cost for cost in costs if cost is not None]
+        return replace(usage, cost=sum(known)) if len(known) == len(costs) else usage
+
+    def gather_config(self) -> dict[str, Any]:
+        graph = self.agent.get_graph()
+        return {
+            **super().gather_config(),
+            "langgraph_config": {
+                "has_checkpointer": self._has_checkpointer,
+                "config": None if self.config is None else _stored(self.config),
+                "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
+            },
+        }
+
+
+class LangGraphLLMUser(LLMUser):
+    """A user played by a model that the agent can ask by a tool."""
+
+    def get_tool(self) -> Any:
+        """A LangChain tool, ``ask_user``."""
+
+        def ask_user(question: str) -> str:
+            """Ask the user a question and get the answer.
+
+            Args:
+                question: What to ask.
+            """
+            return self.respond(question)
+
+        return as_tools([ask_user])[0]
+
+
+def _messages(state: Mapping[str, Any]) -> list[Any]:
+    if "messages" not in state:
+        raise ConfigurationError(
+            f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; an agent is "
+            "a graph that takes and returns messages, as with langgraph.graph.MessagesState"
+        )
+    messages: list[Any] = langchain("messages").convert_to_messages(state["messages"] or [])
+    return messages
+
+
+def _is_async(graph: Any) -> bool:
+    """Whether some part of a graph can only be run in an event loop."""
+    return any(_lacks_sync(part) for part in _parts(graph))
+
+
+def _lacks_sync(part: Any) -> bool:
+    has_async = getattr(part, "afunc", None) or getattr(part, "coroutine", None)
+    return bool(has_async) and getattr(part, "func", None) is None
+
+
+def _parts(graph: Any) -> Iterator[Any]:
+    for node in getattr(graph, "nodes", {}).values():
+        bound = getattr(node, "bound", None)
+        yield bound
+        yield from getattr(bound, "tools_by_name", {}).values()
+        yield from _parts(bound)
+    for branches in getattr(getattr(graph, "builder", None), "branches", {}).values():
+        yield from (branch.path for branch in branches.values())
+
+
+def _told(question: Any) -> str:
+    if isinstance(question, str):
+        return question
+    return json.dumps(question, ensure_ascii=False, default=str)
+
+
+def _stored(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as it can be kept: without its thread, and with objects only named."""
+    names_thread = "thread_id" in config.get("configurable", {})
+    reduced = {**config, "configurable": {"has_thread_id": names_thread}}
+    as_json: dict[str, Any] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
+    return redact(as_json)

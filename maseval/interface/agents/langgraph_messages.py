@@ -1,0 +1,54 @@
+"""LangChain's messages in OpenAI's form."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.core.messages import Content, Message, ToolCall
+
+_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
+
+
+def converted(message: Any) -> Message:
+    """One message; an answer's calls that are no valid JSON are kept as the model wrote them."""
+    role = _ROLES.get(message.type, message.type)
+    if message.type == "chat":
+        role = message.role
+    entry: Message = {"role": role, "content": _content(message)}
+    calls = [_call(call) for call in getattr(message, "tool_calls", ())]
+    calls += [_call(call) for call in getattr(message, "invalid_tool_calls", ())]
+    if calls:
+        entry["tool_calls"] = calls
+    if role == "tool":
+        entry["tool_call_id"] = getattr(message, "tool_call_id", "")
+    if message.name:
+        entry["name"] = message.name
+    return entry
+
+
+def text_of(content: Any) -> str:
+    """The text in a message's content, which may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "".join(part if isinstance(part, str) else _text(part) for part in content)
+
+
+def _text(part: Mapping[str, Any]) -> str:
+    return str(part.get("text") or "") if part.get("type") == "text" else ""
+
+
+def _content(message: Any) -> Content:
+    content = message.content
+    # What is no text in an answer is the provider's own form of thoughts and tool calls.
+    if isinstance(content, str) or message.type == "ai":
+        return text_of(content)
+    parts = [{"type": "text", "text": p} if isinstance(p, str) else dict(p) for p in content]
+    return parts if any(part.get("type") != "text" for part in parts) else text_of(content)
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    arguments = call["args"]
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments or {}, ensure_ascii=False)
+    function = {"name": call["name"] or "", "arguments": arguments}
+    return {"id": call["id"] or "", "type": "function", "function": function}

@@ -1,0 +1,46 @@
+"""Functions as LangChain tools, which LangGraph runs."""
+
+from functools import cache
+from typing import Any
+
+from maseval.interface import extras
+from maseval.interface.agents.tools import Tools, described
+
+
+def langchain(module: str) -> Any:
+    """A module of LangChain's core, which every graph is made of."""
+    extras.load("langgraph", extra="langgraph")
+    return extras.load(f"langchain_core.{module}", extra="langgraph", package="langchain-core")
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions as LangChain tools, with their full schemas: ``as_tools(environment.tools)``."""
+    make = _tool_class(langchain("tools").BaseTool)
+    return [
+        make(
+            name=tool.name,
+            description=tool.description,
+            args_schema=tool.parameters,
+            function=tool.function,
+        )
+        for tool in described(tools)
+    ]
+
+
+@cache
+def _tool_class(base: Any) -> Any:
+    class FunctionTool(base):  # type: ignore[misc]
+        """Hands the arguments to the function as they come, whatever their names and types."""
+
+        function: Any
+
+        def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+            return super().run({"arguments": tool_input}, *args, **kwargs)
+
+        async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+            return await super().arun({"arguments": tool_input}, *args, **kwargs)
+
+        def _run(self, arguments: dict[str, Any]) -> Any:
+            return self.function(**arguments)
+
+    return FunctionTool

@@ -1,0 +1,86 @@
+import asyncio
+import threading
+import time
+
+import pytest
+
+from maseval.interface.agents import call_order
+from maseval.interface.agents.call_order import CallOrder
+
+
+def make_in_threads(order, call_ids):
+    made = []
+
+    def call(call_id):
+        order.wait(call_id)
+        made.append(call_id)
+        order.finish(call_id)
+
+    threads = []
+    for call_id in call_ids:
+        threads.append(threading.Thread(target=call, args=[call_id]))
+        threads[-1].start()
+    for thread in threads:
+        thread.join(10)
+    return made
+
+
+def test_calls_that_come_in_any_order_are_made_in_the_announced_one():
+    order = CallOrder()
+    order.announce(["a", "b", "c", "d"])
+
+    assert make_in_threads(order, ["d", "b", "a", "c"]) == ["a", "b", "c", "d"]
+
+
+def test_an_id_that_is_used_again_counts_for_the_newer_answer():
+    order = CallOrder()
+    order.announce(["a", "b"])
+    make_in_threads(order, ["a", "b"])
+    order.announce(["b", "a"])
+
+    assert make_in_threads(order, ["a", "b"]) == ["b", "a"]
+
+
+def test_a_call_that_never_comes_holds_up_the_others_for_a_moment_only(monkeypatch):
+    monkeypatch.setattr(call_order, "UNTIL_IT_COMES", 0.05)
+    order = CallOrder()
+    order.announce(["unknown", "b", "c"])
+
+    assert make_in_threads(order, ["c", "b"]) == ["b", "c"]
+
+
+def test_a_call_that_never_ends_holds_up_the_others_for_a_while_only(monkeypatch):
+    monkeypatch.setattr(call_order, "UNTIL_IT_ENDS", 0.05)
+    order = CallOrder()
+    order.announce(["a", "b"])
+    order.wait("a")
+
+    assert make_in_threads(order, ["b"]) == ["b"]
+
+
+@pytest.mark.parametrize("ids", [["", ""], [None, None], ["a", "a"], ["a", "b", "a"], []])
+def test_ids_that_are_not_distinct_order_nothing_and_hold_nobody_up(ids):
+    order = CallOrder()
+    order.announce(ids)
+    started = time.monotonic()
+
+    assert sorted(make_in_threads(order, ids), key=str) == sorted(ids, key=str)
+    assert time.monotonic() - started < call_order.UNTIL_IT_COMES
+
+
+def test_tasks_of_an_event_loop_are_ordered_too():
+    order, made = CallOrder(), []
+    order.announce(["a", "b", "c"])
+
+    async def call(call_id):
+        await order.wait_async(call_id)
+        made.append(call_id)
+        await asyncio.sleep(0)
+        order.finish(call_id)
+
+    async def all_at_once():
+        await asyncio.gather(call("c"), call("b"), call("a"))
+
+    asyncio.run(all_at_once())
+
+    assert made == ["a", "b", "c"]
