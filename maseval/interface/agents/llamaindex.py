@@ -1,0 +1,207 @@
+"""LlamaIndex: its agents and workflows of agents, and what else of it can chat or be queried."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from maseval.core.agent import AgentObserver
+from maseval.core.messages import MessageHistory
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.user import LLMUser
+from maseval.interface.agents.event_loop import run_async
+from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.llamaindex_messages import (
+    Transcript,
+    answer_text,
+    message_of,
+    tokens_of,
+)
+from maseval.interface.agents.llamaindex_run import (
+    EXTRA,
+    MODULE,
+    PACKAGE,
+    as_tools,
+    in_order,
+    library,
+    overheard,
+)
+
+__all__ = ["LlamaIndexAgentAdapter", "LlamaIndexLLMUser", "as_tools"]
+
+_log = logging.getLogger(__name__)
+
+
+class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
+    """An agent or workflow of LlamaIndex, or an engine with ``chat`` or ``query``.
+
+    ``max_iterations`` is how often an agent may ask its model in one turn (LlamaIndex: 20).
+    ``memory`` is one of LlamaIndex's; by default, that which its agents make for themselves.
+    """
+
+    module: ClassVar[str] = MODULE
+    extra: ClassVar[str] = EXTRA
+    package: ClassVar[str | None] = PACKAGE
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        max_iterations: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+        *,
+        memory: Any = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.max_iterations = max_iterations
+        self.memory = memory
+        self._transcript = Transcript()
+        self._context: Any = None
+        self._usage: list[TokenUsage] = []
+
+    def _run_framework(self, query: str) -> str:
+        self._transcript.add_message("user", query)
+        with self._logged(query), overheard() as answers:
+            try:
+                return self._answer(query)
+            finally:
+                self._count(answers)
+
+    def _answer(self, query: str) -> str:
+        agent = self.agent
+        if hasattr(agent, "run_sync"):
+            text = answer_text(agent.run_sync(input=query))
+        elif hasattr(agent, "chat"):
+            text = answer_text(agent.chat(query))
+        elif hasattr(agent, "query"):
+            text = answer_text(agent.query(query))
+        else:
+            text = run_async(self._converse(query))
+        self._transcript.close(text)
+        return text
+
+    async def _converse(self, query: str) -> str:
+        context, self._context = self._context or _new_context(self.agent), None
+        limit = {} if self.max_iterations is None else {"max_iterations": self.max_iterations}
+        if self.memory is None:
+            memories = library("llama_index.core.memory")
+            self.memory = memories.ChatMemoryBuffer.from_defaults(llm=self._llm)
+        with in_order():
+            handler = self.agent.run(user_msg=query, memory=self.memory, ctx=context, **limit)
+            try:
+                async for event in handler.stream_events():
+                    self._transcript.record(event)
+                result = await handler
+            except BaseException:
+                await handler.cancel_run()
+                raise
+        await self._keep(context)
+        return answer_text(result)
+
+    async def _keep(self, context: Any) -> None:
+        """Keep what the agents share, such as whose turn it is, but not what is of this turn."""
+        # A context is copied for its next run, and a memory with tool calls gets lost on the way;
+        # so it is handed over anew each time.
+        await context.store.set("memory", None)
+        # An agent that was stopped leaves calls without answers, which no model would accept.
+        for agent in self._members.values() or [self.agent]:
+            for notes in ("scratchpad_key", "reasoning_key"):
+                if key := getattr(agent, notes, None):
+                    await context.store.set(key, [])
+        self._context = context
+
+    def _count(self, answers: list[Any]) -> None:
+        # Some models chat by completing a text, and tell of one answer twice.
+        different = {id(answer.raw): answer.raw for answer in answers}
+        told = [tokens for raw in different.values() if (tokens := tokens_of(raw)) is not None]
+        self._usage += told
+        if answers and not told:
+            _log.warning(
+                "the model of agent %r does not say how many tokens it used; a streaming one of "
+                'OpenAI\'s kind does with additional_kwargs={"stream_options": '
+                '{"include_usage": True}}',
+                self.name,
+            )
+
+    def _gave_up(self, error: Exception) -> bool:
+        errors = library("llama_index.core.workflow.errors")
+        if isinstance(error, errors.WorkflowTimeoutError):
+            return True
+        return isinstance(error, errors.WorkflowRuntimeError) and "Max iterations" in str(error)
+
+    def get_messages(self) -> MessageHistory:
+        memory: Any = getattr(self.agent, "memory", None)
+        kept = memory.get_all() if hasattr(memory, "get_all") else None
+        if kept := kept or getattr(self.agent, "chat_history", None):
+            return MessageHistory([message_of(message) for message in kept])
+        return self._transcript
+
+    def _gather_usage(self) -> Usage:
+        return sum(self._usage) or Usage()
+
+    @property
+    def _members(self) -> dict[str, Any]:
+        members = getattr(self.agent, "agents", None)
+        return dict(members) if isinstance(members, Mapping) else {}
+
+    @property
+    def _llm(self) -> Any:
+        root = self._members.get(getattr(self.agent, "root_agent", ""), self.agent)
+        return getattr(root, "llm", None) or getattr(root, "_llm", None)
+
+    def _resolve_model_id(self) -> str | None:
+        model_name = getattr(getattr(self._llm, "metadata", None), "model_name", None)
+        return None if model_name is None else str(model_name)
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {**_description(self.agent), "workflow_config": self._workflow_config()}
+        return {**super().gather_config(), "llamaindex_config": redact(config)}
+
+    def _workflow_config(self) -> dict[str, Any]:
+        config = {
+            "max_iterations": self.max_iterations,
+            "early_stopping_method": getattr(self.agent, "early_stopping_method", None),
+            "streaming": getattr(self.agent, "streaming", None),
+            "timeout": getattr(self.agent, "_timeout", None),
+        }
+        if members := self._members:
+            config["root_agent"] = self.agent.root_agent
+            config["agents"] = [_description(member) for member in members.values()]
+        return config
+
+
+class LlamaIndexLLMUser(LLMUser):
+    """A user played by a model, whom an agent of LlamaIndex can ask by a tool."""
+
+    def get_tool(self) -> Any:
+        """The tool ``ask_user``."""
+
+        def ask_user(question: str) -> str:
+            """Ask the user a question and wait for the answer.
+
+            Args:
+                question: What to ask.
+            """
+            return self.respond(question)
+
+        return as_tools([ask_user])[0]
+
+
+def _new_context(agent: Any) -> Any:
+    return library("llama_index.core.workflow").Context(agent)
+
+
+def _description(agent: Any) -> dict[str, Any]:
+    llm = getattr(agent, "llm", None) or getattr(agent, "_llm", None)
+    return {
+        "agent_name": getattr(agent, "name", None),
+        "agent_description": getattr(agent, "description", None),
+        "system_prompt": getattr(agent, "system_prompt", None),
+        "tools": [
+            {"name": tool.metadata.name, "description": tool.metadata.description}
+            for tool in getattr(agent, "tools", None) or ()
+        ],
+        "llm": None if llm is None else llm.metadata.model_dump(mode="json"),
+    }

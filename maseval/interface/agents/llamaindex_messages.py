@@ -1,0 +1,107 @@
+"""What LlamaIndex tells of a conversation, in OpenAI's form."""
+
+from typing import Any
+
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.messages import Message, MessageHistory, ToolCall
+from maseval.core.usage import TokenUsage
+from maseval.interface.agents.llamaindex_run import library
+from maseval.interface.inference.chat_completions import as_json, get, usage_of
+
+
+class Transcript(MessageHistory):
+    """A conversation as the events of a workflow tell it, with all that was said to tools."""
+
+    def record(self, event: Any) -> None:
+        """Write down an event, if it says something.
+
+        What broke beside the agent, such as a user or a deadline, is raised, though LlamaIndex
+        would tell it to the agent as the result of a tool.
+        """
+        events = library("llama_index.core.agent.workflow")
+        if isinstance(event, events.AgentInput):
+            self._open(event.input)
+        elif isinstance(event, events.AgentOutput):
+            self._answer(event)
+        elif isinstance(event, events.ToolCallResult):
+            error = getattr(event.tool_output, "exception", None)
+            if isinstance(error, MASEvalError) and not isinstance(error, AgentError):
+                raise error
+            text = event.tool_output.content
+            self.add_tool_response(event.tool_id, text, name=event.tool_name)
+
+    def close(self, answer: str) -> None:
+        """The answer of a turn, which ends it; a last message may be more than the answer."""
+        last = self[-1]
+        if last["role"] == "assistant" and not last.get("tool_calls"):
+            last["content"] = answer
+        else:
+            self.add_message("assistant", answer)
+
+    def _open(self, asked: list[Any]) -> None:
+        """What the first agent was told before the conversation began."""
+        told_already = any(message["role"] != "user" for message in self)
+        if asked and asked[0].role == "system" and not told_already:
+            since = {"timestamp": self[0]["timestamp"]}
+            self._messages.insert(0, message_of(asked[0]) | since)
+
+    def _answer(self, event: Any) -> None:
+        message = message_of(event.response)
+        # Agents without native tool calls write them into the text, where LlamaIndex reads them.
+        # In the end it adds all results to the same list, which are something else.
+        calls = message.get("tool_calls") or [
+            _tool_call(call.tool_id, call.tool_name, call.tool_kwargs)
+            for call in event.tool_calls
+            if not hasattr(call, "tool_output")
+        ]
+        metadata = {"agent": event.current_agent_name}
+        if calls:
+            self.add_tool_call(calls, message["content"], metadata=metadata)
+        else:
+            self.add_message("assistant", message["content"], metadata=metadata)
+
+
+def message_of(message: Any) -> Message:
+    """A ``ChatMessage`` in OpenAI's form."""
+    more = message.additional_kwargs
+    blocks = [block for block in message.blocks if hasattr(block, "tool_kwargs")]
+    calls = [_tool_call(b.tool_call_id, b.tool_name, b.tool_kwargs) for b in blocks] or [
+        _tool_call(get(call, "id"), get(function, "name"), get(function, "arguments"))
+        for call in more.get("tool_calls") or ()
+        if (function := get(call, "function"))
+    ]
+    known: Message = {"role": message.role.value, "content": message.content or ""}
+    if calls:
+        known["tool_calls"] = calls
+    known |= {key: more[key] for key in ("tool_call_id", "name") if more.get(key)}
+    return known
+
+
+def _tool_call(id: str | None, name: str, arguments: object) -> ToolCall:
+    function = {"name": name, "arguments": as_json(arguments)}
+    return {"id": id or "", "type": "function", "function": function}
+
+
+def answer_text(result: Any) -> str:
+    """The text of what a run, a chat or a query came to."""
+    content = getattr(getattr(result, "response", None), "content", None)
+    return content if isinstance(content, str) else str(result)
+
+
+def tokens_of(raw: object) -> TokenUsage | None:
+    """What a provider told of the tokens of one answer."""
+    usage = get(raw, "usage")
+    if get(usage, "input_tokens") is None:
+        counted = usage_of(usage)
+    else:  # as Anthropic counts
+        asked, answered = get(usage, "input_tokens"), get(usage, "output_tokens") or 0
+        counted = {
+            "input_tokens": asked,
+            "output_tokens": answered,
+            "total_tokens": asked + answered,
+            "cached_input_tokens": get(usage, "cache_read_input_tokens"),
+            "cache_creation_input_tokens": get(usage, "cache_creation_input_tokens"),
+        }
+    if counted is None:
+        return None
+    return TokenUsage.from_chat_response_usage(counted, cost=counted.get("cost") or 0.0)

@@ -1,0 +1,148 @@
+"""Inside a run of LlamaIndex: its tools are called one after another, its models are overheard."""
+
+import asyncio
+import copy
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+MODULE, EXTRA, PACKAGE = "llama_index.core", "llamaindex", "llama-index-core"
+
+NOT_JSON = "Error: the arguments are not a valid JSON object, so nothing was done"
+
+# Of the run that is going on here: what its models answered, and who may call a tool.
+_answers: ContextVar[list[Any] | None] = ContextVar("maseval_llamaindex_answers", default=None)
+_turn: ContextVar[asyncio.Lock | None] = ContextVar("maseval_llamaindex_turn", default=None)
+
+
+@cache
+def library(module: str = MODULE) -> Any:
+    """A module of LlamaIndex."""
+    return extras.load(module, extra=EXTRA, package=PACKAGE)
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions as tools of LlamaIndex, such as ``as_tools(environment.tools)``."""
+    return [_tool_class()(tool) for tool in described(tools)]
+
+
+@contextmanager
+def overheard() -> Iterator[list[Any]]:
+    """What models answer to the code in the block, in whichever of its threads and tasks."""
+    _listen()
+    answers: list[Any] = []
+    token = _answers.set(answers)
+    try:
+        yield answers
+    finally:
+        _answers.reset(token)
+
+
+@contextmanager
+def in_order() -> Iterator[None]:
+    """Calls of tools in the block are made one after another, as the model ordered them.
+
+    LlamaIndex makes the calls of one answer all at once, but what they do depends on their order.
+    """
+    token = _turn.set(asyncio.Lock())
+    try:
+        yield
+    finally:
+        _turn.reset(token)
+
+
+@cache
+def _tool_class() -> Any:
+    tools = library("llama_index.core.tools")
+
+    class FunctionTool(tools.FunctionTool):  # type: ignore[misc, name-defined]
+        def __init__(self, tool: Tool) -> None:
+            metadata = tools.ToolMetadata(
+                name=tool.name, description=tool.description, fn_schema=_model_of(tool.parameters)
+            )
+            super().__init__(fn=tool.function, metadata=metadata)
+
+        # By position only: an argument of the model's may have any name.
+        def call(self, /, **arguments: Any) -> Any:
+            name = self.metadata.name
+            sent = _was_sent(name, arguments)
+            result = self.fn(**arguments) if sent else NOT_JSON
+            return tools.ToolOutput(
+                tool_name=name,
+                content=as_text(result),
+                raw_input=arguments,
+                raw_output=result,
+                is_error=not sent,
+            )
+
+        async def acall(self, /, **arguments: Any) -> Any:
+            async with _turn.get() or nullcontext():
+                return await in_thread(lambda: self._call_alone(arguments))
+
+        def _call_alone(self, arguments: dict[str, Any]) -> Any:
+            # A tool may wait for another agent, whose calls must not wait for this one to end.
+            _turn.set(None)
+            return self.call(**arguments)
+
+    return FunctionTool
+
+
+def _was_sent(name: str, arguments: dict[str, Any]) -> bool:
+    """Whether a model really called the tool like this.
+
+    LlamaIndex completes arguments that were cut off, and takes none for those it cannot read.
+    """
+    blocks = (
+        block
+        for answer in _answers.get() or ()
+        for block in getattr(getattr(answer, "message", None), "blocks", ())
+    )
+    calls = [block.tool_kwargs for block in blocks if getattr(block, "tool_name", None) == name]
+    return not calls or arguments in map(_parsed, calls)
+
+
+def _parsed(arguments: object) -> object:
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        return None
+
+
+def _model_of(parameters: dict[str, Any]) -> Any:
+    """A class that has ``parameters`` as its schema, for LlamaIndex takes schemas in no other form.
+
+    It is not used to check arguments.
+    """
+    from pydantic import BaseModel, ConfigDict  # here, because it takes long to import
+
+    class Parameters(BaseModel):
+        model_config = ConfigDict(extra="allow")
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+            return copy.deepcopy(parameters)
+
+    return Parameters
+
+
+@cache
+def _listen() -> None:
+    """From now on, put down what models answer, wherever somebody wants to know it."""
+    handlers = library("llama_index.core.instrumentation.event_handlers")
+    events = library("llama_index.core.instrumentation.events.llm")
+
+    class Listener(handlers.BaseEventHandler):  # type: ignore[misc, name-defined]
+        def handle(self, event: Any, **kwargs: Any) -> None:
+            answers = _answers.get()
+            kinds = (events.LLMChatEndEvent, events.LLMCompletionEndEvent)
+            if answers is not None and isinstance(event, kinds) and event.response is not None:
+                answers.append(event.response)
+
+    library("llama_index.core.instrumentation").get_dispatcher().add_event_handler(Listener())

@@ -1,0 +1,249 @@
+"""smolagents: its agents as adapters, functions as its tools, and a user whom its agents can ask.
+
+smolagents forgets at every run, takes some failures for mistakes of the agent and goes on, and
+keeps what several tools answered as one text. So the adapter asks it to remember, follows the
+events of a run, and looks at every step; nothing of the library is replaced.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from maseval.core.agent import AgentObserver
+from maseval.core.clock import Clock
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.messages import MessageHistory
+from maseval.core.provider_errors import (
+    MalformedResponseError,
+    ProviderConnectionError,
+    ProviderError,
+)
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.user import LLMUser
+from maseval.interface import extras
+from maseval.interface.agents.failures import causes
+from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.smolagents_steps import (
+    TOKENS,
+    calls_of,
+    is_last_resort,
+    log_entry,
+    plain,
+)
+from maseval.interface.agents.smolagents_tools import EXTRA, as_tools
+from maseval.interface.inference.chat_completions import get, text_of, usage_of
+from maseval.interface.inference.http_errors import error_from_status
+
+__all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
+
+ANSWERING_TOOL = "final_answer"
+
+# What smolagents' reading of an answer fails with if there is nothing in it, or it is no JSON.
+_UNREADABLE = (IndexError, AttributeError, json.JSONDecodeError)
+_STATUS = re.compile(r"(?:Error code|LLM output): (\d{3})\b")
+_SETTINGS = (
+    *("name", "description", "prompt_templates", "max_steps", "planning_interval"),
+    *("max_tool_threads", "authorized_imports", "executor_type", "max_print_outputs_length"),
+)
+_IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
+
+
+class SmolAgentAdapter(FrameworkAgentAdapter):
+    """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
+
+    The adapter's first run starts the agent afresh, later ones go on. Calls that a model makes at
+    once are made one after another, in its order, unless the agent has ``max_tool_threads``.
+    """
+
+    module = extra = EXTRA
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.messages: MessageHistory = MessageHistory()
+        self._used: list[TokenUsage] = []
+        self._results: dict[str, str] = {}  # of the step that is being taken, by call id
+        self._begun = self._running = False
+
+    def _run_framework(self, query: str) -> str:
+        first, self._begun = not self._begun, True
+        if first:
+            self._accompany()
+        events = self.agent.run(query, stream=True, reset=first)
+        if first:
+            self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
+        self.messages.add_message("user", query)
+        self.logs.append({"step_type": "TaskStep", "task": query})
+        self._running = True
+        try:
+            answer = self._follow(events)
+        finally:
+            self._running = False
+        self.messages.add_message("assistant", answer)
+        return answer
+
+    def _follow(self, events: Iterator[Any]) -> str:
+        output: object = None
+        try:
+            for event in events:
+                match type(event).__name__:
+                    case "ToolOutput":
+                        self._results[event.id] = event.observation
+                    case "FinalAnswerStep":
+                        output = event.output
+        except extras.load("smolagents.utils", extra=EXTRA).AgentGenerationError as error:
+            if isinstance(error.__cause__, _UNREADABLE):
+                raise self._failure(str(error), MalformedResponseError) from None
+            raise
+        return plain(output)
+
+    def _accompany(self) -> None:
+        """Be told of every step of the agent, and of those that it manages."""
+        step = extras.load("smolagents.memory", extra=EXTRA).MemoryStep
+        self.agent.step_callbacks.register(step, self._record)
+        for member in _team(self.agent):
+            member.step_callbacks.register(step, self._attend)
+            if getattr(member, "max_tool_threads", 1) is None:
+                member.max_tool_threads = 1
+
+    def _attend(self, step: Any) -> None:
+        if self._running:  # another adapter may have the same agent
+            self._count(step)
+            self._check(step)
+
+    def _count(self, step: Any) -> None:
+        tokens = get(step, "token_usage")
+        if tokens is None:
+            return
+        asked, answered = tokens.input_tokens, tokens.output_tokens
+        counted = dict(zip(TOKENS, (asked, answered, asked + answered), strict=True))
+        # smolagents counts no cached or reasoning tokens; the provider's own answer may tell.
+        told = usage_of(get(get(get(step, "model_output_message"), "raw"), "usage")) or {}
+        cost = told.pop("cost", 0.0)
+        self._used.append(TokenUsage.from_chat_response_usage(counted | told, cost=cost))
+
+    def _check(self, step: Any) -> None:
+        """Raise what smolagents would go on after, although it is no mistake of the agent's."""
+        clock = Clock.here()
+        if clock is not None:
+            clock.check_timeout()
+        if is_last_resort(step) and isinstance(step.action_output, list):
+            # So it presents that the request for a last answer failed.
+            raise self._failure(text_of(step.action_output), ProviderConnectionError)
+        for cause in causes(get(step, "error")):
+            ours = isinstance(cause, MASEvalError) and not isinstance(cause, AgentError)
+            if ours or type(cause).__name__ == "AgentGenerationError":  # of a managed agent
+                raise cause
+
+    def _record(self, step: Any) -> None:
+        if not self._running:
+            return
+        match type(step).__name__:
+            case "PlanningStep":
+                self.messages.add_message("assistant", step.plan)
+            case "ActionStep" if is_last_resort(step):
+                step.model_output = plain(step.action_output)  # smolagents would not remember it
+            case "ActionStep":
+                self._tell(step)
+            case _:
+                return
+        self.logs.append(log_entry(step))
+        self._results = {}
+
+    def _failure(self, text: str, otherwise: type[ProviderError]) -> ProviderError:
+        """The provider's failure that smolagents only has a text of."""
+        model_id = self._model_id or self._resolve_model_id()
+        if found := _STATUS.search(text):
+            return error_from_status(int(found[1]), text, provider=EXTRA, model_id=model_id)
+        return otherwise(text, provider=EXTRA, model_id=model_id)
+
+    def _tell(self, step: Any) -> None:
+        text, calls = text_of(step.model_output), calls_of(step)
+        if step.is_final_answer:  # this tool is how an agent speaks; what it says comes at the end
+            calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
+        if calls:
+            self.messages.add_tool_call(calls, text or None)
+        elif text:
+            self.messages.add_message("assistant", text)
+        # A call without a result of its own: what its code printed, or why there is none.
+        shared = "\n".join(str(part) for part in (step.observations, step.error) if part)
+        for call in calls:
+            result = self._results.get(call["id"], shared)
+            self.messages.add_tool_response(call["id"], result, name=call["function"]["name"])
+        if step.error and all(call["id"] in self._results for call in calls):
+            self.messages.add_message("user", str(step.error))
+
+    def _gather_usage(self) -> Usage:
+        return sum(self._used) or Usage()
+
+    def _resolve_model_id(self) -> str | None:
+        model_id: str | None = get(get(self.agent, "model"), "model_id")
+        return model_id
+
+    def gather_traces(self) -> dict[str, Any]:
+        taken = ("ActionStep", "PlanningStep")
+        steps = [entry for entry in self.logs if entry.get("step_type") in taken]
+        return {
+            **super().gather_traces(),
+            "total_steps": len(steps),
+            "total_duration_seconds": sum(step["duration_seconds"] for step in steps),
+            "steps_detail": [{k: step[k] for k in step if k in _IN_BRIEF} for step in steps],
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "smolagents_config": redact(_config(self.agent))}
+
+
+class SmolAgentLLMUser(LLMUser):
+    """A simulated user whom the agent can ask by a tool."""
+
+    def get_tool(self) -> Any:
+        """smolagents' ``user_input``, answered by this user."""
+        return _user_tool_class(extras.load("smolagents", extra=EXTRA).UserInputTool)(self)
+
+
+@cache
+def _user_tool_class(base: Any) -> type[Any]:
+    class AskUserTool(base):  # type: ignore[misc]
+        def __init__(self, user: LLMUser) -> None:
+            super().__init__()
+            self.user = user
+
+        def forward(self, question: str) -> str:
+            return self.user.respond(question)
+
+    return AskUserTool
+
+
+def _team(agent: Any) -> Iterator[Any]:
+    """The agent and all that it manages, at any depth."""
+    yield agent
+    for member in agent.managed_agents.values():
+        yield from _team(member)
+
+
+def _config(agent: Any) -> dict[str, Any]:
+    """What ``agent.to_dict()`` tells, which prints, and fails for tools without source code."""
+    model = get(agent, "model")
+    data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
+    config = {
+        "class": type(agent).__name__,
+        "tools": list(agent.tools),
+        "model": {
+            "class": type(model).__name__,
+            "data": {**data, "client_kwargs": get(model, "client_kwargs")},
+        },
+        "managed_agents": [_config(member) for member in agent.managed_agents.values()],
+        **{name: getattr(agent, name) for name in _SETTINGS if hasattr(agent, name)},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(config, default=str))
+    return plain

@@ -1,0 +1,63 @@
+"""What smolagents remembers of a step, read in our terms."""
+
+from typing import Any
+
+from maseval.core.messages import ToolCall
+from maseval.core.redaction import redact_text
+from maseval.interface.agents.tools import as_text
+from maseval.interface.inference.chat_completions import as_json, get, text_of
+
+TOKENS = ("input_tokens", "output_tokens", "total_tokens")
+
+
+def is_last_resort(step: Any) -> bool:
+    """Whether it is the answer that is asked for when the limit of steps is reached."""
+    return type(get(step, "error")).__name__ == "AgentMaxStepsError"
+
+
+def plain(value: object) -> str:
+    """A value as text; smolagents' own text type becomes a plain one."""
+    return "" if value is None else str(as_text(value))
+
+
+def calls_of(step: Any) -> list[ToolCall]:
+    """The calls of a step: those of the model, in its order, or the code that it wrote."""
+    sent = get(step.model_output_message, "tool_calls")
+    if sent:
+        return [_call(call.id, call.function.name, call.function.arguments) for call in sent]
+    return [_call(call.id, call.name, {"code": call.arguments}) for call in step.tool_calls or ()]
+
+
+def _call(id: str, name: str, arguments: object) -> ToolCall:
+    function = {"name": name, "arguments": as_json(arguments)}
+    return {"id": id, "type": "function", "function": function}
+
+
+def log_entry(step: Any) -> dict[str, Any]:
+    """What is worth knowing of a step; what the model was sent is in the messages, once."""
+    tokens, kind = step.token_usage, type(step).__name__
+    entry = {"step_type": kind, "duration_seconds": step.timing.duration}
+    entry |= {"start_time": step.timing.start_time, "end_time": step.timing.end_time}
+    if tokens is not None:
+        asked, answered = tokens.input_tokens, tokens.output_tokens
+        entry |= zip(TOKENS, (asked, answered, asked + answered), strict=True)
+    entry |= {"plan": step.plan} if kind == "PlanningStep" else _action(step)
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _action(step: Any) -> dict[str, Any]:
+    said = (step.model_output, step.observations, step.action_output, step.model_output_message)
+    failed = step.error is not None or all(part is None for part in said)
+    return {
+        "step_number": step.step_number,
+        "status": "error" if failed else "success",
+        "error": redact_text(str(step.error)) if step.error else None,
+        "error_type": type(step.error).__name__ if step.error else None,
+        "tool_calls": [{"id": call["id"], **call["function"]} for call in calls_of(step)] or None,
+        "model_output": text_of(step.model_output) or None,
+        "code_action": step.code_action,
+        "observations": step.observations,
+        "observations_images_count": len(step.observations_images or ()) or None,
+        "action_output": None if step.action_output is None else plain(step.action_output),
+        "is_final_answer": step.is_final_answer,
+    }

@@ -1,0 +1,129 @@
+"""Functions as smolagents' tools: the model is told their full schemas and answered by them alone.
+
+smolagents rewrites what a tool says of its arguments before it is sent, and refuses arguments that
+do not fit before the tool sees them. It does both with the tool's ``inputs``, so these are made to
+be sent as they are, and to fit whatever comes.
+"""
+
+import json
+import textwrap
+from collections.abc import ItemsView
+from functools import cache
+from typing import Any
+
+from maseval.interface import extras
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+EXTRA = "smolagents"
+
+_ANYTHING = {"type": "any", "description": "", "nullable": True}
+_TOLD_IN_WORDS = {"title", "description", "type", "default"}
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions, such as ``environment.tools``, as smolagents' own tools, for any of its agents."""
+    make = _tool_class(extras.load("smolagents", extra=EXTRA).Tool)
+    return [make(tool) for tool in described(tools)]
+
+
+class Inputs(dict[str, dict[str, Any]]):
+    """A tool's arguments as smolagents checks them: it finds nothing wrong.
+
+    What is unknown, missing or of another type is the tool's to judge. For the model, smolagents
+    makes a deep copy, which is the true schema.
+    """
+
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        super().__init__(dict.fromkeys(parameters["properties"], _ANYTHING))
+        self.properties: dict[str, dict[str, Any]] = parameters["properties"]
+        self.required: list[str] = parameters.get("required", [])
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> dict[str, Any]:
+        return _ANYTHING
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Properties":
+        return Properties(self)
+
+    def __repr__(self) -> str:
+        """What ``ToolCallingAgent`` writes into its prompt."""
+        return repr(self.properties)
+
+
+class Properties(dict[str, dict[str, Any]]):
+    """The arguments' schemas, to be sent; stand-ins for whoever goes through them first.
+
+    That is smolagents, which asks what is required and would take ``anyOf`` apart.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        super().__init__(json.loads(json.dumps(inputs.properties)))
+        self._stand_ins: dict[str, dict[str, Any]] | None = {
+            name: {"type": "string", "nullable": name not in inputs.required} for name in self
+        }
+
+    def items(self) -> ItemsView[str, dict[str, Any]]:  # type: ignore[override]
+        stand_ins, self._stand_ins = self._stand_ins, None
+        return super().items() if stand_ins is None else stand_ins.items()
+
+
+@cache
+def _tool_class(base: Any) -> type[Any]:
+    class FunctionTool(base):  # type: ignore[misc]
+        """A function in smolagents' clothes."""
+
+        skip_forward_signature_validation = True
+        output_type = "string"
+
+        def __init__(self, tool: Tool) -> None:
+            super().__init__()
+            self.name = tool.name
+            self.description = tool.description
+            self.inputs = Inputs(tool.inlined_parameters)
+            self.function = tool.function
+
+        def __call__(
+            self, /, *args: Any, sanitize_inputs_outputs: bool = False, **kwargs: Any
+        ) -> Any:
+            """The result as a text for agents that call tools, as it is for those that write code.
+
+            Only the former ask for something to be sanitized.
+            """
+            result = self.forward(*args, **kwargs)
+            return as_text(result) if sanitize_inputs_outputs else result
+
+        def forward(self, /, *args: Any, **kwargs: Any) -> Any:
+            return self.function(*args, **kwargs)
+
+        def to_code_prompt(self) -> str:
+            return _code_prompt(self.name, self.description, self.inputs)
+
+        def to_dict(self) -> dict[str, Any]:
+            """What is told of the tool; its code is not smolagents' to save."""
+            told = {"name": self.name, "description": self.description}
+            return {**told, "inputs": self.inputs.properties, "requirements": []}
+
+    return FunctionTool
+
+
+def _code_prompt(name: str, description: str, inputs: Inputs) -> str:
+    """The tool as a ``CodeAgent`` sees it, in smolagents' form, with all that the schemas say."""
+    signature = ", ".join(
+        f"{argument}: {schema.get('type', 'any')}"
+        + ("" if argument in inputs.required else f" = {schema.get('default')!r}")
+        for argument, schema in inputs.properties.items()
+    )
+    arguments = [f"{argument}: {_told(s)}" for argument, s in inputs.properties.items()]
+    args = "\n\nArgs:\n" + textwrap.indent("\n".join(arguments), "    ") if arguments else ""
+    docstring = textwrap.indent(f'"""{description}{args}\n"""', "    ")
+    return f"def {name}({signature}) -> string:\n{docstring}"
+
+
+def _told(schema: dict[str, Any]) -> str:
+    words = str(schema.get("description", ""))
+    if schema.keys() <= _TOLD_IN_WORDS:
+        return words
+    rest = {key: value for key, value in schema.items() if key not in ("title", "description")}
+    return f"{words} {json.dumps(rest, ensure_ascii=False)}".lstrip()
