@@ -19,7 +19,7 @@ BARE_INSTALL = {
 
 CORE_LAYERS = [
     {"benchmark"},
-    {"runner", "workers", "rescoring", "plan", "announcer", "interrupts", "lost_cause"},
+    {"runner", "workers", "rescoring", "plan", "announcer", "interrupts", "lost_cause", "garbage"},
     {"repetition"},
     {"cast", "collection", "context", "registry", "report"},
     {"callbacks"},

@@ -17,6 +17,7 @@ from maseval.core.context import TaskContext
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.garbage import seldom_collected
 from maseval.core.interrupts import HeldInterrupts
 from maseval.core.lost_cause import LostCause
 from maseval.core.model import ModelAdapter, resolve_model
@@ -211,7 +212,7 @@ class Benchmark(ABC):
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
         run = _Run(self, agent_data_of)
-        with HeldInterrupts() as interrupts:
+        with HeldInterrupts() as interrupts, seldom_collected():
             try:
                 run.announce("on_run_start")
                 run.runner().run(interrupts)

@@ -109,7 +109,7 @@ class Orchestrator:
             greeting = assistant_message(INITIAL_GREETING, cost=0.0)
             self.trajectory.open_with(greeting)
             self._deliver("agent", "user", [self.trajectory.messages[-1]])
-        self.environment.sync_tools()
+        self.environment.world.settle()
 
     def _begin_solo(self) -> None:
         self.agent.begin([])
@@ -155,7 +155,7 @@ class Orchestrator:
                 self._let_user_speak()
             case "agent":
                 self._let_agent_speak()
-        self.environment.sync_tools()
+        self.environment.world.settle()
 
     def _answer_calls(self) -> None:
         calls = self._incoming[-1]["tool_calls"]

@@ -84,7 +84,8 @@ class World:
             self.user_tools = domain.user_toolkit(user_db)
         if solo and self.user_tools:
             self._check_solo_names(self.user_tools)
-        self.sync()
+        self._settled = False
+        self.settle()
 
     def _check_solo_names(self, user_tools: ToolKitBase[Any]) -> None:
         both = self.tools.tools.keys() & user_tools.tools.keys()
@@ -95,6 +96,12 @@ class World:
         """Let each side's database see what the other's says."""
         if self.domain.sync:
             self.domain.sync(self.tools, self.user_tools)
+        self._settled = True
+
+    def settle(self) -> None:
+        """Synchronise, if anything was called since it was done last."""
+        if not self._settled:
+            self.sync()
 
     def toolkit_for(self, tool_name: str, requestor: str) -> ToolKitBase[Any]:
         """Whose tools a call means."""
@@ -118,6 +125,7 @@ class World:
             if name in _COLLISIONS:
                 raise TypeError(_COLLISIONS[name])
         tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
+        self._settled = False
         return tool(**_own(arguments))
 
     def respond(self, call: ToolCall) -> ToolMessage:
@@ -147,6 +155,7 @@ class World:
         if toolkit is None:
             raise ValueError(f"the {self.domain.name} domain has no user tools")
         function = toolkit.task_function(function_call["func_name"])
+        self._settled = False
         result = function(**_own(function_call["arguments"]))
         self.sync()
         return result

@@ -1,7 +1,9 @@
 """A failure of the model's provider, found in whatever a framework raises because of it."""
 
 from collections.abc import Iterator
+from traceback import walk_tb
 
+from maseval.core.exceptions import MASEvalError
 from maseval.core.provider_errors import ProviderError
 from maseval.interface.inference.http_errors import error_from_status, transport_error
 
@@ -40,3 +42,17 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             for member in link.exceptions:
                 yield from causes(member)
         link = link.__cause__ or link.__context__
+
+
+def is_of_reading_an_answer(error: BaseException, models: str) -> bool:
+    """Whether a package of model classes could make nothing of what the provider sent.
+
+    ``models`` is the package's name. Answers that are no JSON, or lack what an answer has, are met
+    with whatever the code that reads them happens to raise.
+    """
+    if isinstance(error, MASEvalError):
+        return False
+    if not isinstance(error, ValueError | LookupError | AttributeError):
+        return False
+    modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
+    return any(f"{module}.".startswith(f"{models}.") for module in modules)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
 
 Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
@@ -48,15 +49,20 @@ def _described(function: Callable[..., Any], name: str | None) -> Tool:
     return Tool(definition["name"], definition["description"], definition["parameters"], function)
 
 
-def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
     match schema:
         case {"$ref": str(reference)}:
-            target = definitions[reference.removeprefix("#/$defs/")]
+            name = reference.removeprefix("#/$defs/")
+            if name in within:
+                raise ConfigurationError(
+                    f"a tool's parameter {name!r} contains itself, which cannot be written out for "
+                    "a framework that does not follow references; give the tool a flat parameter"
+                )
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return {**_inlined(target, definitions), **beside}
+            return {**_inlined(definitions[name], definitions, (*within, name)), **beside}
         case dict():
-            return {key: _inlined(value, definitions) for key, value in schema.items()}
+            return {key: _inlined(value, definitions, within) for key, value in schema.items()}
         case list():
-            return [_inlined(item, definitions) for item in schema]
+            return [_inlined(item, definitions, within) for item in schema]
         case _:
             return schema

@@ -2,6 +2,7 @@
 
 import pytest
 
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
@@ -9,7 +10,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.interface.agents.failures import provider_failure
+from maseval.interface.agents.failures import is_of_reading_an_answer, provider_failure
 
 
 class StatusError(Exception):
@@ -86,3 +87,39 @@ def test_a_chain_that_bites_its_tail_ends():
     first.__cause__, second.__cause__ = second, first
 
     assert found(first) is None
+
+
+def test_the_headers_may_be_the_errors_own():
+    error = StatusError(429)
+    error.headers, error.response = {"retry-after": "7"}, None
+
+    assert found(error).retry_after == 7.0
+
+
+def test_it_is_found_in_a_group_of_errors():
+    group = ExceptionGroup("both models failed", [ValueError("no"), StatusError(500)])
+
+    assert isinstance(found(group), OverloadedError)
+
+
+def raised_by(module, error):
+    namespace = {"__name__": module, "error": error}
+    exec("def read():\n    raise error", namespace)
+    with pytest.raises(type(error)) as caught:
+        namespace["read"]()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "expected"),
+    [
+        ("framework.models", IndexError("no choices"), True),
+        ("framework.models.openai", ValueError("no JSON"), True),
+        ("framework.modelsmith", IndexError("no such tool"), False),
+        ("framework.tools", IndexError("no such order"), False),
+        ("framework.models", RuntimeError("stopped"), False),
+        ("framework.models", ConfigurationError("ours"), False),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_known_by_where_it_was_read(module, error, expected):
+    assert is_of_reading_an_answer(raised_by(module, error), "framework.models") is expected

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2 import Tau2Environment
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
 from maseval.interface.agents.tools import described
 
@@ -57,6 +58,19 @@ def test_references_are_replaced_by_what_they_mean():
     assert booking["properties"]["meal"]["enum"] == ["fish", "nut cutlet"]
     assert booking["properties"]["seats"]["items"]["properties"]["row"]["type"] == "integer"
     assert "$defs" in tool.parameters, "the schema itself stays as it was"
+
+
+class Folder(BaseModel):
+    inside: list["Folder"] = []
+
+
+def test_a_parameter_that_contains_itself_cannot_be_written_out():
+    def tidy(folder: Folder) -> str: ...
+
+    (tool,) = described([tidy])
+
+    with pytest.raises(ConfigurationError, match="'Folder' contains itself"):
+        _ = tool.inlined_parameters
 
 
 @pytest.mark.data

@@ -1,0 +1,243 @@
+"""OpenAIAgentsAdapter: agents of the OpenAI Agents SDK, one or several that hand over."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+from maseval.core.agent import AgentObserver
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.messages import MessageHistory
+from maseval.core.provider_errors import (
+    ContentFilterError,
+    MalformedResponseError,
+    ProviderError,
+    ProviderTimeoutError,
+)
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread, run_async
+from maseval.interface.agents.failures import is_of_reading_an_answer
+from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.openai_agents_messages import add_items
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+# The SDK's own limit, 10, is less than some tasks' reference solutions need.
+MAX_TURNS = 100
+_NO_CHOICES = "response has no choices"
+_FILTERED = "content filter"
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions, such as ``environment.tools``, as ``FunctionTool`` with their full schemas."""
+    return [_function_tool(tool) for tool in described(tools)]
+
+
+def _function_tool(tool: Tool) -> Any:
+    sdk = _sdk()
+
+    async def invoke(context: Any, arguments: str) -> str:
+        try:
+            sent = json.loads(arguments) if arguments else {}
+        except ValueError as error:
+            return f"Error: the arguments are not valid JSON: {error}"
+        if not isinstance(sent, dict):
+            return f"Error: the arguments must be a JSON object, not {arguments}"
+        try:
+            return as_text(await in_thread(lambda: tool.function(**sent)))
+        except MASEvalError:
+            raise
+        except Exception as error:  # a tool of the user's own: told as the SDK tells it
+            return str(sdk.default_tool_error_function(context, error))
+
+    return sdk.FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.parameters,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,  # strict mode would rewrite the schema
+    )
+
+
+class OpenAIAgentsAdapter(FrameworkAgentAdapter):
+    """An ``Agent`` of the SDK; after a handoff, the next turn is the other agent's.
+
+    The tools that one answer of the model calls are run one after another, in its order, unless
+    ``run_config`` says how to execute tools.
+
+    Args:
+        agent_instance: The agent that the conversation starts with.
+        name: The name in reports.
+        callbacks: Told when a turn starts and ends.
+        max_turns: How often the model may be asked in one turn; None for no limit.
+        session: Keeps the conversation; by default the adapter does.
+        run_config: The SDK's ``RunConfig``; by default, tracing is off.
+        context: What the SDK passes to tools, hooks and instructions.
+        cost_calculator: Puts a price on the tokens.
+        model_id: The model to report, if not the agent's.
+    """
+
+    module = "agents"
+    extra = "openai-agents"
+    package = "openai-agents"
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        max_turns: int | None = MAX_TURNS,
+        session: Any = None,
+        run_config: Any = None,
+        context: object = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.messages: MessageHistory = MessageHistory()
+        self.max_turns = max_turns
+        self.session = session
+        self.run_config = run_config
+        self.context = context
+        self.current_agent = agent_instance
+        """The one that has the conversation now."""
+        self._memory: list[Any] = []
+        self._run_context: Any = None  # the SDK's; it counts the tokens of all turns
+
+    def _run_framework(self, query: str) -> str:
+        with self._logged(query):
+            return run_async(self._turn(query))
+
+    async def _turn(self, query: str) -> str:
+        sdk = _sdk()
+        if self._run_context is None:
+            self._run_context = sdk.RunContextWrapper(self.context)
+        self._record_question(query)
+        asked = query if self.session else [*self._memory, {"role": "user", "content": query}]
+        try:
+            result = await sdk.Runner.run(
+                self.current_agent,
+                asked,
+                context=self._run_context,
+                max_turns=self.max_turns,
+                run_config=self._effective_run_config(),
+                session=self.session,
+            )
+        except Exception as error:
+            if isinstance(error, sdk.AgentsException) and error.run_data is not None:
+                add_items(self.messages, error.run_data.new_items)
+            self._raise_if_the_providers(error)
+            raise
+        add_items(self.messages, result.new_items)
+        self._memory = result.to_input_list(mode="normalized")
+        self.current_agent = result.last_agent
+        if result.interruptions:
+            waiting = ", ".join(str(item.tool_name) for item in result.interruptions)
+            raise ConfigurationError(
+                f"agent {self.name!r} waits for the approval of: {waiting}; nobody gives it in an "
+                "evaluation, so use tools without needs_approval"
+            )
+        return "" if result.final_output is None else as_text(result.final_output)
+
+    def _effective_run_config(self) -> Any:
+        sdk = _sdk()
+        config = self.run_config or sdk.RunConfig(tracing_disabled=True)
+        if config.tool_execution is not None:
+            return config
+        in_order = sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
+        return replace(config, tool_execution=in_order)
+
+    def _raise_if_the_providers(self, error: Exception) -> None:
+        """The SDK has errors of its own for a model that gives no usable answer."""
+        sdk = _sdk()
+        kind: type[ProviderError] | None = None
+        is_empty = isinstance(error, sdk.ModelBehaviorError) and _NO_CHOICES in str(error)
+        if isinstance(error, sdk.ModelTimeoutError):
+            kind = ProviderTimeoutError
+        elif isinstance(error, sdk.ModelRefusalError) and _FILTERED in str(error):
+            kind = ContentFilterError
+        elif is_empty or is_of_reading_an_answer(error, "agents.models"):
+            kind = MalformedResponseError
+        if kind is not None:
+            model_id = self._model_id or self._resolve_model_id()
+            raise kind(str(error), provider=self.extra, model_id=model_id) from None
+
+    def _gave_up(self, error: Exception) -> bool:
+        sdk = _sdk()
+        return isinstance(
+            error, sdk.MaxTurnsExceeded | sdk.ModelBehaviorError | sdk.ModelRefusalError
+        )
+
+    def _record_question(self, query: str) -> None:
+        instructions = self.agent.instructions
+        if not self.messages and isinstance(instructions, str):
+            self.messages.add_message("system", instructions)
+        self.messages.add_message("user", query)
+
+    def _gather_usage(self) -> Usage:
+        if self._run_context is None or not self._run_context.usage.total_tokens:
+            return Usage()
+        usage = self._run_context.usage
+        details = usage.input_tokens_details
+        return TokenUsage.from_chat_response_usage(
+            {
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "total_tokens": usage.total_tokens,
+                "cached_input_tokens": details.cached_tokens,
+                "cache_creation_input_tokens": getattr(details, "cache_write_tokens", 0),
+                "reasoning_tokens": usage.output_tokens_details.reasoning_tokens,
+            }
+        )
+
+    def _resolve_model_id(self) -> str | None:
+        return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {
+            "agents": [_description(agent) for agent in _reachable(self.agent)],
+            "max_turns": self.max_turns,
+            "session": None if self.session is None else type(self.session).__name__,
+            "has_run_config": self.run_config is not None,
+        }
+        return {**super().gather_config(), "openai_agents_config": redact(config)}
+
+
+def _sdk() -> ModuleType:
+    adapter = OpenAIAgentsAdapter
+    return extras.load(adapter.module, extra=adapter.extra, package=adapter.package)
+
+
+def _model_id(model: Any) -> str | None:
+    name = model if isinstance(model, str) else getattr(model, "model", None)
+    return None if name is None else str(name)
+
+
+def _reachable(agent: Any) -> list[Any]:
+    """The agent and all that it can hand over to, as far as they can be seen."""
+    found: list[Any] = []
+    waiting = [agent]
+    while waiting:
+        agent = waiting.pop(0)
+        if all(agent is not other for other in found):
+            found.append(agent)
+            waiting += [other for other in agent.handoffs if hasattr(other, "handoffs")]
+    return found
+
+
+def _description(agent: Any) -> dict[str, Any]:
+    settings = agent.model_settings.to_json_dict()
+    instructions = agent.instructions
+    return {
+        "name": agent.name,
+        "model": _model_id(agent.model),
+        "instructions": instructions
+        if isinstance(instructions, str | None)
+        else repr(instructions),
+        "tools": [tool.name for tool in agent.tools],
+        "handoffs": [getattr(other, "agent_name", None) or other.name for other in agent.handoffs],
+        "model_settings": {key: value for key, value in settings.items() if value is not None},
+        "output_type": None if agent.output_type is None else str(agent.output_type),
+    }

@@ -1,0 +1,62 @@
+"""The items of the OpenAI Agents SDK as messages in OpenAI's form."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from maseval.core.messages import MessageHistory, ToolCall
+from maseval.interface.agents.tools import as_text
+
+
+def add_items(history: MessageHistory, items: Iterable[Any]) -> None:
+    """Add what came of a turn: answers of a model, and the results of the tools they call.
+
+    What the SDK keeps as several items, a text and each call, is one message of the model. Its
+    ``metadata`` names the agent. Thoughts, and tools that run at the provider, are left out.
+    """
+    seen = [item for item in items if item.type != "tool_approval_item"]
+    names: dict[str, str] = {}
+    for (of_tools, agent), group in groupby(seen, key=_origin):
+        sent = [item.to_input_item() for item in group]
+        if of_tools:
+            _add_results(history, sent, names)
+            continue
+        text, calls = _text(sent), _tool_calls(sent)
+        names |= {call["id"]: call["function"]["name"] for call in calls}
+        if calls:
+            history.add_tool_call(calls, text, metadata={"agent": agent})
+        elif text is not None:
+            history.add_message("assistant", text, metadata={"agent": agent})
+
+
+def _add_results(
+    history: MessageHistory, results: Iterable[Mapping[str, Any]], names: Mapping[str, str]
+) -> None:
+    for result in results:
+        call_id = str(result.get("call_id"))
+        text = as_text(result.get("output"))
+        history.add_tool_response(call_id, text, name=names.get(call_id))
+
+
+def _origin(item: Any) -> tuple[bool, str]:
+    """Whether it comes from tools, and the agent that it belongs to."""
+    return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
+
+
+def _tool_calls(items: Iterable[Mapping[str, Any]]) -> list[ToolCall]:
+    return [
+        {
+            "id": item["call_id"],
+            "type": "function",
+            "function": {"name": item["name"], "arguments": item["arguments"] or "{}"},
+        }
+        for item in items
+        if item.get("type") == "function_call"
+    ]
+
+
+def _text(items: Iterable[Mapping[str, Any]]) -> str | None:
+    """What was said in one answer; None if it holds no message."""
+    messages = [item["content"] for item in items if item.get("type") == "message"]
+    said = [part.get("text") or part.get("refusal") or "" for text in messages for part in text]
+    return "".join(said) if messages else None

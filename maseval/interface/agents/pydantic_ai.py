@@ -1,0 +1,220 @@
+"""PydanticAIAgentAdapter: agents of Pydantic AI."""
+
+import inspect
+import json
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from maseval.core.agent import AgentObserver
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextOverflowError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ModelNotFoundError,
+    OverloadedError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+    QuotaExhaustedError,
+    RateLimitError,
+)
+from maseval.core.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread, run_async
+from maseval.interface.agents.failures import is_of_reading_an_answer
+from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.pydantic_ai_messages import add_messages
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+_UNUSABLE = "Invalid response from"
+_KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
+    ("ContentFilterError", ContentFilterError),
+    ("ModelRequestTimeout", ProviderTimeoutError),
+    ("ModelTimeoutError", ProviderTimeoutError),
+    ("ModelConnectionError", ProviderConnectionError),
+    ("ModelRateLimitError", RateLimitError),
+    ("ModelQuotaExceededError", QuotaExhaustedError),
+    ("ModelUnavailableError", OverloadedError),
+    ("ModelServerError", OverloadedError),
+    ("ModelContextWindowExceededError", ContextOverflowError),
+    ("ModelAuthenticationError", AuthenticationError),
+    ("ModelNotFoundError", ModelNotFoundError),
+    ("ModelRequestRejectedError", MalformedRequestError),
+    ("ModelAPIError", MalformedResponseError),  # the parent of most of those above
+)
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions, such as ``environment.tools``, as ``Tool`` with their full schemas."""
+    return [_tool(tool) for tool in described(tools)]
+
+
+def _tool(tool: Tool) -> Any:
+    library = _library()
+    # Of what is called, not of what it wraps: a tool that takes anything judges for itself.
+    signature = inspect.signature(tool.function, follow_wrapped=False)
+
+    async def call(**arguments: Any) -> str:
+        try:
+            signature.bind(**arguments)
+        except TypeError as error:
+            raise library.ModelRetry(str(error)) from None
+        return as_text(await in_thread(lambda: tool.function(**arguments)))
+
+    made = library.Tool.from_schema(
+        call,
+        name=tool.name,
+        description=tool.description,
+        json_schema=tool.parameters,
+        sequential=True,  # in the order of the calls in the model's answer
+    )
+    made.strict = False  # strict mode would rewrite the schema
+    # Any object passes as it is; what is none is refused, so that the model can try again.
+    made.function_schema.validator = SchemaValidator(core_schema.dict_schema())
+    return made
+
+
+class PydanticAIAgentAdapter(FrameworkAgentAdapter):
+    """An ``Agent`` of Pydantic AI.
+
+    Args:
+        agent_instance: The agent.
+        name: The name in reports.
+        callbacks: Told when a turn starts and ends.
+        deps: What the framework passes to tools and instructions.
+        usage_limits: The framework's ``UsageLimits`` for each turn; its default is 50 requests.
+        cost_calculator: Puts a price on the tokens, in place of the framework's own prices.
+        model_id: The model to report, if not the agent's.
+    """
+
+    module = "pydantic_ai"
+    extra = "pydantic-ai"
+    package = "pydantic-ai-slim"
+
+    def __init__(
+        self,
+        agent_instance: Any,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        deps: object = None,
+        usage_limits: Any = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.messages: MessageHistory = MessageHistory()
+        self.deps = deps
+        self.usage_limits = usage_limits
+        self._memory: list[Any] = []
+        self._usages: list[Any] = []  # one for each turn, because limits are for a turn
+
+    def _run_framework(self, query: str) -> str:
+        with self._logged(query):
+            return run_async(self._turn(query))
+
+    async def _turn(self, query: str) -> str:
+        library = _library()
+        self._usages.append(library.RunUsage())
+        result = None
+        with library.capture_run_messages() as captured:
+            try:
+                result = await self.agent.run(
+                    query,
+                    message_history=self._memory or None,
+                    deps=self.deps,
+                    usage_limits=self.usage_limits,
+                    usage=self._usages[-1],
+                )
+            except Exception as error:
+                self._raise_if_the_providers(error)
+                raise
+            finally:
+                so_far = captured[len(self._memory) :] if result is None else result.new_messages()
+                add_messages(self.messages, so_far)
+        self._memory = result.all_messages()
+        if isinstance(result.output, library.DeferredToolRequests):
+            waiting = [*result.output.calls, *result.output.approvals]
+            raise ConfigurationError(
+                f"agent {self.name!r} waits for somebody to answer or approve its call of: "
+                f"{', '.join(call.tool_name for call in waiting)}; nobody does in an evaluation, "
+                "so use tools that run at once"
+            )
+        return as_text(result.output)
+
+    def _raise_if_the_providers(self, error: Exception) -> None:
+        """The framework has errors of its own for what a provider does, with a status or without.
+
+        Those with a status are told apart where those of all frameworks are.
+        """
+        errors = _library().exceptions
+        if isinstance(error, errors.ModelHTTPError):
+            return
+        kind = next((k for name, k in _KINDS if isinstance(error, getattr(errors, name))), None)
+        is_unusable = isinstance(error, errors.UnexpectedModelBehavior) and _UNUSABLE in str(error)
+        if is_unusable or is_of_reading_an_answer(error, "pydantic_ai.models"):
+            kind = MalformedResponseError
+        if kind is not None:
+            raise kind(
+                str(error),
+                provider=self.extra,
+                model_id=self._model_id or self._resolve_model_id(),
+                retry_after=getattr(error, "retry_after", None),
+            ) from None
+
+    def _gave_up(self, error: Exception) -> bool:
+        library = _library()
+        return isinstance(error, library.UsageLimitExceeded | library.UnexpectedModelBehavior)
+
+    def _gather_usage(self) -> Usage:
+        counted = [usage for usage in self._usages if usage.total_tokens]
+        total = sum(map(_token_usage, counted)) or Usage()
+        if self._cost_calculator is None and all(usage.cost is not None for usage in counted):
+            total.cost = float(sum(usage.cost for usage in counted))
+        return total
+
+    def _resolve_model_id(self) -> str | None:
+        model = getattr(self.agent, "model", None)
+        name = model if isinstance(model, str) else getattr(model, "model_name", None)
+        return None if name is None else str(name)
+
+    def gather_config(self) -> dict[str, Any]:
+        settings = getattr(self.agent, "model_settings", None)
+        system = self.messages.filter_by_role("system")
+        config = {
+            "agent_name": self.agent.name,
+            "model": self._resolve_model_id(),
+            "system_prompt": system[0]["content"] if system else None,
+            "tools": [
+                name for toolset in self.agent.toolsets for name in getattr(toolset, "tools", ())
+            ],
+            "output_type": str(self.agent.output_type),
+            "model_settings": json.loads(as_text(settings)),
+            "usage_limits": None if self.usage_limits is None else repr(self.usage_limits),
+        }
+        return {**super().gather_config(), "pydantic_ai_config": redact(config)}
+
+
+def _library() -> ModuleType:
+    adapter = PydanticAIAgentAdapter
+    return extras.load(adapter.module, extra=adapter.extra, package=adapter.package)
+
+
+def _token_usage(usage: Any) -> TokenUsage:
+    return TokenUsage(
+        kind="llm",
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total_tokens,
+        cached_input_tokens=usage.cache_read_tokens,
+        cache_creation_input_tokens=usage.cache_write_tokens,
+        reasoning_tokens=usage.output_reasoning_tokens,
+        audio_tokens=usage.input_audio_tokens + usage.output_audio_tokens,
+    )

@@ -1,0 +1,48 @@
+"""The messages of Pydantic AI in OpenAI's form."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from maseval.core.messages import MessageHistory, ToolCall
+from maseval.interface.agents.tools import as_text
+
+
+def add_messages(history: MessageHistory, messages: Iterable[Any]) -> None:
+    """Add what came of a turn; thoughts, files and tools of the provider's own are left out."""
+    for message in messages:
+        if message.kind == "response":
+            _add_response(history, message)
+            continue
+        if message.instructions and not history:
+            history.add_message("system", message.instructions)
+        for part in message.parts:
+            _add_request_part(history, part)
+
+
+def _add_response(history: MessageHistory, response: Any) -> None:
+    said = [part.content for part in response.parts if part.part_kind == "text"]
+    calls = [_tool_call(part) for part in response.parts if part.part_kind == "tool-call"]
+    text = "".join(said) if said else None
+    if calls:
+        history.add_tool_call(calls, text)
+    elif text is not None:
+        history.add_message("assistant", text)
+
+
+def _add_request_part(history: MessageHistory, part: Any) -> None:
+    match part.part_kind:
+        case "system-prompt":
+            history.add_message("system", part.content)
+        case "user-prompt":
+            history.add_message("user", as_text(part.content))
+        case "tool-return":
+            text = part.model_response_str()
+            history.add_tool_response(part.tool_call_id, text, name=part.tool_name)
+        case "retry-feedback":  # of the framework, to a model whose answer is not valid
+            history.add_message("user", part.model_response())
+
+
+def _tool_call(part: Any) -> ToolCall:
+    arguments = part.args if isinstance(part.args, str) else as_text(part.args or {})
+    function = {"name": part.tool_name, "arguments": arguments or "{}"}
+    return {"id": part.tool_call_id, "type": "function", "function": function}

@@ -1,0 +1,100 @@
+"""A scripted model behind HTTP, and the questions that are put to the tools of every framework."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from maseval import ScriptedModelAdapter
+from maseval.benchmark.tau2 import Tau2Environment
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    OverloadedError,
+    ProviderConnectionError,
+    ProviderTimeoutError,
+    RateLimitError,
+)
+from maseval.core.scripted import Reply
+from maseval.server import ModelServer
+from tests.interface import provider_server
+
+NAME = "served"
+KEY = "key-1234"
+PAGES = Path(__file__).parents[3] / "docs" / "agents"
+DOMAINS = ("airline", "retail", "telecom", "library")
+
+
+def look(text: str, numbers: list[int], place: dict | None = None) -> str:
+    """Look at something."""
+    return text
+
+
+LOOKING = {"name": "look", "arguments": {"text": "é", "numbers": []}}
+
+HARD_ARGUMENTS = [
+    {"text": 'été 東京 \U0001f600 "quoted" \\ \n'},
+    {"text": 7, "numbers": "not a list", "place": ["not an object"]},
+    {"text": None, "numbers": [1, 2.5, [3, {"deep": [None, True]}]]},
+    {"numbers": [], "place": {"city": "Łódź", "unheard": 1}},
+    {"text": "a", "unknown_key": {"nested": []}},
+    {"text": "1", "numbers": ["2"], "place": None},
+    {},
+]
+"""What a model may send to ``look``."""
+
+FAILURES = [
+    (
+        provider_server.Reply({"error": {"message": "slow"}}, 429, {"Retry-After": "7"}),
+        RateLimitError,
+    ),
+    (provider_server.Reply({"error": {"message": "broken"}}, 500), OverloadedError),
+    (provider_server.Reply({"error": {"message": "no such key"}}, 401), AuthenticationError),
+    (provider_server.Reply("", drop=True), ProviderConnectionError),
+    (provider_server.Reply({}, delay=1.0), ProviderTimeoutError),
+]
+"""What a provider may do instead of answering within half a second, and what it is called."""
+
+UNREADABLE = [
+    "{not json",
+    [],
+    {"hello": 1},
+    provider_server.OpenAIProtocol.empty(),
+    provider_server.Reply("<html>", headers={"Content-Type": "text/html"}),
+]
+"""What a provider may send as an answer that is none."""
+
+
+@contextmanager
+def served(*replies: Reply, name=NAME, **options) -> Iterator[tuple[ScriptedModelAdapter, str]]:
+    """A model that plays the replies, and the URL where it does so, under ``name``."""
+    model = ScriptedModelAdapter(replies, model_id=name, **options)
+    with ModelServer(model) as server:
+        yield model, server.url
+
+
+def answers(model: ScriptedModelAdapter) -> list[str]:
+    """What the model read of the tools' results."""
+    messages = model.requests[-1]["messages"]
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def recorded_calls(environment: Tau2Environment) -> list[tuple[str, dict]]:
+    """The agent's calls, as the trajectory has them."""
+    return [
+        (call["name"], call["arguments"])
+        for message in environment.trajectory.messages
+        for call in message.get("tool_calls") or ()
+        if call["requestor"] == "assistant"
+    ]
+
+
+def same_json(first: object, second: object) -> bool:
+    """Equal to the letter: 1 is not 1.0 and not True."""
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
+
+
+def example_of(page: str) -> str:
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^```py\n(.*?)^```$", text, re.M | re.S)
+    return found

@@ -1,0 +1,301 @@
+"""Agents behind an HTTP address: what they are sent, what is done for them, how they fail."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from maseval import ScriptedModelAdapter, Task, resolve_model
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
+from maseval.benchmark.tau2.players import GOODBYE
+from maseval.commands import tau2
+from maseval.core.agent import AgentAdapter
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import ChatResponse
+from maseval.core.provider_errors import RateLimitError
+from maseval.core.tool import tool_definition
+from maseval.core.usage import TokenUsage, Usage
+from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
+from maseval.interface.agents.framework import AgentGaveUpError
+from maseval.server import ModelServer
+from tests.interface.agents.solving import Rehearsed, solve, tasks_of
+from tests.interface.libraries import needing
+
+DOMAINS = ["airline", "retail", "telecom", "library"]
+PAGE = Path(__file__).parents[3] / "docs" / "agents" / "http.md"
+
+
+def over_http(test):
+    data = (pytest.mark.data, pytest.mark.usefixtures("tau2_data"))
+    for mark in (*data, *needing("openai")):
+        test = mark(test)
+    return test
+
+
+def behind_http(environment, base_url, name):
+    model = resolve_model(f"openai/{name}", base_url=base_url, api_key="key-1234")
+    return ChatCompletionsAgentAdapter(
+        model, tools=environment.tools, instructions=environment.policy
+    )
+
+
+def first_of(domain) -> Task:
+    return load_tasks(domain).to_list()[0]
+
+
+def weigh(item: str, times: int = 1) -> str:
+    """Weigh something.
+
+    Args:
+        item: What to weigh.
+        times: How often.
+    """
+    return f"{item!r} {times!r} ü"
+
+
+def agent_of(*replies, **options):
+    model = ScriptedModelAdapter(replies, model_id="remote")
+    return ChatCompletionsAgentAdapter(model, **{"tools": [weigh], **options})
+
+
+def raw_call(arguments, name="weigh", call_id="c1"):
+    function = {"name": name, "arguments": arguments}
+    return ChatResponse(tool_calls=[{"id": call_id, "type": "function", "function": function}])
+
+
+def results_of(agent):
+    return [message["content"] for message in agent.get_messages().filter_by_role("tool")]
+
+
+@over_http
+def test_a_retail_task_is_solved_over_http():
+    solved = solve(behind_http, "retail", ["5"])
+
+    assert solved.rewards == [1.0]
+    (task,) = tasks_of("retail", ["5"])
+    called = [
+        (call["name"], call["arguments"])
+        for message in solved.environments[0].trajectory.messages
+        for call in message.get("tool_calls") or ()
+    ]
+    gold = [(one["name"], one["arguments"]) for one in task.evaluation_data["actions"]]
+    assert called == gold
+
+
+@over_http
+def test_a_conversation_of_many_turns_is_remembered():
+    solved = solve(behind_http, "telecom", [str(first_of("telecom").id)])
+
+    assert solved.rewards == [1.0]
+    sent = solved.last_request()
+    heard = [message["content"] for message in sent if message["role"] == "user"]
+    assert sent[0]["role"] == "system" and len(heard) > 1
+    spoken = [m["content"] for m in solved.agents[0].get_messages() if m["role"] == "user"]
+    assert heard == spoken
+
+
+@over_http
+def test_many_agents_work_at_once():
+    solved = solve(behind_http, "retail", ["0", "1", "2", "5"], num_workers=4)
+
+    assert solved.rewards == [1.0] * 4
+
+
+@over_http
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_agent_is_sent_the_full_schema_of_every_tool(domain):
+    tools = Tau2Environment({"domain": domain}).tools
+    model = ScriptedModelAdapter(["Hello"], model_id="remote")
+    with ModelServer(model) as server:
+        agent = ChatCompletionsAgentAdapter(
+            resolve_model("openai/remote", base_url=server.url, api_key="k"), tools=tools
+        )
+        agent.run("Hi")
+
+    assert model.requests[0]["tools"] == [tool_definition(tool) for tool in tools.values()]
+
+
+@over_http
+def test_what_the_agent_used_is_counted_once_however_its_model_was_made():
+    class Registered(Rehearsed):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            agents, named = super().setup_agents(
+                agent_data, environment, task, user, seed_generator
+            )
+            self.register("models", "mine", agents[0].agent)
+            return agents, named
+
+    counted = []
+    for kind in (Rehearsed, Registered):
+        with ModelServer() as server:
+            benchmark = kind(behind_http, server, "gold")
+            (report,) = benchmark.run(tasks_of("library", [first_of("library").id]), {})
+            (model,) = benchmark.solved.models.values()
+        (used,) = report["usage"]["models"].values()
+        counted.append(used["total_tokens"])
+        assert counted[-1] == model.gather_usage().total_tokens > 0
+        assert "total_tokens" not in report["usage"]["agents"]["http_agent"]
+        assert "key-1234" not in json.dumps(report["config"])
+        assert benchmark.usage.total_tokens == counted[-1]
+    assert counted[0] == counted[1]
+
+
+def test_an_agent_that_just_answers_needs_no_tools():
+    agent = agent_of("Hello", "Bye", tools=None, instructions="Be brief")
+
+    assert isinstance(agent, AgentAdapter)
+    assert [agent.run("Hi"), agent.run("So long")] == ["Hello", "Bye"]
+    asked = agent.agent.requests[-1]
+    assert asked["tools"] is None
+    assert [(m["role"], m["content"]) for m in asked["messages"]] == [
+        ("system", "Be brief"),
+        ("user", "Hi"),
+        ("assistant", "Hello"),
+        ("user", "So long"),
+    ]
+
+
+def test_calls_are_made_until_there_is_a_text():
+    agent = agent_of(
+        [{"name": "weigh", "arguments": {"item": "tea"}, "id": "a"}],
+        {"content": "One more", "tool_calls": [{"name": "weigh", "arguments": {"item": "rice"}}]},
+        "Done",
+    )
+
+    assert agent.run("Weigh") == "Done"
+    assert results_of(agent) == ["'tea' 1 ü", "'rice' 1 ü"]
+    roles = [message["role"] for message in agent.get_messages()]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+    first, second = agent.get_messages().filter_by_role("tool")
+    assert first["tool_call_id"] == "a" and first["name"] == "weigh"
+    assert agent.get_messages()[3]["content"] == "One more"
+    assert second["tool_call_id"] == agent.get_messages()[3]["tool_calls"][0]["id"]
+
+
+def test_parallel_calls_are_made_in_order():
+    names = ["c", "a", "b"]
+    agent = agent_of([{"name": "weigh", "arguments": {"item": n}, "id": n} for n in names], "Done")
+
+    agent.run("Weigh")
+
+    assert [m["tool_call_id"] for m in agent.get_messages().filter_by_role("tool")] == names
+    assert results_of(agent) == [f"{name!r} 1 ü" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ('{"item": 3, "times": "x"}', "3 'x' ü"),
+        ('{"item": ["ä", {"n": null}]}', "['ä', {'n': None}] 1 ü"),
+        ("", "Error: weigh() missing 1 required positional argument: 'item'"),
+        (
+            '{"item": "tea", "color": 1}',
+            "Error: weigh() got an unexpected keyword argument 'color'",
+        ),
+        ("{not json", "Error: weigh() got an unexpected keyword argument 'invalid_json_arguments'"),
+        ("[1]", "Error: weigh() got an unexpected keyword argument 'invalid_json_arguments'"),
+    ],
+)
+def test_arguments_reach_the_function_as_they_were_sent(arguments, answer):
+    agent = agent_of(raw_call(arguments), "Done")
+
+    assert agent.run("Weigh") == "Done"
+    assert results_of(agent) == [answer]
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+def test_arguments_that_are_no_json_are_recorded_and_fail_like_those_of_the_reference_agent():
+    environment = Tau2Environment({"domain": "library"})
+    name = next(iter(environment.tools))
+    agent = agent_of(raw_call("{oh", name=name), "Done", tools=environment.tools)
+
+    agent.run("Go")
+
+    call, result = environment.trajectory.messages[-2:]
+    assert call["tool_calls"][0]["arguments"] == {"invalid_json_arguments": "{oh"}
+    assert result["error"] and results_of(agent) == [result["content"]]
+
+
+def test_a_tool_that_is_not_there_is_answered_and_not_fatal():
+    agent = agent_of(raw_call("{}", name="fly"), "Sorry")
+
+    assert agent.run("Fly") == "Sorry"
+    assert results_of(agent) == ["Error: Tool 'fly' not found."]
+
+
+def test_an_agent_that_calls_without_end_has_failed():
+    agent = agent_of(*[raw_call('{"item": "tea"}')] * 9, max_tool_calls=5)
+
+    with pytest.raises(AgentGaveUpError, match="6 tool calls in one turn"):
+        agent.run("Weigh")
+
+    assert len(results_of(agent)) == 5
+    assert agent.logs[-1]["error_type"] == "AgentGaveUpError"
+
+
+def test_a_negative_limit_is_refused():
+    with pytest.raises(ConfigurationError, match="max_tool_calls is -1"):
+        agent_of(max_tool_calls=-1)
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+def test_an_empty_answer_is_the_agents_failure():
+    class Silent(Rehearsed):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            agent = agent_of(ChatResponse(content=None))
+            return [agent], {agent.name: agent}
+
+    with ModelServer() as server:
+        (report,) = Silent(behind_http, server, "gold").run([first_of("library")], {})
+
+    assert report["status"] == "agent_error"
+    assert report["error"]["error_type"] == "EmptyAgentTurnError"
+
+
+def test_failures_of_the_server_stay_what_they_are():
+    agent = agent_of(RateLimitError("slow down", provider="openai"))
+
+    with pytest.raises(RateLimitError):
+        agent.run("Hi")
+
+
+def test_outside_a_benchmark_the_adapter_tells_the_usage_itself():
+    agent = agent_of("Hello")
+    agent.run("Hi there")
+
+    usage = agent.gather_usage()
+    assert isinstance(usage, TokenUsage) and usage.total_tokens > 0
+    assert isinstance(agent_of("x").gather_usage(), Usage)
+
+
+def test_the_configuration_names_agent_and_tools():
+    config = agent_of("Hello").gather_config()
+
+    assert config["model_id"] == "remote"
+    assert config["tool_names"] == ["weigh"]
+    assert config["max_tool_calls"] == 100
+    json.dumps(config)
+
+
+@over_http
+def test_the_example_of_the_page_runs(tmp_path):
+    (example,) = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    task = first_of("library")
+    gold = [(one["name"], one["arguments"]) for one in task.evaluation_data["actions"]]
+    calls = [{"name": name, "arguments": arguments} for name, arguments in gold]
+    names = {}
+    with ModelServer(ScriptedModelAdapter([*calls, GOODBYE], model_id="my-agent")) as server:
+        exec(example.replace("http://localhost:9000/v1", server.url), names)
+        result = tau2.run(
+            domain="library",
+            task_id=[str(task.id)],
+            agent=names["agent"],
+            user="scripted",
+            output=tmp_path / "run",
+        )
+
+    assert result.summary.overall.passed == 1
+    assert result.summary.tokens > 0

@@ -1,0 +1,189 @@
+"""Conversations: the benchmark asks in one thread, the agent acts in another, each in its turn."""
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from maseval.core.clock import Clock
+from maseval.core.exceptions import TaskTimeoutError
+from maseval.interface.agents.mcp import McpAgentAdapter
+from maseval.interface.agents.mcp_conversation import (
+    BEGUN_AGAIN,
+    AgentLeftError,
+    Conversation,
+    OutOfTurnError,
+)
+
+
+def weigh(item: str) -> str:
+    """Weigh something."""
+    return f"{item!r} ü"
+
+
+def begun(tools=(weigh,), briefing="Be kind.\n"):
+    """A conversation whose benchmark has asked, the adapter, and what came of the question."""
+    conversation = Conversation(lambda: None, briefing)
+    agent = McpAgentAdapter(conversation, tools)
+    conversation.read()
+    return conversation, agent, asked(agent, "Hello?")
+
+
+def asked(agent, query, clock=None) -> Future:
+    answer: Future = Future()
+
+    def ask():
+        try:
+            with (clock or Clock()).active():
+                answer.set_result(agent.run(query))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    agent.agent.read().result(5)
+    return answer
+
+
+def test_what_the_agent_replies_is_its_answer():
+    conversation, agent, answer = begun()
+
+    waiting = conversation.reply("Good day")
+
+    assert answer.result(5) == "Good day"
+    assert not waiting.done()
+    second = asked(agent, "Tea, please")
+    assert waiting.result(5) == "Tea, please"
+    assert conversation.call("weigh", {"item": "tea"}) == "'tea' ü"
+    conversation.reply("Here")
+    assert second.result(5) == "Here"
+    assert [(m["role"], m.get("content")) for m in agent.get_messages()] == [
+        ("user", "Hello?"),
+        ("assistant", "Good day"),
+        ("user", "Tea, please"),
+        ("assistant", None),
+        ("tool", "'tea' ü"),
+        ("assistant", "Here"),
+    ]
+    call, result = agent.get_messages()[3:5]
+    assert call["tool_calls"][0]["id"] == result["tool_call_id"]
+
+
+def test_reading_repeats_what_waits_for_an_answer():
+    conversation, _, _ = begun()
+
+    assert [conversation.read().result(1) for _ in range(2)] == ["Hello?", "Hello?"]
+
+
+def test_the_benchmark_begins_when_the_agent_first_reads():
+    begins = []
+    conversation = Conversation(lambda: begins.append(1))
+
+    with pytest.raises(OutOfTurnError, match="call read_customer first"):
+        conversation.reply("Hello")
+    assert not begins and not conversation.is_begun
+    conversation.read()
+    conversation.read()
+    assert begins == [1] and conversation.is_begun
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 5])
+def test_a_reply_must_have_words(text):
+    conversation, _, answer = begun()
+
+    with pytest.raises(OutOfTurnError, match="nothing was said"):
+        conversation.reply(text)
+
+    conversation.reply("Yes")
+    assert answer.result(5) == "Yes"
+
+
+def test_nothing_is_done_while_it_is_the_customers_turn():
+    used = []
+
+    def press() -> str:
+        used.append(1)
+        return "pressed"
+
+    conversation, agent, answer = begun([press])
+    conversation.reply("One moment")
+    answer.result(5)
+
+    for act in (lambda: conversation.call("press", {}), lambda: conversation.reply("And?")):
+        with pytest.raises(OutOfTurnError, match="customer's turn"):
+            act()
+
+    assert not used
+    assert len(agent.get_messages()) == 2
+
+
+def test_after_the_end_the_agent_is_told_how_it_ended():
+    conversation, _, answer = begun()
+    waiting = conversation.reply("Bye")
+    answer.result(5)
+
+    conversation.end("It is over.")
+
+    assert waiting.result(5) == conversation.read().result(5) == "It is over."
+    for act in (lambda: conversation.call("weigh", {}), lambda: conversation.reply("And?")):
+        with pytest.raises(OutOfTurnError, match=r"It is over\. This was not recorded\."):
+            act()
+
+
+def test_an_agent_that_leaves_has_failed():
+    conversation, agent, answer = begun()
+
+    conversation.leave(AgentLeftError("gone"))
+
+    with pytest.raises(AgentLeftError):
+        answer.result(5)
+    with pytest.raises(AgentLeftError):
+        agent.run("Still there?")
+    assert agent.logs[-1]["error_type"] == "AgentLeftError"
+
+
+def test_the_last_words_of_an_agent_that_leaves_are_heard():
+    conversation, agent, answer = begun()
+
+    conversation.reply("Bye")
+    conversation.leave(AgentLeftError("gone"))
+
+    assert answer.result(5) == "Bye"
+    with pytest.raises(AgentLeftError):
+        agent.run("Wait")
+
+
+def test_the_wait_for_an_agent_ends_with_the_repetition():
+    conversation = Conversation(lambda: None)
+    agent = McpAgentAdapter(conversation, [weigh])
+    conversation.read()
+
+    answer = asked(agent, "Hello?", Clock(0.2))
+
+    with pytest.raises(TaskTimeoutError):
+        answer.result(5)
+    with pytest.raises(OutOfTurnError, match="not recorded"):
+        conversation.call("weigh", {"item": "late"})
+
+
+def test_the_agent_is_told_when_everything_begins_again():
+    conversation, first, answer = begun()
+    waiting = conversation.reply("Hi")
+    answer.result(5)
+
+    second = asked(McpAgentAdapter(conversation, [weigh]), "Hello again?")
+
+    assert waiting.result(5) == f"{BEGUN_AGAIN}\n\nHello again?"
+    conversation.reply("Hi again")
+    assert second.result(5) == "Hi again"
+    assert len(first.get_messages()) == 2
+
+
+def test_a_client_that_cancels_its_wait_does_no_harm():
+    conversation, agent, answer = begun()
+    conversation.reply("Hi").cancel()
+    answer.result(5)
+
+    second = asked(agent, "And then?")
+
+    conversation.reply("That is all")
+    assert second.result(5) == "That is all"

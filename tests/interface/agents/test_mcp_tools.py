@@ -1,0 +1,326 @@
+"""Functions that are served as MCP tools, used by the real client library."""
+
+import asyncio
+import json
+import re
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from maseval import resolve_model
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
+from maseval.benchmark.tau2.players import GOODBYE
+from maseval.core.clock import Clock
+from maseval.core.context import TaskContext
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.tool import tool_definition
+from maseval.interface.agents import mcp_tools
+from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
+from maseval.interface.agents.mcp_tools import serve_tools
+from maseval.interface.extras import MissingExtraError
+from tests.interface.agents.mcp_client import MODES, connected, text_of, with_mcp
+from tests.interface.agents.solving import Rehearsed, tasks_of
+
+DOMAINS = ["airline", "retail", "telecom", "library"]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def weigh(item: str, times: int = 1) -> object:
+    """Weigh something."""
+    if item == "air":
+        raise ValueError("it flew away")
+    return f"{item!r} {times!r} ü\n" if times else {"weight": 1, "of": "Ü"}
+
+
+@with_mcp
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+@MODES
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_tool_has_its_name_description_and_full_schema(domain, mode):
+    tools = Tau2Environment({"domain": domain}).tools
+
+    async def listed(client):
+        found = (await client.list_tools()).tools
+        return [(tool.name, tool.description, tool.input_schema) for tool in found]
+
+    with serve_tools(tools) as served:
+        assert connected(served.url, listed, mode) == [
+            (name, definition["description"], definition["parameters"])
+            for name, tool in tools.items()
+            for definition in [tool_definition(tool)["function"]]
+        ]
+
+
+@with_mcp
+@MODES
+@pytest.mark.parametrize(
+    ("arguments", "text", "is_error"),
+    [
+        ({"item": "tea", "times": 2}, "'tea' 2 ü\n", False),
+        ({"item": 3, "times": "x"}, "3 'x' ü\n", False),
+        ({"item": ["ä", {"n": None}]}, "['ä', {'n': None}] 1 ü\n", False),
+        ({"item": "tea", "times": 0}, '{"weight":1,"of":"Ü"}', False),
+        ({}, "Error: weigh() missing 1 required positional argument: 'item'", True),
+        (
+            {"item": "x", "color": 1},
+            "Error: weigh() got an unexpected keyword argument 'color'",
+            True,
+        ),
+        ({"item": "air"}, "Error: it flew away", True),
+    ],
+)
+def test_arguments_and_results_are_passed_on_unchanged(arguments, text, is_error, mode):
+    async def call(client):
+        result = await client.call_tool("weigh", arguments)
+        return [part.text for part in result.content], result.is_error
+
+    with serve_tools([weigh]) as served:
+        assert connected(served.url, call, mode) == ([text], is_error)
+
+
+@with_mcp
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+def test_wrong_arguments_are_answered_by_the_environment_and_recorded():
+    wrong = {"order_id": 7, "colour": "blue", "deep": {"list": [1, "ü"]}}
+    served_world, called_world = (Tau2Environment({"domain": "retail"}) for _ in range(2))
+    expected = called_world.tools["get_order_details"](**wrong)
+
+    with serve_tools(served_world.tools) as served:
+        said = connected(served.url, lambda client: text_of(client, "get_order_details", wrong))
+
+    assert said == expected and "rror" in said
+    call, result = served_world.trajectory.messages[-2:]
+    assert call["tool_calls"][0]["arguments"] == wrong
+    assert result["content"] == said and result["error"]
+
+
+@with_mcp
+def test_a_tool_that_is_not_there_is_answered_with_those_that_are():
+    with serve_tools({"scale": weigh}) as served:
+        said = connected(served.url, lambda client: text_of(client, "fly"))
+
+    assert said == "Error: Tool 'fly' not found. There are: scale"
+
+
+@with_mcp
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+def test_calls_at_the_same_time_are_all_recorded():
+    world = Tau2Environment({"domain": "retail"})
+    sums = [f"{number} + 1" for number in range(20)]
+
+    async def together(client):
+        calls = (text_of(client, "calculate", {"expression": one}) for one in sums)
+        return await asyncio.gather(*calls)
+
+    with serve_tools(world.tools) as served:
+        said = connected(served.url, together)
+
+    assert said == [f"{number + 1}.0" for number in range(20)]
+    messages = world.trajectory.messages
+    calls = [m["tool_calls"][0] for m in messages if m.get("tool_calls")]
+    assert sorted(call["arguments"]["expression"] for call in calls) == sorted(sums)
+    for call, answer in zip(messages[::2], messages[1::2], strict=True):
+        assert answer["id"] == call["tool_calls"][0]["id"]
+
+
+@with_mcp
+def test_tools_belong_to_the_repetition_that_serves_them():
+    def here() -> str:
+        return str(Clock.here().simulation)
+
+    with TaskContext(simulation=("7", 0)).active(), serve_tools([here]) as served:
+        assert connected(served.url, lambda client: text_of(client, "here")) == "('7', 0)"
+
+
+@with_mcp
+@MODES
+def test_the_client_reads_the_instructions(mode):
+    async def read(client):
+        return client.instructions
+
+    with serve_tools([weigh], instructions="Weigh twice.") as served:
+        assert connected(served.url, read, mode) == "Weigh twice."
+
+
+@with_mcp
+@MODES
+def test_nothing_is_left_behind(mode):
+    before = set(threading.enumerate())
+    with serve_tools([weigh]) as served:
+        connected(served.url, lambda client: text_of(client, "weigh", {"item": "x"}), mode)
+        port = int(served.url.split(":")[2].split("/")[0])
+
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+@with_mcp
+@MODES
+def test_a_client_stays_connected_when_its_tools_are_served_again_at_the_same_port(mode):
+    port = free_port()
+    first, second = (serve_tools([weigh], port=port) for _ in range(2))
+    url = first.__enter__().url
+
+    async def twice(client):
+        before = await text_of(client, "weigh", {"item": "a"})
+        await asyncio.to_thread(first.__exit__, None, None, None)
+        with second:
+            return [before, await text_of(client, "weigh", {"item": "a"})]
+
+    assert connected(url, twice, mode) == ["'a' 1 ü\n"] * 2
+
+
+@with_mcp
+def test_a_port_that_is_taken_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(ConfigurationError, match=f"cannot listen on 127.0.0.1:{port}"),
+            serve_tools([weigh], port=port),
+        ):
+            pass
+
+
+@with_mcp
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("Host", "evil.example:80", 421),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "http://localhost:3000", 200),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # urllib's own, for a refused request
+def test_pages_of_other_sites_cannot_reach_the_tools(header, value, status):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    with serve_tools([weigh]) as served:
+        request = urllib.request.Request(
+            served.url,
+            json.dumps(call).encode(),
+            {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+                header: value,
+            },
+        )
+        try:
+            with urllib.request.urlopen(request) as answer:
+                found = answer.status
+        except urllib.error.HTTPError as error:
+            found = error.code
+    assert found == status
+
+
+@with_mcp
+def test_a_client_that_listens_for_news_is_told_that_there_are_none():
+    with serve_tools([weigh]) as served:
+        listening = urllib.request.Request(served.url, headers={"Accept": "text/event-stream"})
+        with pytest.raises(urllib.error.HTTPError, match="405") as refused:
+            urllib.request.urlopen(listening)
+        refused.value.close()
+
+
+def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
+    monkeypatch.setattr(mcp_tools.extras, "is_installed", lambda module: False)
+
+    with (
+        pytest.raises(MissingExtraError, match=re.escape("pip install 'maseval[mcp]'")),
+        serve_tools([weigh]),
+    ):
+        pass
+
+
+# An agent in another process: asked by chat completions, its tools by MCP.
+
+REMOTE = f"""
+    import asyncio, json, sys
+    from mcp import Client
+    from maseval.core.messages import ChatResponse
+    from maseval.server import ChatServer
+    from maseval.server.completion import completion
+
+    url, actions = sys.argv[1], json.loads(sys.argv[2])
+
+    async def work():
+        async with Client(url) as client:
+            for action in actions:
+                await client.call_tool(action["name"], action["arguments"])
+
+    def answer(request, headers):
+        assert "tools" not in request
+        asyncio.run(work())
+        return completion(ChatResponse({GOODBYE!r}), request["model"])
+
+    with ChatServer(answer) as server:
+        print(server.url, flush=True)
+        sys.stdin.read()
+"""
+
+
+class RemoteAgent(ChatCompletionsAgentAdapter):
+    """Asks an agent whose tools are there for as long as it is asked."""
+
+    def __init__(self, model, tools, port):
+        super().__init__(model, "remote")
+        self.served, self.port = tools, port
+
+    def _run_agent(self, query):
+        with serve_tools(self.served, port=self.port):
+            return super()._run_agent(query)
+
+
+@with_mcp
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+@pytest.mark.slow
+@pytest.mark.parametrize(("domain", "task_id"), [("retail", "5"), ("library", None)])
+def test_an_agent_in_another_process_is_asked_by_http_and_has_its_tools_by_mcp(
+    domain, task_id, tmp_path
+):
+    pytest.importorskip("openai")
+    task_id = task_id or str(load_tasks(domain).to_list()[0].id)
+    (task,) = tasks_of(domain, [task_id])
+    script, port = tmp_path / "remote.py", free_port()
+    script.write_text(textwrap.dedent(REMOTE))
+    gold = [
+        {"name": one["name"], "arguments": one["arguments"]}
+        for one in task.evaluation_data["actions"]
+    ]
+    agents = []
+
+    class Asked(Rehearsed):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            model = resolve_model("openai/remote", base_url=agent_data["url"], api_key="k")
+            agents.append(RemoteAgent(model, environment.tools, port))
+            return agents, {"remote": agents[0]}
+
+    with subprocess.Popen(
+        [sys.executable, script, f"http://127.0.0.1:{port}/mcp", json.dumps(gold)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:
+        url = process.stdout.readline().strip()
+        (report,) = Asked(None, None, "gold").run([task], {"url": url})
+        process.stdin.close()
+
+    assert report["eval"][0]["reward"] == 1.0
+    messages = report["traces"]["environment"]["simulation"]["messages"]
+    called = [call for m in messages for call in m.get("tool_calls") or ()]
+    assert [{"name": c["name"], "arguments": c["arguments"]} for c in called] == gold
