@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from maseval.core.agent import AgentObserver
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
     ContentFilterError,
@@ -47,6 +47,8 @@ def _function_tool(tool: Tool) -> Any:
             return f"Error: the arguments must be a JSON object, not {arguments}"
         try:
             return as_text(await in_thread(lambda: tool.function(**sent)))
+        except AgentError as error:  # its own fault, which it may correct
+            return f"Error: {error}"
         except MASEvalError:
             raise
         except Exception as error:  # a tool of the user's own: told as the SDK tells it

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 from maseval.core.agent import AgentObserver
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -67,7 +67,10 @@ def _tool(tool: Tool) -> Any:
             signature.bind(**arguments)
         except TypeError as error:
             raise library.ModelRetry(str(error)) from None
-        return as_text(await in_thread(lambda: tool.function(**arguments)))
+        try:
+            return as_text(await in_thread(lambda: tool.function(**arguments)))
+        except AgentError as error:  # its own fault, which it may correct
+            raise library.ModelRetry(str(error)) from error
 
     made = library.Tool.from_schema(
         call,

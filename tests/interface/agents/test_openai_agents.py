@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.core.clock import Clock
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import tool_call
 from maseval.core.provider_errors import (
     ContentFilterError,
@@ -332,6 +332,17 @@ def test_a_failing_tool_is_told_to_the_model_as_the_sdk_does(sdk, clerk):
         assert clerk(url, [fail]).run("Fail") == "Sorry."
 
     assert answers(model) == [sdk.default_tool_error_function(None, ValueError())]
+
+
+def test_a_fault_of_the_agents_own_is_told_to_it(clerk):
+    def judge() -> str:
+        """Find a fault."""
+        raise AgentError("no such order")
+
+    with served({"name": "judge"}, "Sorry.") as (model, url):
+        assert clerk(url, [judge]).run("Go") == "Sorry."
+
+    assert "no such order" in answers(model)[0]
 
 
 def test_a_named_error_of_a_tool_comes_out_as_it_is(clerk):

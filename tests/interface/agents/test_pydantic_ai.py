@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.core import provider_errors
 from maseval.core.clock import Clock
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import tool_call
 from maseval.core.tool import tool_definition
 from maseval.core.usage import StaticPricingCalculator, Usage
@@ -373,6 +373,17 @@ def test_a_failing_tool_fails_the_turn_as_in_the_framework(clerk):
 
     with served({"name": "fail"}) as (_, url), pytest.raises(ValueError, match="out of order"):
         clerk(url, [fail]).run("Fail")
+
+
+def test_a_fault_of_the_agents_own_is_told_to_it(clerk):
+    def judge() -> str:
+        """Find a fault."""
+        raise AgentError("no such order")
+
+    with served({"name": "judge"}, "Sorry.") as (model, url):
+        assert clerk(url, [judge]).run("Go") == "Sorry."
+
+    assert "no such order" in answers(model)[0]
 
 
 def test_a_named_error_of_a_tool_comes_out_as_it_is(clerk):
