@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.chat import from_chat
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.messages import (
@@ -265,8 +265,10 @@ class Tau2Environment(Environment):
         start, state = self._start(), self.world.state()
         company, customer = start.hashes
         return (
-            company if state.company == start.state.company else self.get_db_hash(),
-            customer if state.customer == start.state.customer else self.get_user_db_hash(),
+            company if state.company == start.state.company else state_hash(state.company),
+            customer
+            if state.customer in (None, start.state.customer)
+            else state_hash(state.customer),
         )
 
     def gather_traces(self) -> dict[str, Any]:

@@ -49,6 +49,12 @@ def for_tasks(function: ToolFunction) -> ToolFunction:
 DBState = dict[str, str | TableState]
 
 
+def state_hash(state: DBState) -> str:
+    """The hash of the database that was in this state."""
+    parts = (f'"{name}": {text}' for name, text in sorted(state.items()))
+    return hashlib.sha256(f"{{{', '.join(parts)}}}".encode()).hexdigest()
+
+
 class DB(BaseModel):
     """A domain's database. Its tables are shared until touched; its hash is v0.2.0's."""
 
@@ -63,8 +69,7 @@ class DB(BaseModel):
 
     def get_hash(self) -> str:
         """SHA-256 over the sorted JSON of the whole database."""
-        parts = (f'"{name}": {text}' for name, text in sorted(self.state().items()))
-        return hashlib.sha256(f"{{{', '.join(parts)}}}".encode()).hexdigest()
+        return state_hash(self.state())
 
     def state(self) -> DBState:
         """All that the hash depends on, by field; of large tables only what was touched."""
