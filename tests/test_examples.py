@@ -44,7 +44,7 @@ def test_every_example_is_tried():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_solves_its_tasks_as_its_docstring_shows(name, tau2_data, tmp_path):
     text = (FOLDER / name).read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^    python (\S+ --scripted)$", text, re.M)
+    (shown,) = re.findall(r"^ *python (\S+ --scripted)$", text, re.M)
     script, option = shown.split()
     assert CHECKOUT / script == FOLDER / name
 

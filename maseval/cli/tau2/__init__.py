@@ -3,7 +3,19 @@
 import typer
 
 from maseval.cli.examples import examples
-from maseval.cli.tau2 import audit, certify, data, explain, export, run, score, show, tasks, verify
+from maseval.cli.tau2 import (
+    audit,
+    certify,
+    data,
+    explain,
+    export,
+    mcp,
+    run,
+    score,
+    show,
+    tasks,
+    verify,
+)
 
 app = typer.Typer(
     help="tau2-bench v0.2.0: agents in customer service, scored by what they did.",
@@ -16,6 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(epilog=run.EXAMPLES, context_settings=run.SETTINGS)(run.run)
+app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=audit.EXAMPLES)(audit.audit)

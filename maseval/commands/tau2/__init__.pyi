@@ -8,6 +8,7 @@ from maseval.commands.tau2.own_agents import AgentBrief as AgentBrief
 from maseval.commands.tau2.own_agents import AgentModel as AgentModel
 from maseval.commands.tau2.running import run as run
 from maseval.commands.tau2.scoring import score as score
+from maseval.commands.tau2.serving_mcp import mcp as mcp
 from maseval.commands.tau2.worlds import show as show
 from maseval.commands.tau2.worlds import tasks as tasks
 
@@ -19,6 +20,7 @@ __all__ = [
     "data",
     "explain",
     "export",
+    "mcp",
     "run",
     "score",
     "show",

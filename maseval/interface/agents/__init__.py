@@ -21,6 +21,7 @@ _HOMES = {
     "PydanticAIAgentAdapter": "pydantic_ai",
     "ChatCompletionsAgentAdapter": "chat_completions",
     "McpAgentAdapter": "mcp",
+    "serve_tools": "mcp_tools",
     "AgentGaveUpError": "framework",
 }
 

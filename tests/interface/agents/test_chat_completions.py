@@ -11,7 +11,7 @@ from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.players import GOODBYE
 from maseval.commands import tau2
 from maseval.core.agent import AgentAdapter
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.messages import ChatResponse
 from maseval.core.provider_errors import RateLimitError
 from maseval.core.tool import tool_definition
@@ -233,6 +233,19 @@ def test_an_agent_that_calls_without_end_has_failed():
 
     assert len(results_of(agent)) == 5
     assert agent.logs[-1]["error_type"] == "AgentGaveUpError"
+
+
+def test_only_the_agents_own_faults_are_told_to_it():
+    faults = [AgentError("no such item"), EnvironmentError("the scales are broken")]
+
+    def press() -> str:
+        raise faults.pop(0)
+
+    agent = agent_of(*[raw_call("{}", name="press")] * 2, tools=[press])
+
+    with pytest.raises(EnvironmentError, match="scales"):
+        agent.run("Press")
+    assert results_of(agent) == ["Error: no such item"]
 
 
 def test_a_negative_limit_is_refused():

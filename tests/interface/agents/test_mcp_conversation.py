@@ -6,7 +6,7 @@ from concurrent.futures import Future
 import pytest
 
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.exceptions import EnvironmentError, TaskTimeoutError
 from maseval.interface.agents.mcp import McpAgentAdapter
 from maseval.interface.agents.mcp_conversation import (
     BEGUN_AGAIN,
@@ -139,6 +139,22 @@ def test_an_agent_that_leaves_has_failed():
     with pytest.raises(AgentLeftError):
         agent.run("Still there?")
     assert agent.logs[-1]["error_type"] == "AgentLeftError"
+
+
+def test_a_failure_that_is_not_the_agents_ends_the_wait_for_it():
+    def press() -> str:
+        raise EnvironmentError("the scales are broken")
+
+    conversation, _, answer = begun([press])
+
+    with pytest.raises(EnvironmentError):
+        conversation.call("press", {})
+
+    with pytest.raises(EnvironmentError):
+        answer.result(5)
+    second = asked(McpAgentAdapter(conversation, [weigh]), "Once more?")
+    conversation.reply("Yes")
+    assert second.result(5) == "Yes"
 
 
 def test_the_last_words_of_an_agent_that_leaves_are_heard():

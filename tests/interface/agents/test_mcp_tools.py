@@ -19,7 +19,7 @@ from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.players import GOODBYE
 from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.tool import tool_definition
 from maseval.interface.agents import mcp_tools
 from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
@@ -144,6 +144,22 @@ def test_tools_belong_to_the_repetition_that_serves_them():
 
     with TaskContext(simulation=("7", 0)).active(), serve_tools([here]) as served:
         assert connected(served.url, lambda client: text_of(client, "here")) == "('7', 0)"
+
+
+@with_mcp
+def test_a_failure_that_is_not_the_agents_reaches_whoever_serves_the_tools():
+    faults = [AgentError("no such item"), EnvironmentError("the scales are broken")]
+
+    def press() -> str:
+        raise faults.pop(0)
+
+    async def twice(client):
+        return [await text_of(client, "press") for _ in range(2)]
+
+    said = []
+    with pytest.raises(EnvironmentError, match="scales"), serve_tools([press]) as served:
+        said = connected(served.url, twice)
+    assert said == ["Error: no such item", "Error: the scales are broken"]
 
 
 @with_mcp

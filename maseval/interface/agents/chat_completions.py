@@ -1,0 +1,153 @@
+"""ChatCompletionsAgentAdapter: an agent that is served as OpenAI's chat completions.
+
+Such an agent may use its tools itself, through MCP for example, and just answer. If it asks for a
+tool call instead, as a bare model does, the call is made here and its result sent back.
+"""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.clock import Clock
+from maseval.core.context import TaskContext
+from maseval.core.exceptions import (
+    AgentError,
+    ConfigurationError,
+    DuplicateComponentError,
+    MASEvalError,
+)
+from maseval.core.messages import ChatResponse, MessageHistory, ToolCall
+from maseval.core.model import ModelAdapter
+from maseval.core.usage import Usage
+from maseval.interface.agents.framework import AgentGaveUpError
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+MAX_TOOL_CALLS = 100
+
+INVALID_ARGUMENTS = "invalid_json_arguments"
+"""Stands for arguments that are no JSON object: no tool has it, so the call fails on record."""
+
+
+class ChatCompletionsAgentAdapter(AgentAdapter):
+    """An agent behind an HTTP address, asked like a model; it is sent the whole conversation.
+
+    Args:
+        model: How to reach it: ``resolve_model("openai/my-agent", base_url="http://...")``.
+            Retries, throttling and named errors are those of every model.
+        name: The agent's name in reports.
+        tools: What it may ask to be called, as functions.
+        instructions: Sent as the system message.
+        max_tool_calls: How many calls one turn may have.
+        callbacks: Told when a turn begins and ends.
+    """
+
+    agent: ModelAdapter
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        name: str = "http_agent",
+        *,
+        tools: Tools | None = None,
+        instructions: str | None = None,
+        max_tool_calls: int = MAX_TOOL_CALLS,
+        callbacks: Iterable[AgentObserver] | None = None,
+    ) -> None:
+        super().__init__(model, name, callbacks)
+        if max_tool_calls < 0:
+            raise ConfigurationError(f"max_tool_calls is {max_tool_calls}; give 0 or more")
+        self.max_tool_calls = max_tool_calls
+        self.tools = {tool.name: tool for tool in described(tools or {})}
+        self.messages = MessageHistory()
+        if instructions is not None:
+            self.messages.add_message("system", instructions)
+        self._counted_as_model = False
+
+    def _run_agent(self, query: str) -> str:
+        self._have_model_counted()
+        self._history.add_message("user", query)
+        calls = 0
+        while (response := self._ask()).tool_calls:
+            calls += len(response.tool_calls)
+            if calls > self.max_tool_calls:
+                raise AgentGaveUpError(
+                    f"{calls} tool calls in one turn and no answer; max_tool_calls is "
+                    f"{self.max_tool_calls}",
+                    component=self.name,
+                )
+            self._history.add_tool_call(response.tool_calls, response.content)
+            for call in response.tool_calls:
+                self._make(call)
+        answer = response.content or ""
+        self._history.add_message("assistant", answer)
+        return answer
+
+    def _ask(self) -> ChatResponse:
+        definitions = [_definition(tool) for tool in self.tools.values()]
+        return self.agent.chat(self._history, tools=definitions or None)
+
+    def _make(self, call: ToolCall) -> None:
+        function = call.get("function") or {}
+        name = str(function.get("name") or "")
+        answer = self._answer(name, _arguments(function.get("arguments")))
+        self._history.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
+
+    def _answer(self, name: str, arguments: dict[str, Any]) -> str:
+        if name not in self.tools:
+            return f"Error: Tool '{name}' not found."
+        try:
+            return as_text(self.tools[name].function(**arguments))
+        except MASEvalError as error:
+            if not isinstance(error, AgentError):  # nothing that the agent could correct
+                raise
+            return f"Error: {error}"
+        except Exception as error:  # a tool called by a model: its error is an answer
+            return f"Error: {error}"
+
+    @property
+    def _history(self) -> MessageHistory:
+        assert self.messages is not None
+        return self.messages
+
+    def _have_model_counted(self) -> None:
+        """Let the running repetition report the model, unless somebody has seen to it before."""
+        context = Clock.here()
+        if isinstance(context, TaskContext):
+            with suppress(DuplicateComponentError):
+                context.registry.register("models", f"{self.name}_model", self.agent)
+            self._counted_as_model = True
+
+    def _gather_usage(self) -> Usage:
+        return Usage() if self._counted_as_model else self.agent.gather_usage()
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "model_id": self.agent.model_id,
+            "max_tool_calls": self.max_tool_calls,
+            "tool_names": list(self.tools),
+        }
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _arguments(raw: object) -> dict[str, Any]:
+    """A call's arguments as a mapping, whatever the agent wrote."""
+    if raw is None or raw == "":
+        return {}
+    decoded = raw
+    if isinstance(raw, str):
+        try:
+            decoded = json.loads(raw)
+        except ValueError:
+            return {INVALID_ARGUMENTS: raw}
+    return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}

@@ -1,0 +1,66 @@
+"""McpAgentAdapter: an agent that comes to us, as the client of an MCP server.
+
+Claude Code, an editor or a script connects, finds the tools of its task, and two more by which it
+talks to the customer. The benchmark asks its agent as ever; a ``Conversation`` brings the two
+together.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.mcp_conversation import Conversation
+from maseval.interface.agents.mcp_tools import mcp_server
+from maseval.interface.agents.tools import Tools, described
+
+
+class McpAgentAdapter(AgentAdapter):
+    """The agent at the other end of a conversation, as the engine sees it."""
+
+    agent: Conversation
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        tools: Tools,
+        name: str = "mcp_agent",
+        callbacks: Iterable[AgentObserver] | None = None,
+    ) -> None:
+        super().__init__(conversation, name, callbacks)
+        conversation.join(tools)
+        self.messages = conversation.history
+
+    def _run_agent(self, query: str) -> str:
+        return self.agent.ask(query)
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "mcp_client": self.agent.client}
+
+
+def conversation_server(
+    conversation: Conversation, tools: Tools, *, name: str, instructions: str | None = None
+) -> Any:
+    """An MCP server by which an agent takes part: its tools, and those to talk to the customer.
+
+    ``tools`` say only what there will be; the calls go to those that the conversation has by then.
+    """
+    words = described([conversation.read_customer, conversation.reply_to_customer])
+    talking = {tool.name: tool for tool in words}
+    offered = described(tools)
+    for tool in offered:
+        if tool.name in talking:
+            raise ConfigurationError(
+                f"a tool is called {tool.name!r}, by which the agent talks to the customer; "
+                "give it another name"
+            )
+
+    async def call(name: str, arguments: dict[str, Any], client: str | None) -> str:
+        conversation.client = client or conversation.client
+        if name in talking:
+            return str(await talking[name].function(**arguments))
+        return await in_thread(partial(conversation.call, name, arguments))
+
+    return mcp_server([*talking.values(), *offered], call, name=name, instructions=instructions)

@@ -1,0 +1,462 @@
+"""``maseval tau2 mcp``: agents that connect by the real MCP library, and what is kept of them."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.players import GOODBYE, request_for
+from maseval.commands import tau2
+from maseval.commands.tau2 import visited
+from maseval.interface import extras
+from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
+from maseval.runs import RunConfigError, RunFolder
+from tests.cli.commandline import COMMAND, maseval, started
+from tests.interface.agents.mcp_client import connected, text_of, with_mcp
+
+LIBRARY_TASK = str(load_tasks("library").to_list()[0].id)
+LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(visited, "_LINGER_SECONDS", 0.3)
+
+
+def actions_of(domain, task_id):
+    (task,) = [task for task in load_tasks(domain) if str(task.id) == task_id]
+    return [(one["name"], one["arguments"]) for one in task.evaluation_data["actions"]]
+
+
+def report_in(folder):
+    (report,) = RunFolder.read(folder).reports()
+    return report
+
+
+def calls_in(folder):
+    messages = report_in(folder)["traces"]["environment"]["simulation"]["messages"]
+    return [(c["name"], c["arguments"]) for m in messages for c in m.get("tool_calls") or ()]
+
+
+def texts_in(folder):
+    messages = report_in(folder)["traces"]["environment"]["simulation"]["messages"]
+    return [(m["role"], m["content"]) for m in messages if m["role"] != "tool" and m["content"]]
+
+
+async def say(client, text):
+    return await text_of(client, "reply_to_customer", {"text": text})
+
+
+async def solve(client, domain="library", task_id=LIBRARY_TASK):
+    """Carry out the reference solution; gives the first words and the last."""
+    opening = await text_of(client, "read_customer")
+    for name, arguments in actions_of(domain, task_id):
+        await text_of(client, name, arguments)
+    return opening, await say(client, GOODBYE)
+
+
+async def read_only(client):
+    return await text_of(client, "read_customer")
+
+
+def played(work, **options):
+    """Play a simulation by HTTP within this process; gives what came of the work and of it."""
+    address, result = Future(), Future()
+
+    def serve():
+        try:
+            chosen = {"domain": "library", "task_id": LIBRARY_TASK, "output": "run"}
+            chosen |= {"user": "scripted", "transport": "http", "on_address": address.set_result}
+            result.set_result(tau2.mcp(**chosen | options))
+        except BaseException as error:
+            result.set_exception(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    done = connected(address.result(20), work)
+    thread.join(20)
+    return done, result.result(0)
+
+
+def played_by_stdio(work, *options, mode="auto", errors="errors.txt"):
+    """Play a simulation with a process that the client starts; gives the work and its errors."""
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], *map(str, options), "--user", "scripted"]
+    )
+
+    with open(errors, "w+", encoding="utf-8") as log:
+        done = connected(stdio_client(server, errlog=log), work, mode)
+        log.seek(0)
+        return done, log.read()
+
+
+@with_mcp
+@pytest.mark.data
+def test_a_retail_task_is_solved_through_the_standard_streams(tau2_data):
+    gold = actions_of("retail", "5")
+
+    async def play(client):
+        early = await text_of(client, *gold[0])
+        opening, closing = await solve(client, "retail", "5")
+        late = await text_of(client, *gold[0])
+        return early, opening, closing, late
+
+    (early, opening, closing, late), errors = played_by_stdio(
+        play, "tau2", "mcp", "--domain", "retail", "--task-id", 5, "--output", "run"
+    )
+
+    assert "not begun" in early and "not recorded" in late
+    assert "# Retail agent policy" in opening and "The customer says:" in opening
+    assert closing == "The conversation is over: the customer has left."
+    assert calls_in("run") == gold
+    assert "100.0%" in errors and closing in errors
+    scored = maseval("tau2", "score", "run")
+    assert scored.exit_code == 0 and "100.0%" in scored.stdout
+    assert maseval("show", "run").exit_code == 0
+    shown = maseval("show", "run", "retail/5").stdout
+    assert "return_delivered_order_items" in shown and GOODBYE in shown
+    assert maseval("tau2", "explain", "run", "retail/5").exit_code == 0
+
+
+@with_mcp
+@pytest.mark.data
+def test_customer_and_agent_work_in_turns(tau2_data):
+    task = load_tasks("telecom").to_list()[0]
+    actions = task.evaluation_data["actions"]
+
+    async def play(client):
+        await read_only(client)
+        for one in actions:
+            if one["requestor"] == "user":
+                await say(client, request_for(one["name"], one["arguments"]))
+            else:
+                await text_of(client, one["name"], one["arguments"])
+        return await say(client, GOODBYE)
+
+    closing, _ = played(play, domain="telecom", task_id=str(task.id))
+
+    assert closing == "The conversation is over: the customer has left."
+    assert {one["requestor"] for one in actions} >= {"user"} and len(actions) > 1
+    assert calls_in("run") == [(one["name"], one["arguments"]) for one in actions]
+    assert report_in("run")["eval"][0]["reward"] == 1.0
+
+
+@with_mcp
+def test_a_library_task_is_solved_by_a_client_of_the_older_protocol():
+    (opening, closing), _ = played_by_stdio(
+        solve, *LIBRARY, "--output", "run", "--agent-name", "mine", mode="legacy"
+    )
+
+    assert closing == "The conversation is over: the customer has left."
+    report = report_in("run")
+    assert report["eval"][0]["reward"] == 1.0
+    agent = report["config"]["agents"]["mine"]
+    assert agent["mcp_client"].startswith("mcp ")
+    assert RunFolder.read("run").config.values["agent"]["args"] == {"name": "mine"}
+    spoken = texts_in("run")
+    assert spoken[-2] == ("assistant", GOODBYE)
+    assert spoken[1][1] in opening
+
+
+@with_mcp
+@pytest.mark.slow
+def test_a_task_is_solved_by_http_and_the_process_ends_by_itself(tmp_path):
+    process = started(
+        *LIBRARY, *("--user", "scripted", "--transport", "http", "--output", "run"), folder=tmp_path
+    )
+    url = process.stderr.readline().removeprefix("MCP server at ").strip()
+
+    _, closing = connected(url, solve)
+    out, errors = process.communicate(timeout=20)
+
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
+    assert (process.returncode, out) == (0, "")
+    assert closing in errors and "100.0%" in errors
+    assert report_in("run")["eval"][0]["reward"] == 1.0
+    assert calls_in("run") == actions_of("library", LIBRARY_TASK)
+
+
+@with_mcp
+def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path):
+    asked = [
+        request(1, "initialize", **HANDSHAKE),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        request(2, "tools/call", name="read_customer", arguments={}),
+        request(3, "tools/call", name="reply_to_customer", arguments={"text": GOODBYE}),
+    ]
+    process = spoken_to(tmp_path)
+    answers = []
+    for message in asked:
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        if "id" in message:
+            answers.append(json.loads(process.stdout.readline()))
+    rest, errors = process.communicate(timeout=20)
+
+    assert [answer["id"] for answer in answers] == [1, 2, 3]
+    assert "policy" in answers[0]["result"]["instructions"]
+    assert answers[2]["result"]["content"][0]["text"].startswith("The conversation is over")
+    assert rest == "" and process.returncode == 0
+    assert "pass^1" in errors
+    assert "reward" not in json.dumps(answers)
+
+
+HANDSHAKE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "bare", "version": "1"},
+}
+
+
+def request(number, method, **params):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def spoken_to(folder, *options):
+    return subprocess.Popen(
+        [*COMMAND, *LIBRARY, "--user", "scripted", "--output", "run", *options],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def begun_by_stdio(folder):
+    """A process in which the agent has read its customer, and is now at work."""
+    process = spoken_to(folder)
+    for message in (
+        request(1, "initialize", **HANDSHAKE),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        request(2, "tools/call", name="read_customer", arguments={}),
+    ):
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        if "id" in message:
+            process.stdout.readline()
+    return process
+
+
+@with_mcp
+@pytest.mark.slow
+def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
+    process = begun_by_stdio(tmp_path)
+    _, errors = process.communicate(timeout=20)  # closes its standard input
+
+    report = report_in("run")
+    assert report["status"] == "agent_error"
+    assert report["error"]["error_type"] == "AgentLeftError"
+    assert "the MCP client disconnected before the conversation was over" in errors
+    assert process.returncode == 0
+    assert maseval("show", "run").exit_code == 0
+    assert maseval("tau2", "score", "run").exit_code in (0, 1)
+
+
+@with_mcp
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path):
+    process = begun_by_stdio(tmp_path)
+    process.send_signal(number)
+    began = time.monotonic()
+    process.wait(timeout=20)
+    assert time.monotonic() - began < 5
+    _, errors = process.communicate()
+
+    assert process.returncode == 3
+    assert "interrupted" in errors and "Incomplete" in errors
+    assert report_in("run")["status"] == "unknown_execution_error"
+
+    (_, closing), _ = played_by_stdio(solve, *LIBRARY, "--output", "run")
+    assert closing.endswith("the customer has left.")
+    assert report_in("run")["eval"][0]["reward"] == 1.0
+
+
+@with_mcp
+@pytest.mark.slow
+def test_a_client_that_only_looks_leaves_no_run(tmp_path):
+    async def look(client):
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    names, errors = played_by_stdio(look, *LIBRARY)
+
+    assert names[:2] == ["read_customer", "reply_to_customer"]
+    assert "nothing is recorded" in errors
+    assert not (tmp_path / "runs").exists()
+
+
+@with_mcp
+def test_a_simulation_that_is_there_already_is_not_played_again():
+    played(solve)
+    before = report_in("run")
+
+    said, result = played(read_only)
+
+    assert "had been held before" in said
+    assert result.ran == 0
+    assert report_in("run") == before
+
+
+@with_mcp
+def test_a_folder_with_another_run_is_refused_in_words():
+    maseval("tau2", "run", "--domain", "library", "--agent", "gold", "--output", "run")
+
+    with pytest.raises(RunConfigError, match="agent"):
+        played(read_only)
+
+    assert len(RunFolder.read("run").recorded) == 12
+
+
+@with_mcp
+def test_the_agent_hears_of_the_limit_of_steps():
+    async def chatter(client):
+        said = await read_only(client)
+        while "is over" not in said:
+            said = await say(client, "Hm.")
+        return said
+
+    said, result = played(chatter, max_steps=3)
+
+    assert said == "The conversation is over: the limit of steps is reached."
+    assert result.complete and report_in("run")["eval"][0]["reward"] == 0.0
+
+
+@with_mcp
+def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
+    async def dawdle(client):
+        await read_only(client)
+        await asyncio.sleep(1.0)
+        return await say(client, "Sorry"), await read_only(client)
+
+    (late, said), _ = played(dawdle, timeout=0.6)
+
+    assert late == f"Error: {said} This was not recorded."
+    assert said == "The conversation is over: the time for it is up."
+    assert report_in("run")["status"] == "task_timeout"
+
+
+@with_mcp
+def test_nobody_is_waited_for_without_end(monkeypatch):
+    monkeypatch.setattr(visited, "_ABSENCE_SECONDS", 0.3)
+
+    _, result = played(read_only, timeout=0.3)
+
+    assert not result.complete and report_in("run")["status"] == "task_timeout"
+
+
+@with_mcp
+def test_a_model_plays_the_customer(tmp_path):
+    script = tmp_path / "customer.json"
+    script.write_text(json.dumps(["I lost my card.", "Thank you. ###STOP###"]))
+
+    async def play(client):
+        return await read_only(client), await say(client, "I see.")
+
+    (opening, closing), result = played(play, user="llm", user_model=f"scripted/{script}")
+
+    assert opening.endswith("The customer says:\nI lost my card.")
+    assert closing == "The conversation is over: the customer has left."
+    assert texts_in("run")[1:] == [
+        ("user", "I lost my card."),
+        ("assistant", "I see."),
+        ("user", "Thank you. ###STOP###"),
+    ]
+    assert result.summary.tokens > 0
+
+
+@with_mcp
+def test_the_agent_is_told_when_the_customer_broke_and_all_begins_again(tmp_path):
+    script = tmp_path / "customer.json"
+    script.write_text(json.dumps(["I lost my card."]))
+
+    async def play(client):
+        return await read_only(client), await say(client, "I see."), await say(client, "So?")
+
+    (_, again, closing), result = played(play, user="llm", user_model=f"scripted/{script}")
+
+    assert again == f"{BEGUN_AGAIN}\n\nI lost my card."
+    assert closing.startswith("The conversation is over: it failed (")
+    assert not result.complete and len(report_in("run")["attempts"]) == 1
+    assert texts_in("run")[1:] == [("user", "I lost my card."), ("assistant", "So?")]
+
+
+@with_mcp
+@pytest.mark.slow
+def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
+    slow = tmp_path / "customer.json"
+    slow.write_text(json.dumps(["I lost my card.", "Well?"]))
+    process = started(
+        *(*LIBRARY, "--transport", "http", "--output", "run", "--user-model", f"scripted/{slow}"),
+        *("--user-args", "delay_seconds=1.5"),
+        folder=tmp_path,
+    )
+    url = process.stderr.readline().removeprefix("MCP server at ").strip()
+
+    async def play(client):
+        await read_only(client)
+        waiting = asyncio.ensure_future(say(client, "One moment"))
+        await asyncio.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        return await waiting
+
+    said = connected(url, play)
+    _, errors = process.communicate(timeout=20)
+
+    assert said == "The conversation is over: it failed (interrupted)."
+    assert process.returncode == 3
+    assert "Traceback" not in errors and "Cancel" not in errors
+
+
+@with_mcp
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--task-id", "nine", "--user", "scripted"], "no task 'nine' among the base tasks"),
+        (["--task-id", LIBRARY_TASK], "user_model is not set"),
+        (
+            ["--task-id", LIBRARY_TASK, "--user", "scripted", "--transport", "pigeon"],
+            "transport is 'pigeon'; choose one of: stdio, http",
+        ),
+        (["--task-id", LIBRARY_TASK, "--user-model", "nowhere/x"], "no provider"),
+    ],
+)
+def test_what_cannot_work_is_told_before_anybody_connects(options, words, tmp_path):
+    result = maseval("tau2", "mcp", "--domain", "library", *options)
+
+    assert result.exit_code == 2
+    assert words in result.stderr and result.stdout == ""
+    assert not (tmp_path / "runs").exists()
+
+
+@with_mcp
+def test_the_configuration_on_the_page_is_understood():
+    page = Path(__file__).parents[2] / "docs" / "agents" / "mcp.md"
+    (block,) = re.findall(r"^```json\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    server = json.loads(block)["mcpServers"]["tau2"]
+
+    # Whatever precedes an option that cannot be has been taken.
+    result = maseval(*server["args"], "--transport", "pigeon")
+
+    assert server["command"] == "maseval"
+    assert "transport is 'pigeon'" in result.stderr
+
+
+def test_without_the_library_the_command_tells_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda module: False)
+
+    result = maseval(*LIBRARY, "--user", "scripted")
+
+    assert result.exit_code == 1
+    assert "pip install 'maseval[mcp]'" in result.stderr
