@@ -68,13 +68,17 @@ def mean_interval(
 def shaped(mean: float, variance: float, z: float, frame: Interval, tasks: int) -> Interval:
     """Wilson's interval around ``mean``, within ``frame``, for the ``variance`` of that mean.
 
-    Where no task differs from another there is no spread to go by; each then counts as one trial.
+    Where no task differs from another there is no spread to go by. Then as many others may be
+    quite different as Wilson's interval allows for after none of so many was.
     """
     width = frame.high - frame.low
     share = min(1.0, max(0.0, (mean - frame.low) / width))
     spread = variance / width**2
-    effective = share * (1 - share) / spread if spread > 0 and 0 < share < 1 else tasks
-    low, high = _wilson(share, effective, z)
+    if spread > 0 and 0 < share < 1:
+        low, high = _wilson(share, share * (1 - share) / spread, z)
+    else:
+        _, others = _wilson(0.0, tasks, z)
+        low, high = share * (1 - others), share + (1 - share) * others
     return Interval(
         frame.low + width * min(share, low),
         frame.low + width * max(share, high),

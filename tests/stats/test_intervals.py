@@ -62,6 +62,18 @@ def test_a_mean_over_all_passing_tasks_still_has_a_lower_end_below_one():
     assert few.low < many.low < 1.0
 
 
+def test_runs_that_agree_on_every_task_differ_by_little():
+    equal = mean_interval([0.0] * 120, bounds=(-1.0, 1.0))
+    nearly = mean_interval([1.0] + [0.0] * 119, bounds=(-1.0, 1.0))
+
+    assert -equal.low == pytest.approx(equal.high) and 0.02 < equal.high < 0.04
+    assert nearly.high < 0.04, "one task that differs says hardly more than none"
+    # Of tasks that all differ alike, the same share may be otherwise.
+    better = mean_interval([0.5] * 120, bounds=(-1.0, 1.0))
+    assert better.low == pytest.approx(0.5 - 1.5 * equal.high)
+    assert better.high == pytest.approx(0.5 + 0.5 * equal.high)
+
+
 def test_one_task_cannot_be_generalised_from():
     assert mean_interval([0.5]) is None
 
