@@ -12,13 +12,15 @@ BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
-FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp
+FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp \
+  transformers
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_llamacpp := xllamacpp
+MODULE_transformers := torch
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Without the theme's announcement of its successor.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
@@ -94,10 +96,12 @@ $(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml |
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready
-# The pins are complete, so nothing has to be resolved; one package names what it can do without.
+# The pins are complete, so nothing has to be resolved; one package names what it can do without. Only
+# torch needs other packages on other machines.
 $(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml
 	@echo "Setting up $(@D), once ..." >&2
 	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -r $<
+	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install \
+	  $(if $(filter transformers,$*),,--no-deps) -r $<
 	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
 	@touch $@

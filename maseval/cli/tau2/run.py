@@ -79,10 +79,17 @@ def run(
     ] = None,
     agent_model: Annotated[
         str | None,
-        typer.Option(help="Such as openai/gpt-4.1.", rich_help_panel=WHO),
+        typer.Option(
+            help="Such as openai/gpt-4.1.", envvar="MASEVAL_AGENT_MODEL", rich_help_panel=WHO
+        ),
     ] = None,
     user_model: Annotated[
-        str | None, typer.Option(help="The model that plays the user.", rich_help_panel=WHO)
+        str | None,
+        typer.Option(
+            help="The model that plays the user.",
+            envvar="MASEVAL_USER_MODEL",
+            rich_help_panel=WHO,
+        ),
     ] = None,
     judge_model: Annotated[
         str | None,
@@ -90,14 +97,25 @@ def run(
     ] = None,
     agent_args: Annotated[
         list[str] | None,
-        typer.Option(help="JSON or key=value: temperature=0, error_rate=0.2.", rich_help_panel=WHO),
+        typer.Option(
+            help="JSON or key=value: temperature=0, error_rate=0.2.",
+            envvar="MASEVAL_AGENT_ARGS",
+            rich_help_panel=WHO,
+        ),
     ] = None,
     user_args: Annotated[
-        list[str] | None, typer.Option(help="The same for the user.", rich_help_panel=WHO)
+        list[str] | None,
+        typer.Option(
+            help="The same for the user.", envvar="MASEVAL_USER_ARGS", rich_help_panel=WHO
+        ),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="An OpenAI-compatible server for all models.", rich_help_panel=WHO),
+        typer.Option(
+            help="An OpenAI-compatible server for all models.",
+            envvar="MASEVAL_BASE_URL",
+            rich_help_panel=WHO,
+        ),
     ] = None,
     rehearse: Annotated[
         str | None,

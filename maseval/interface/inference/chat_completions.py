@@ -66,7 +66,19 @@ def as_object(arguments: object) -> dict[str, Any]:
             arguments = json.loads(arguments or "{}")
         except ValueError:
             return {}
-    return dict(arguments) if isinstance(arguments, Mapping) else {}
+    return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
+
+
+def sendable(thing: Any) -> Any:
+    """The same without halves of characters, which models do write and no request can hold."""
+    match thing:
+        case str():
+            return thing.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case Mapping():
+            return {key: sendable(value) for key, value in thing.items()}
+        case list() | tuple():
+            return [sendable(item) for item in thing]
+    return thing
 
 
 def calls_so_far(messages: Iterable[Message]) -> int:

@@ -278,15 +278,16 @@ def from_id(
     """The model for the id ``google/<name>``.
 
     Without options the library reads ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, or the settings of
-    Vertex AI. ``timeout`` is in seconds. Everything else, such as ``temperature``, is a generation
-    parameter.
+    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds. Everything else, such as
+    ``temperature``, is a generation parameter.
     """
     extras.load("google.genai", extra="google-genai", package="google-genai")
+    address = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
     if not (api_key or any(os.environ.get(variable) for variable in _KEY_VARIABLES)):
-        if not base_url:
+        if not address:
             raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
         api_key = NO_KEY
-    options: dict[str, Any] = {"api_key": api_key, "base_url": base_url, "timeout": timeout}
+    options: dict[str, Any] = {"api_key": api_key, "base_url": address, "timeout": timeout}
     # Without a key the library looks into the environment, anew each time.
     client = shared_client(_client, **options) if api_key else _client(**options)
     defaults = {**(generation_params or {}), **params}

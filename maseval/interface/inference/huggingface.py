@@ -14,6 +14,7 @@ from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import ChatResponse, Message, ToolCall
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
+    ContextOverflowError,
     MalformedResponseError,
     ModelNotFoundError,
     ProviderError,
@@ -82,6 +83,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             tools = None
         seed = params.pop("seed", None)
         prompt = self._prompt(messages, tools)
+        asked = self._checked(_count(self._model, prompt))
         with _alone:
             self._set_seed(seed)
             text = self._generate(prompt, _own_names(params))
@@ -89,9 +91,19 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         return ChatResponse(
             content=None if calls and not spoken else spoken,
             tool_calls=calls or None,
+            usage=None if asked is None else _usage(asked, _count(self._model, text) or 0),
             model=self.model_id,
             stop_reason="tool_calls" if calls else "stop",
         )
+
+    def _checked(self, tokens: int | None) -> int | None:
+        """What the prompt has, if it is not too much: the library itself would go on, or crash."""
+        config = getattr(getattr(self._model, "model", None), "config", None)
+        limit = getattr(config, "max_position_embeddings", None)
+        if tokens is not None and isinstance(limit, int) and tokens >= limit:
+            text = f"the prompt has {tokens} tokens, and the model takes {limit}"
+            raise self._failed(ContextOverflowError, text)
+        return tokens
 
     def _set_seed(self, seed: int | None) -> None:
         library: Any = sys.modules.get("transformers")
@@ -143,6 +155,17 @@ def _tokenizer_of(model: Any) -> Any:
         tokenizer = getattr(getattr(model, "model", None), "tokenizer", None)
     has_template = getattr(tokenizer, "chat_template", "unknown") is not None
     return tokenizer if hasattr(tokenizer, "apply_chat_template") and has_template else None
+
+
+def _count(model: Any, text: str) -> int | None:
+    """How many tokens a text has; None if there is nobody to ask."""
+    encode = getattr(getattr(model, "tokenizer", None), "encode", None)
+    return None if encode is None else len(encode(text, add_special_tokens=False))
+
+
+def _usage(asked: int, answered: int) -> dict[str, Any]:
+    total = asked + answered
+    return {"input_tokens": asked, "output_tokens": answered, "total_tokens": total}
 
 
 def _with_objects(messages: list[Message]) -> list[Message]:

@@ -5,13 +5,16 @@ The tools are described in the system message. Each answer is one object, ``{"co
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from maseval.core.messages import Message, ToolCall
 from maseval.interface.inference.chat_completions import as_object, text_of
 
 _NO_PARAMETERS = {"type": "object", "properties": {}}
+_BEGUN = re.compile(r'\{\s*"content"\s*:\s*"')
 _EXPLANATION = """\
 These tools are at your disposal, each with the JSON schema of its arguments:
 {tools}
@@ -42,7 +45,7 @@ def answer_schema(
         calls["maxItems"] = 1
     forms = [_object(tool_calls=calls)]
     if tool_choice in (None, "auto"):
-        forms.insert(0, _object(content={"type": "string"}))
+        forms.insert(0, _object(content={"type": "string", "minLength": 1}))
     schema: dict[str, Any] = {"anyOf": forms}
     return {**schema, "$defs": definitions} if definitions else schema
 
@@ -110,22 +113,48 @@ def _told_call(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _line(function: Mapping[str, Any]) -> str:
-    schema = json.dumps(function.get("parameters") or _NO_PARAMETERS, ensure_ascii=False)
-    return f"- {function['name']}: {function.get('description', '')} {schema}"
+    schema = _untitled(function.get("parameters") or _NO_PARAMETERS)
+    told_schema = json.dumps(schema, ensure_ascii=False)
+    return f"- {function['name']}: {function.get('description', '')} {told_schema}"
+
+
+def _untitled(schema: Any) -> Any:
+    """The schema without titles: they repeat the names, and would be a fifth of the reading."""
+    if isinstance(schema, list):
+        return [_untitled(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value if key in ("const", "default", "enum", "examples") else _untitled(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
 
 
 def read_answer(text: str, first_number: int = 0) -> tuple[str | None, list[ToolCall] | None]:
-    """What an answer says and calls; one that was cut off, and so is no JSON, is what it says."""
+    """What an answer says and calls; one that was cut off says what there is of it."""
     try:
         answer = json.loads(text)
     except ValueError:
-        return text, None
+        return _said_so_far(text), None
     match answer:
         case {"content": str(content)}:
             return content, None
         case {"tool_calls": [*calls]}:
             return None, [_call(call, number) for number, call in enumerate(calls, first_number)]
     return text, None
+
+
+def _said_so_far(text: str) -> str:
+    begun = _BEGUN.match(text)
+    if begun is None:
+        return text
+    said = text[begun.end() :]
+    # The cut may have gone through an escape such as \u00e9, or through one of a pair of them.
+    for end in range(len(said), max(len(said) - 6, -1), -1):
+        with suppress(ValueError):
+            return str(json.loads(f'"{said[:end]}"')).encode(errors="ignore").decode()
+    return text
 
 
 def _call(call: Mapping[str, Any], number: int) -> ToolCall:

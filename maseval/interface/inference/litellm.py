@@ -161,14 +161,15 @@ def from_id(
 ) -> LiteLLMModelAdapter:
     """The model for the id ``litellm/<name>``, where the name has the form ``provider/model``.
 
-    ``timeout`` is in seconds. A seed is left out, with a warning, for a provider without seeds.
-    Everything else, such as ``temperature``, is a generation parameter.
+    Without options LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
+    ``DEEPSEEK_API_BASE``. ``timeout`` is in seconds. A seed is left out, with a warning, for a
+    provider without seeds. Everything else, such as ``temperature``, is a generation parameter.
     """
     library = _library()
     if not api_key:
         missing = library.validate_environment(name)["missing_keys"]
         keys = [variable for variable in missing if variable.endswith("_KEY")]
-        if keys and not base_url:
+        if keys and not (base_url or _address(name)):
             raise no_key(" and ".join(keys), provider="litellm", model_id=name)
         api_key = NO_KEY if keys else None
     if seed is not None and "seed" not in (library.get_supported_openai_params(name) or ["seed"]):
@@ -178,3 +179,10 @@ def from_id(
     if timeout is not None:
         defaults["timeout"] = timeout
     return LiteLLMModelAdapter(name, defaults, api_key, base_url, seed, cost_calculator)
+
+
+def _address(name: str) -> str | None:
+    """Where the environment says that the provider is to be found."""
+    provider, slash, _ = name.partition("/")
+    prefix = provider.upper() if slash else "OPENAI"
+    return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")

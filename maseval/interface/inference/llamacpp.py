@@ -1,5 +1,6 @@
 """GGUF models inside this process, through llama.cpp and its wheel ``xllamacpp``."""
 
+import difflib
 import os
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
+    MalformedRequestError,
     MalformedResponseError,
     ModelNotFoundError,
     ProviderError,
@@ -24,6 +26,10 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.json_tools import answer_schema, read_answer, told
 from maseval.interface.inference.provider import ProviderModelAdapter, ToolChoice, Tools
+
+# What earlier conversations leave behind is kept up to this size, so that agent and user, who take
+# turns at one model, need not be read from the beginning each time. llama.cpp would take 8 GiB.
+_CACHE_MIB = 2048
 
 _loading = threading.Lock()
 _loaded: dict[tuple[Path, int | None, int], Any] = {}
@@ -59,25 +65,45 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
     ) -> ChatResponse:
         parallel = bool(params.pop("parallel_tool_calls", False))
         schema = answer_schema(tools, tool_choice, parallel=parallel) if tools else None
-        conversation = told(messages, tools or ()) if schema else request_messages(messages)
-        request = {**params, "messages": conversation}
-        if schema:
-            request["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
-        answer = self._server.handle_chat_completions(request)
-        if error := get(answer, "error"):
-            raise self._failed_with(get(error, "code"), f"{error['type']}: {error['message']}")
+        if schema is None:
+            return self._answer({**params, "messages": request_messages(messages)})
+        conversation = told(messages, tools or ())
+        response = self._answer({**params, "messages": conversation, "grammar": _grammar(schema)})
+        text = response.content or ""
+        if text and not text.startswith("{"):  # llama.cpp goes on without a grammar it cannot read
+            names = [tool["function"]["name"] for tool in tools or ()]
+            hint = f"no grammar can be made of the parameters of one of the tools {names}"
+            raise self._failed(MalformedRequestError, hint)
+        response.content, response.tool_calls = read_answer(text, calls_so_far(messages))
+        return response
+
+    def _answer(self, request: dict[str, Any]) -> ChatResponse:
+        try:
+            answer = self._server.handle_chat_completions(request)
+        except (RuntimeError, ValueError) as error:  # such as a chat template that cannot be used
+            raise self._failed(MalformedRequestError, error) from error
+        if refusal := get(answer, "error"):
+            text = f"{refusal['type']}: {refusal['message']}"
+            raise self._failed_with(get(refusal, "code"), text)
         response = chat_response(answer)
         response.model = self.model_id
-        if schema:
-            response.content, response.tool_calls = read_answer(
-                response.content or "", calls_so_far(messages)
-            )
         return response
 
     def _meaning(self, error: Exception) -> ProviderError | None:
         if isinstance(error, UnreadableAnswerError):
             return self._failed(MalformedResponseError, error)
         return None
+
+
+def _grammar(schema: dict[str, Any]) -> str:
+    """The grammar of answers in that form.
+
+    They have no space between tokens, of which a small model makes more and more, and what a
+    grammar cannot say of a value, such as ``uniqueItems``, is let go.
+    """
+    library = extras.load("xllamacpp", extra="llamacpp")
+    manner = {"whitespace_flexible": False, "lenient": True}
+    return str(library.json_schema_to_grammar({**schema, "x-guidance": manner}))
 
 
 def from_id(
@@ -122,10 +148,18 @@ def _file(name: str) -> Path:
         return alike[0].resolve()
     seen = ", ".join(file.name for file in alike or files) or "no such file"
     raise ModelNotFoundError(
-        f"{name!r} is no file, and names no single GGUF file in {cache} (there: {seen})",
+        f"{name!r} is no file, and names no single GGUF file in {cache} (there: {seen})"
+        f"{_nearest(path, files)}",
         provider="llamacpp",
         model_id=name,
     )
+
+
+def _nearest(path: Path, files: list[Path]) -> str:
+    beside = [str(file) for file in path.parent.glob("*.gguf")]
+    known = [*beside, *(file.name for file in files)]
+    alike = difflib.get_close_matches(str(path), known, n=1)
+    return f"; did you mean 'llamacpp/{alike[0]}'?" if alike else ""
 
 
 def _server(path: Path, threads: int | None, context_size: int) -> Any:
@@ -142,6 +176,7 @@ def _load(path: Path, threads: int | None, context_size: int) -> Any:
     settings.model.path = str(path)
     settings.n_ctx = context_size
     settings.n_parallel = 1
+    settings.cache_ram_mib = _CACHE_MIB
     settings.warmup = False
     settings.verbosity = -1
     if threads is not None:

@@ -21,6 +21,7 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.redaction import redact
 from maseval.core.usage import CostCalculator
+from maseval.interface.inference.chat_completions import sendable
 from maseval.interface.inference.http_errors import (
     error_from_status,
     transport_error,
@@ -79,7 +80,7 @@ class ProviderModelAdapter(ModelAdapter):
             given.setdefault("seed", self.seed)
         params = {name: value for name, value in given.items() if value is not None}
         try:
-            return self._ask(messages, params, tools or None, tool_choice)
+            return self._ask(sendable(messages), params, tools or None, tool_choice)
         except ProviderError:
             raise
         except Exception as error:

@@ -1,16 +1,22 @@
 import json
 import logging
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 
 from maseval.core.messages import tool_call
 from maseval.core.model import resolve_model
-from maseval.core.provider_errors import MalformedResponseError, ModelNotFoundError
+from maseval.core.provider_errors import (
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelNotFoundError,
+)
 from maseval.interface.inference.huggingface import (
     HuggingFacePipelineModelAdapter,
     ToolCallingNotSupportedError,
 )
+from tests.interface.libraries import needing
 
 HI = [{"role": "user", "content": "hi"}]
 TOOLS = [{"type": "function", "function": {"name": "look"}}]
@@ -120,12 +126,17 @@ def test_an_output_without_text_is_malformed():
         HuggingFacePipelineModelAdapter(lambda prompt: [{"score": 1}], "m").generate("hi")
 
 
+@pytest.fixture(params=[pytest.param("torch", marks=needing("torch"))])
+def transformers(request):
+    """The library, which can do nothing without the other one."""
+    import_module(request.param)
+    return import_module("transformers")
+
+
 @pytest.fixture
-def tiny_model(tmp_path):
+def tiny_model(transformers, tmp_path):
     """A model with random weights: no words of worth, but every part of it is real."""
-    pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
+    tokenizers = import_module("tokenizers")
     words = {"<unk>": 0, "<end>": 1, "user": 2, ":": 3, "hi": 4, "a": 5, "b": 6, "c": 7}
     base = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
     base.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -155,9 +166,20 @@ def test_a_pipeline_is_loaded_by_its_folder_and_repeats_itself_when_seeded(tiny_
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_folder_without_a_model_is_named(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
+def test_a_pipeline_counts_tokens_and_names_a_prompt_that_is_too_long(tiny_model):
+    model = resolve_model(f"hf/{tiny_model}", max_tokens=5, temperature=0, device="cpu")
 
+    answer = model.chat(HI)
+
+    assert answer.usage["input_tokens"] == 3  # user : hi
+    assert 0 <= answer.usage["output_tokens"] <= 5
+    assert model.gather_usage().total_tokens == answer.usage["total_tokens"]
+    with pytest.raises(ContextOverflowError, match="has 72 tokens, and the model takes 64"):
+        model.generate("hi " * 70)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_folder_without_a_model_is_named(transformers, tmp_path):
     with pytest.raises(ModelNotFoundError, match="huggingface does not have the model"):
         resolve_model(f"hf/{tmp_path}")

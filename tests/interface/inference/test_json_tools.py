@@ -64,6 +64,19 @@ def test_what_a_tool_defines_by_name_can_be_found_from_the_top():
     assert GO["function"]["parameters"]["properties"]["to"] == {"$ref": "#/$defs/Place"}
 
 
+def test_titles_are_not_told_but_things_of_that_name_are():
+    parameters = {
+        "title": "parameters",
+        "properties": {"title": {"title": "Title", "enum": [{"title": "kept"}]}},
+    }
+    tool = {"type": "function", "function": {"name": "read", "parameters": parameters}}
+
+    (system,) = told([], [tool])
+
+    assert '- read:  {"properties": {"title": {"enum": [{"title": "kept"}]}}}' in system["content"]
+    assert parameters["title"] == "parameters"
+
+
 def test_calls_and_results_are_told_as_text():
     conversation = told(
         [
@@ -91,7 +104,17 @@ def test_calls_and_results_are_told_as_text():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [('{"content": "hi"}', "hi"), ('{"content": "hi', '{"content": "hi'), ("[1]", "[1]")],
+    [
+        ('{"content": "hi"}', "hi"),
+        ('{"content":"hi, I am', "hi, I am"),
+        ('{"content":"a \\"b\\', 'a "b'),
+        ('{"content":"caf\\u00e9 \\u00e', "café "),
+        ('{"content":"so \\ud83d\\ude', "so "),
+        ('{"content":"', ""),
+        ('{"conten', '{"conten'),
+        ('{"tool_calls":[{"name":"lo', '{"tool_calls":[{"name":"lo'),
+        ("[1]", "[1]"),
+    ],
 )
 def test_an_answer_says_its_content_or_what_there_is_of_it(text, said):
     assert read_answer(text) == (said, None)

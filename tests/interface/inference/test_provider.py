@@ -11,8 +11,10 @@ from email.utils import format_datetime
 import pytest
 
 from maseval.core import provider_errors as errors
-from maseval.core.messages import MessageHistory
+from maseval.core.call_policy import CallPolicy
+from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.report import error_record
+from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import anthropic, google_genai, litellm, openai
 from tests.interface.libraries import QUIET_LITELLM, needing
 from tests.interface.provider_server import (
@@ -134,6 +136,20 @@ def test_a_whole_round_of_tools_is_told_to_the_model(provider, server):
         assert name in sent
 
 
+def test_half_a_character_does_no_harm(provider, server):
+    server.will(provider.protocol.text("half: \ud83d"), provider.protocol.text("ok"))
+    adapter = provider.adapter(server)
+    call = tool_call("get_order", {"order_id": "\udc00"}, id="call_0")
+    done = {"role": "tool", "tool_call_id": "call_0", "content": "\ud83d\ude00 \ud83d"}
+
+    said = adapter.chat([user("hi")])
+    calling = {"role": "assistant", "content": None, "tool_calls": [call]}
+    adapter.chat([user("hi"), said.to_message(), user("look"), calling, done], tools=TOOLS)
+
+    sent = json.dumps(server.requests[1].body, ensure_ascii=False)
+    assert "half: \ufffd" in sent and "😀 \ufffd" in sent
+
+
 def test_a_history_can_be_sent_as_it_is(provider, server):
     server.will(provider.protocol.text("ok"))
     history = MessageHistory()
@@ -196,6 +212,13 @@ def test_a_rate_limit_may_name_the_moment(provider, server):
     error = failure(provider.adapter(server), errors.RateLimitError)
 
     assert 80 < error.retry_after <= 90
+
+
+def test_a_rate_limit_may_count_in_milliseconds(provider, server):
+    headers = {"Retry-After": "9", "Retry-After-Ms": "250"}
+    server.will(Reply(provider.protocol.error("slow", 429), 429, headers))
+
+    assert failure(provider.adapter(server), errors.RateLimitError).retry_after == 0.25
 
 
 def test_a_slow_answer_is_a_time_out(provider, server):
@@ -270,6 +293,59 @@ def test_an_empty_purse_is_no_rate_limit(provider, server):
     assert failure(provider.adapter(server), errors.QuotaExhaustedError).fatal_for_run
 
 
+def test_a_storm_is_waited_out_by_the_policy_alone(provider, server):
+    protocol = provider.protocol
+    server.will(
+        Reply(protocol.error("slow", 429), 429, {"Retry-After": "0.1"}),
+        Reply(protocol.error("broken", 500), 500),
+        Reply(protocol.error("overloaded", 529), 529),
+        Reply(protocol.text("late"), delay=4),
+        Reply("", drop=True),
+        Reply('{"choices": [', status=200),
+        protocol.empty(),
+        protocol.calls(("get_order", {"order_id": "ünï"}), ("list_orders", {})),
+    )
+    adapter = provider.adapter(server, timeout=1.5)
+    adapter.policy = CallPolicy(max_attempts=8, base_delay=0.01)
+
+    answer = adapter.chat([user("hi")], tools=TOOLS)
+
+    assert [call["function"]["name"] for call in answer.tool_calls] == ["get_order", "list_orders"]
+    assert [entry.get("error_type") for entry in adapter.logs] == [
+        "RateLimitError",
+        "OverloadedError",
+        "OverloadedError",
+        "ProviderTimeoutError",
+        "ProviderConnectionError",
+        "MalformedResponseError",
+        "MalformedResponseError",
+        None,
+    ]
+    assert adapter.logs[1]["waited_seconds"] >= 0.1
+    assert len(server.requests) == 8
+    assert adapter.gather_usage().total_tokens == 120  # what failed is not counted
+
+
+def test_an_answer_is_priced(provider, server):
+    server.will(provider.protocol.text("ok"))
+    prices = StaticPricingCalculator({provider.model: {"input": 0.01, "output": 0.1}})
+    adapter = provider.adapter(server, cost_calculator=prices)
+
+    adapter.chat([user("hi")])
+
+    assert adapter.gather_usage().cost == pytest.approx(100 * 0.01 + 20 * 0.1)
+
+
+def test_a_seed_is_sent_where_there_are_seeds(provider, server):
+    server.will(provider.protocol.text("ok"))
+
+    provider.adapter(server, seed=11).chat([user("hi")])
+
+    body = server.requests[0].body
+    sent = body.get("generationConfig", body).get("seed")
+    assert sent == (None if provider.name == "anthropic" else 11)
+
+
 def test_the_key_shows_up_nowhere(provider, server, caplog):
     # At its lowest level LiteLLM logs whatever a server says; that is not ours to prevent.
     caplog.set_level(logging.INFO if provider.name == "litellm" else logging.DEBUG)
@@ -294,6 +370,31 @@ def test_a_server_of_ones_own_needs_no_key(provider, server, monkeypatch):
     server.will(provider.protocol.text("ok"))
 
     assert provider.adapter(server, api_key=None).generate("hi") == "ok"
+
+
+ADDRESSES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+    "litellm": "OPENAI_API_BASE",
+}
+
+
+def test_the_environment_names_the_server_and_again_no_key_is_needed(provider, server, monkeypatch):
+    for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv(ADDRESSES[provider.name], server.url + provider.path)
+    server.will(provider.protocol.text("ok"))
+
+    assert provider.factory(provider.model).generate("hi") == "ok"
+    assert len(server.requests) == 1
+
+
+def test_an_option_comes_before_the_environment(provider, server, monkeypatch):
+    monkeypatch.setenv(ADDRESSES[provider.name], "http://127.0.0.1:9")
+    server.will(provider.protocol.text("ok"))
+
+    assert provider.adapter(server).generate("hi") == "ok"
 
 
 VARIABLES = {
