@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from maseval.cli import compare, demo, plots, report, runs, show, tau2
+from maseval.cli import compare, demo, plots, replay_server, report, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.examples import examples
 
@@ -33,6 +33,7 @@ app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=plots.EXAMPLES)(plots.plots)
+app.command(epilog=replay_server.EXAMPLES)(replay_server.replay_server)
 
 
 def _show_version(wanted: bool) -> None:

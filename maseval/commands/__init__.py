@@ -11,12 +11,13 @@ _HOMES = {
     "compare": "comparing",
     "demo": "demonstration",
     "plots": "plotting",
+    "replay_server": "serving",
     "report": "reporting",
     "runs": "listing",
     "show": "viewing",
 }
 
-__all__ = ["compare", "demo", "plots", "report", "runs", "show", "tau2"]
+__all__ = ["compare", "demo", "plots", "replay_server", "report", "runs", "show", "tau2"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,5 +3,17 @@
 from maseval.server.completion import Refusal
 from maseval.server.http import ChatServer
 from maseval.server.models import ModelServer
+from maseval.server.replaying import ReplayServer, Served
+from maseval.server.scripts import ScriptServer
+from maseval.server.tape import Tape, TapeError
 
-__all__ = ["ChatServer", "ModelServer", "Refusal"]
+__all__ = [
+    "ChatServer",
+    "ModelServer",
+    "Refusal",
+    "ReplayServer",
+    "ScriptServer",
+    "Served",
+    "Tape",
+    "TapeError",
+]

@@ -10,26 +10,35 @@ from uuid import uuid4
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse
 
+Request = dict[str, Any]
+"""The body of a request, as the client sent it."""
+
 Completion = dict[str, Any]
 """An answer in the protocol's form: its ``choices``, its ``usage``, and whose it is."""
 
 
 class Refusal(MASEvalError):
-    """A request that the server does not answer; clients see the text, the code and the status."""
+    """A request that the server does not answer; clients see the text, the code and the status.
+
+    ``headers`` go with it. ``body`` is what a client reads, if it is to be other than usual.
+    """
 
     def __init__(
-        self, text: str, *, status: int = HTTPStatus.BAD_REQUEST, code: str = "invalid_request"
+        self,
+        text: str,
+        *,
+        status: int = HTTPStatus.BAD_REQUEST,
+        code: str = "invalid_request",
+        headers: Mapping[str, str] | None = None,
+        body: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(text)
         self.text = text
         self.status = int(status)
         self.code = code
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """What a client reads."""
-        return {
-            "error": {"message": self.text, "type": self.code, "param": None, "code": self.code}
+        self.headers = dict(headers or {})
+        self.body = body or {
+            "error": {"message": text, "type": code, "param": None, "code": code},
         }
 
 
@@ -60,31 +69,48 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def streamed(answer: Completion, *, with_usage: bool) -> Iterator[str]:
+def encoded(body: object) -> bytes:
+    """JSON as it is sent; half of a character, which UTF-8 cannot say, is spelled as an escape."""
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def streamed(answer: Completion, *, with_usage: bool) -> Iterator[bytes]:
     """An answer as the events of a stream, ended as the protocol ends one."""
-    head = {"id": answer.get("id"), "created": answer.get("created"), "model": answer.get("model")}
+    head = {key: answer[key] for key in _HEAD if answer.get(key) is not None}
     head |= {"object": "chat.completion.chunk"}
-    for choice in answer["choices"]:
-        index = choice.get("index", 0)
-        for delta in _deltas(choice["message"]):
-            yield _event({**head, "choices": [_piece(index, delta, None)]})
-        yield _event({**head, "choices": [_piece(index, {}, choice.get("finish_reason"))]})
+    for choice in answer.get("choices") or ():
+        index, logprobs = choice.get("index", 0), choice.get("logprobs")
+        for delta in _deltas(choice.get("message") or {}):
+            said = logprobs if delta.get("content") else None
+            yield _event({**head, "choices": [_piece(index, delta, None, said)]})
+        yield _event({**head, "choices": [_piece(index, {}, choice.get("finish_reason"), None)]})
     if with_usage:
         yield _event({**head, "choices": [], "usage": answer.get("usage")})
-    yield "data: [DONE]\n\n"
+    yield b"data: [DONE]\n\n"
+
+
+_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier")
+_SAID_APART = frozenset({"role", "content", "tool_calls"})
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"role": message.get("role", "assistant"), "content": ""}
-    if message.get("content"):
-        yield {"content": message["content"]}
+    content = message.get("content")
+    yield {"role": message.get("role", "assistant"), "content": None if content is None else ""}
+    for key, value in message.items():
+        # What is thought, refused or cited; each provider has words of its own.
+        if key not in _SAID_APART and value not in (None, []):
+            yield {key: value}
+    if content:
+        yield {"content": content}
     for number, call in enumerate(message.get("tool_calls") or ()):
         yield {"tool_calls": [{"index": number, **call}]}
 
 
-def _piece(index: int, delta: dict[str, Any], reason: str | None) -> dict[str, Any]:
-    return {"index": index, "delta": delta, "finish_reason": reason, "logprobs": None}
+def _piece(
+    index: int, delta: dict[str, Any], reason: str | None, logprobs: object
+) -> dict[str, Any]:
+    return {"index": index, "delta": delta, "finish_reason": reason, "logprobs": logprobs}
 
 
-def _event(chunk: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+def _event(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: " + encoded(chunk) + b"\n\n"

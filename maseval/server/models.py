@@ -7,8 +7,8 @@ from typing import Any
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
-from maseval.server.completion import Completion, Refusal, completion
-from maseval.server.http import LOCAL, ChatServer, Request
+from maseval.server.completion import Completion, Refusal, Request, completion
+from maseval.server.http import LOCAL, ChatServer
 
 # Not parameters of generation: who is asked, what is asked, and in which form to answer.
 _OF_THE_PROTOCOL = frozenset(
@@ -47,22 +47,35 @@ class ModelServer(ChatServer):
                 status=HTTPStatus.NOT_FOUND,
                 code="model_not_found",
             )
-        params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
-        try:
-            response = model.chat(
-                request["messages"],
-                generation_params=_without_none(params),
-                tools=request.get("tools"),
-                tool_choice=request.get("tool_choice"),
-            )
-        except ProviderError as error:
-            raise Refusal(
-                str(error), status=error.status or 502, code=type(error).__name__
-            ) from None
-        except MASEvalError as error:
-            # Not 500, after which clients would ask again.
-            raise Refusal(str(error), status=422, code=type(error).__name__) from None
-        return completion(response, name)
+        return answer_of(model, request)
+
+
+def answer_of(model: ModelAdapter, request: Request) -> Completion:
+    """What ``model`` says to a request, in the protocol's form; its failures are refusals."""
+    params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
+    try:
+        response = model.chat(
+            request["messages"],
+            generation_params=_without_none(params),
+            tools=request.get("tools"),
+            tool_choice=request.get("tool_choice"),
+        )
+    except ProviderError as error:
+        raise _refusal(error) from None
+    except MASEvalError as error:
+        # Not 500, after which clients would ask again.
+        raise Refusal(str(error), status=422, code=type(error).__name__) from None
+    return completion(response, str(request.get("model")))
+
+
+def _refusal(error: ProviderError) -> Refusal:
+    wait = error.retry_after
+    return Refusal(
+        str(error),
+        status=error.status or (502 if error.transient else 422),
+        code=type(error).__name__,
+        headers={} if wait is None else {"Retry-After": f"{wait:g}"},
+    )
 
 
 def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.tool import tool_definition
 from maseval.core.usage import Usage
-from maseval.interface import extras
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
@@ -37,15 +36,14 @@ from tests.interface.agents.served import (
     served,
 )
 from tests.interface.agents.solving import solve
+from tests.interface.libraries import needing
 from tests.interface.provider_server import OpenAIProtocol
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, *needing("agents")]
 
 
 @pytest.fixture
 def sdk():
-    if not extras.is_installed("agents"):
-        pytest.skip("agents is not installed")
     return import_module("agents")
 
 
@@ -486,13 +484,3 @@ def test_the_example_of_the_page_runs(sdk, server, monkeypatch, capsys):
 
     assert capsys.readouterr().out.splitlines() == ["It was delivered.", "240"]
     assert "yusuf_rossi_9620" in server.requests[-1].body["messages"][-1]["content"]
-
-
-def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-    way_out = r"openai-agents is not installed.*pip install 'maseval\[openai-agents\]'"
-
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        as_tools([look])
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        OpenAIAgentsAdapter(object(), "clerk").run("Hi")

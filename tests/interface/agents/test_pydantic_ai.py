@@ -14,7 +14,6 @@ from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import tool_call
 from maseval.core.tool import tool_definition
 from maseval.core.usage import StaticPricingCalculator, Usage
-from maseval.interface import extras
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
@@ -34,15 +33,14 @@ from tests.interface.agents.served import (
     served,
 )
 from tests.interface.agents.solving import solve
+from tests.interface.libraries import needing
 from tests.interface.provider_server import OpenAIProtocol
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, *needing("pydantic_ai")]
 
 
 @pytest.fixture
 def library():
-    if not extras.is_installed("pydantic_ai"):
-        pytest.skip("pydantic_ai is not installed")
     return import_module("pydantic_ai")
 
 
@@ -499,13 +497,3 @@ def test_the_example_of_the_page_runs(library, server, monkeypatch, capsys):
 
     assert capsys.readouterr().out.splitlines() == ["It was delivered.", "240"]
     assert "yusuf_rossi_9620" in server.requests[-1].body["messages"][-1]["content"]
-
-
-def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-    way_out = r"pydantic-ai-slim is not installed.*pip install 'maseval\[pydantic-ai\]'"
-
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        as_tools([look])
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        PydanticAIAgentAdapter(object(), "clerk").run("Hi")

@@ -1,0 +1,107 @@
+"""Which requests are the same: those that any model must take for one question.
+
+A request is reduced to what can change its answer, and hashed. What is left out: how the answer is
+delivered, who pays, who asks, keys, and everything that is ``None``. The ids of tool calls are
+numbered by their places, since some frameworks invent new ones each time.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.core.redaction import REDACTED, redact
+
+Canonical = dict[str, Any]
+"""A request as it is compared: only what matters, in one spelling."""
+
+_DELIVERY = frozenset({"stream", "stream_options", "timeout", "service_tier"})
+_BOOKKEEPING = frozenset(
+    {*("user", "metadata", "store", "safety_identifier"), *("prompt_cache_key", "prompt_cache")}
+    | {"prompt_cache_retention", "extra_headers"}
+)
+# Within a JSON schema a null is a value: a default, a constant.
+_SCHEMAS = frozenset({"parameters", "schema"})
+_LARGEST_EXACT = 2**53
+
+
+def canonical(request: Mapping[str, Any]) -> Canonical:
+    """What matters of a request, without regard to how it is spelled."""
+    content = {key: value for key, value in request.items() if _matters(key, value)}
+    plain: Canonical = _plain(content)
+    plain["messages"] = _numbered([_message(message) for message in plain.get("messages", [])])
+    return plain
+
+
+def key_of(request: Canonical) -> str:
+    """The name of a canonical request, under which its answers are found."""
+    return digest(request)
+
+
+def digest(value: object) -> str:
+    """A short hash of any JSON value, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _matters(key: str, value: object) -> bool:
+    if key in _DELIVERY or key in _BOOKKEEPING or value == []:
+        return False
+    return bool(redact({key: value})[key] != REDACTED)
+
+
+def _plain(value: Any, *, in_schema: bool = False) -> Any:
+    match value:
+        case Mapping():
+            return {
+                str(key): _plain(item, in_schema=in_schema or key in _SCHEMAS)
+                for key, item in value.items()
+                if in_schema or item is not None
+            }
+        case list():
+            return [_plain(item, in_schema=in_schema) for item in value]
+        case float() if value.is_integer() and abs(value) < _LARGEST_EXACT:
+            return int(value)
+        case _:
+            return value
+
+
+def _message(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("tool_calls") == []:
+        message = {key: part for key, part in message.items() if key != "tool_calls"}
+    match message.get("content"):
+        case [{"type": "text", "text": str(text), **more}] if not more:
+            return {**message, "content": text}
+    return message
+
+
+def _numbered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with calls named after their places, and results after their calls.
+
+    An id that is used twice means its latest call.
+    """
+    names: dict[object, str] = {}
+    made = 0
+
+    def next_name(of: object) -> str:
+        nonlocal made
+        made += 1
+        names[_hashable(of)] = f"call_{made}"
+        return f"call_{made}"
+
+    numbered = []
+    for message in messages:
+        message = dict(message)
+        if isinstance(calls := message.get("tool_calls"), list):
+            message["tool_calls"] = [
+                {**call, "id": next_name(call.get("id"))} if isinstance(call, dict) else call
+                for call in calls
+            ]
+        if (answered := message.get("tool_call_id")) is not None:
+            message["tool_call_id"] = names.get(_hashable(answered)) or next_name(answered)
+        numbered.append(message)
+    return numbered
+
+
+def _hashable(value: object) -> object:
+    return value if isinstance(value, str) else json.dumps(value)

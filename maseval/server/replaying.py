@@ -1,0 +1,239 @@
+"""ReplayServer: answers from a tape, and with a provider behind it, new ones for the tape."""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.server.completion import Completion, Refusal, Request
+from maseval.server.http import LOCAL, ChatServer
+from maseval.server.matching import Canonical, canonical, key_of
+from maseval.server.nearest import Nearest, Neighbour
+from maseval.server.secrets import Secrets
+from maseval.server.tape import Place, Recording, Tape, TapeError
+from maseval.server.upstream import Upstream
+
+TAPE_MISS = "tape_miss"
+# Not one of those after which clients ask again: 408, 409, 429, and all from 500 on.
+MISS_STATUS = 422
+
+
+Outcome = Literal["played", "recorded", "missed", "refused"]
+
+
+class Served(NamedTuple):
+    """What became of one request; ``line`` is the tape's, ``words`` are those of a refusal."""
+
+    outcome: Outcome
+    model: str
+    messages: int
+    line: int | None = None
+    words: str = ""
+
+
+OnRequest = Callable[[Served], object]
+
+
+class ReplayServer(ChatServer):
+    """Plays a tape by content: the same question gets the answer that was recorded for it.
+
+    A question that was recorded several times gets its answers in turn, and then the first one
+    again; equal questions asked at the same time share this order. One that is not on the tape is
+    refused, and the refusal says how the nearest one differs.
+
+    Args:
+        tape_path: The tape; with ``record`` it is made if it is not there.
+        record: Ask ``upstream`` what the tape does not answer, and add it to the tape. A question
+            is then played as often as the tape has answers, and asked anew after that.
+        upstream: The base URL of the provider to record.
+        upstream_key: The key for it, for clients that send none.
+        host: Where to listen.
+        port: On which port; 0 is any that is free.
+        on_request: Told of every request, by the thread that answers it.
+    """
+
+    # Answers that are under way have been paid for: they still go onto the tape.
+    patience = 120.0
+
+    def __init__(
+        self,
+        tape_path: str | os.PathLike[str],
+        *,
+        record: bool = False,
+        upstream: str | None = None,
+        upstream_key: str | None = None,
+        host: str = LOCAL,
+        port: int = 0,
+        on_request: OnRequest | None = None,
+    ) -> None:
+        if record is not (upstream is not None):
+            raise ConfigurationError(
+                "an upstream is asked while recording, and only then; give both or none of "
+                "record (--record) and upstream (--upstream https://api.openai.com/v1)"
+            )
+        self._upstream = Upstream(upstream, upstream_key) if upstream is not None else None
+        self._on_request = on_request
+        self._counting = threading.Lock()
+        self._asked: Counter[str] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._forwarded = 0
+        super().__init__(self._answer, self._models, host=host, port=port)
+        try:
+            self._check_upstream_is_another(host)
+            self.tape = Tape(tape_path, growing=record)
+        except BaseException:
+            self._http.server_close()
+            raise
+        self._nearest = Nearest(self.tape)
+
+    @property
+    def played(self) -> int:
+        """How many answers came from the tape."""
+        return self._outcomes["played"]
+
+    @property
+    def recorded(self) -> int:
+        """How many answers were added to the tape."""
+        return self._outcomes["recorded"]
+
+    @property
+    def misses(self) -> int:
+        """How many questions were not on the tape."""
+        return self._outcomes["missed"]
+
+    @property
+    def unused(self) -> list[int]:
+        """The lines of the tape that nobody asked for."""
+        with self._counting:
+            return sorted(
+                place.line
+                for key, places in self.tape.places.items()
+                for place in places[self._asked[key] :]
+            )
+
+    @property
+    def under_way(self) -> int:
+        """How many questions the upstream has not answered yet."""
+        return self._forwarded
+
+    def _answer(self, request: Request, headers: Mapping[str, str]) -> Completion:
+        try:
+            outcome, line, answer = self._answered(request, headers)
+        except Refusal as refusal:
+            outcome = "missed" if refusal.code == TAPE_MISS else "refused"
+            self._tell(Served(outcome, *_about(request), words=refusal.text))
+            raise
+        except TapeError as error:
+            self._tell(Served("refused", *_about(request), words=str(error)))
+            raise Refusal(str(error), status=MISS_STATUS, code="tape_error") from error
+        self._tell(Served(outcome, *_about(request), line))
+        return answer
+
+    def _answered(
+        self, request: Request, headers: Mapping[str, str]
+    ) -> tuple[Outcome, int | None, Completion]:
+        content = canonical(request)
+        key = key_of(content)
+        place = self._next_place(key)
+        if place is not None:
+            return "played", place.line, self.tape.at(place, key).answer
+        if self._upstream is None:
+            raise self._miss(content, request, headers)
+        with self._forwarding(key) as keep:
+            answer = self._upstream.ask(request, headers)
+            if not answer.get("choices"):
+                # As good as an error: clients ask again, and the next answer is worth keeping.
+                return "refused", None, answer
+            if not self._client_waits():
+                # It will have asked again: that answer is the one it goes on with.
+                raise Refusal("the client did not wait for the answer", status=MISS_STATUS)
+            secrets = Secrets(self._upstream.key, headers=headers, request=request, answer=answer)
+            # The client gets what the tape has, so that playing it leads to the same questions.
+            answer = secrets.cut_from(answer)
+            place = self._kept(Recording(key, secrets.cut_from_request(content), answer))
+            keep()
+            return "recorded", place.line, answer
+
+    def _next_place(self, key: str) -> Place | None:
+        """Where the next answer to a question lies, if the tape has it."""
+        with self._counting:
+            places = self.tape.places.get(key, [])
+            number = self._asked[key]
+            if number >= len(places) and (self._upstream is not None or not places):
+                return None
+            self._asked[key] += 1
+            return places[number % len(places)]
+
+    @contextmanager
+    def _forwarding(self, key: str) -> Iterator[Callable[[], None]]:
+        """Counts a question as asked from the start, and in the end only if it was kept."""
+        kept = False
+
+        def keep() -> None:
+            nonlocal kept
+            kept = True
+
+        with self._counting:
+            self._asked[key] += 1
+            self._forwarded += 1
+        try:
+            yield keep
+        finally:
+            with self._counting:
+                self._asked[key] -= not kept
+                self._forwarded -= 1
+
+    def _kept(self, recording: Recording) -> Place:
+        try:
+            return self.tape.append(recording)
+        except OSError as error:
+            # Not 500: asking again would be paid for again.
+            raise Refusal(
+                f"the answer cannot be added to the tape: {error}",
+                status=MISS_STATUS,
+                code="tape_error",
+            ) from error
+
+    def _miss(self, content: Canonical, request: Request, headers: Mapping[str, str]) -> Refusal:
+        secrets = Secrets(headers=headers, request=request)
+        near = self._nearest.to(content, secrets.cut_from_request)
+        way_out = f"maseval replay-server {self.tape.path.name} --record --upstream URL"
+        return Refusal(
+            f"the tape has no answer to this request; {_words(near)}. Record it: {way_out}",
+            status=MISS_STATUS,
+            code=TAPE_MISS,
+        )
+
+    def _tell(self, served: Served) -> None:
+        with self._counting:
+            self._outcomes[served.outcome] += 1
+        if self._on_request is not None:
+            self._on_request(served)
+
+    def _models(self) -> list[str]:
+        return self._nearest.models()
+
+    def _check_upstream_is_another(self, host: str) -> None:
+        if self._upstream is not None and self._upstream.is_at(self.port, host):
+            raise ConfigurationError(
+                f"the upstream is this server itself ({self.url}); give the provider's address, "
+                "such as https://api.openai.com/v1"
+            )
+
+    def _finish(self) -> None:
+        self.tape.close()
+
+
+def _about(request: Request) -> tuple[str, int]:
+    return str(request.get("model")), len(request["messages"])
+
+
+def _words(near: Neighbour | None) -> str:
+    if near is None:
+        return "it is empty"
+    if near.difference is None:
+        return f"line {near.place.line} differs only in a secret, which tapes do not hold"
+    return f"the nearest, line {near.place.line}, differs first at {near.difference}"

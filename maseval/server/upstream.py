@@ -1,0 +1,140 @@
+"""Upstream: the real provider behind a server that records."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.parse import SplitResult, urlsplit
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.server.completion import Completion, Refusal
+from maseval.server.handling import LOCAL_NAMES
+from maseval.server.secrets import Secrets, key_in
+
+_CHAT = "/chat/completions"
+_TIMEOUT = 600.0
+_PASSED_ON = frozenset(
+    {*("api-key", "openai-organization", "openai-project", "openai-beta"), "http-referer"}
+    | {"x-title", "user-agent"}
+)
+# What a client acts upon or quotes to the provider's support.
+_PASSED_BACK = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id")
+
+
+class Upstream:
+    """Asks a provider what a client asked, with the client's key or, if it sent none, with ``key``.
+
+    The answer comes whole, even if the client wants it streamed.
+    """
+
+    def __init__(self, url: str, key: str | None = None, *, timeout: float = _TIMEOUT) -> None:
+        self.key = key
+        self._timeout = timeout
+        self._address = _parts(url)
+        path = self._address.path.rstrip("/")
+        path = path if path.endswith(_CHAT) else path + _CHAT
+        self._url = self._address._replace(path=path).geturl()
+        near = self._address.hostname in LOCAL_NAMES
+        proxies = urllib.request.ProxyHandler({} if near else None)
+        self._opener = urllib.request.build_opener(proxies, _NoRedirects())
+
+    def is_at(self, port: int, host: str) -> bool:
+        """Whether that is the address of a server on this machine."""
+        name = self._address.hostname
+        here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
+        return here and self._address.port == port
+
+    def ask(self, request: Mapping[str, Any], headers: Mapping[str, str]) -> Completion:
+        """The provider's answer; its refusals are refusals of ours, word for word."""
+        body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
+        question = urllib.request.Request(
+            self._url, json.dumps(body).encode(), self._headers(headers), method="POST"
+        )
+        try:
+            with self._opener.open(question, timeout=self._timeout) as response:
+                return _answer(response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                secrets = Secrets(self.key, headers=headers)
+                raise _refusal(error.code, error.headers, error.read(), secrets) from None
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError):
+                raise _unreachable("did not answer in time", HTTPStatus.GATEWAY_TIMEOUT) from None
+            raise _unreachable(f"cannot be reached ({reason})") from None
+
+    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        sent = {name: value for name, value in headers.items() if name.lower() in _PASSED_ON}
+        key = key_in(headers)
+        if key is None and self.key is not None:
+            sent = {name: value for name, value in sent.items() if name.lower() != "api-key"}
+            sent["Authorization"] = f"Bearer {self.key}"
+        else:
+            sent |= {n: v for n, v in headers.items() if n.lower() == "authorization"}
+        return {**sent, "Content-Type": "application/json", "Accept": "application/json"}
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A key is for the address it was given for, and for no other."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+        newurl: str,
+    ) -> None:
+        return None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError(
+            f"the upstream {url!r} is no address; give one like https://api.openai.com/v1"
+        )
+    if parts.username is not None:
+        raise ConfigurationError(
+            "the upstream's address holds a password; give the key by an environment variable"
+        )
+    return parts
+
+
+def _answer(content: bytes) -> Completion:
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise _unreachable("sent an answer that is no JSON object")
+    return answer
+
+
+def _refusal(status: int, headers: Message, content: bytes, secrets: Secrets) -> Refusal:
+    text = secrets.text(content.decode("utf-8", "replace"))
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    kept = {name: headers[name] for name in _PASSED_BACK if headers[name] is not None}
+    return Refusal(
+        text or f"the upstream answered with status {status}",
+        status=status if status >= HTTPStatus.BAD_REQUEST else HTTPStatus.BAD_GATEWAY,
+        code="upstream_error",
+        headers=kept,
+        body=body if isinstance(body, dict) else None,
+    )
+
+
+def _unreachable(words: str, status: int = HTTPStatus.BAD_GATEWAY) -> Refusal:
+    return Refusal(f"the upstream {words}", status=status, code="upstream_unreachable")

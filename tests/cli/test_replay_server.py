@@ -1,0 +1,255 @@
+"""``maseval replay-server`` as a process: what it prints, how it ends, and how it fails."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from maseval import commands
+from maseval.core.exceptions import ConfigurationError
+from maseval.server import ReplayServer
+from tests.cli.commandline import finished, maseval, started
+from tests.server.provider import ask, asking, provider, saying
+
+
+@pytest.fixture
+def upstream():
+    with provider() as running:
+        running.will(saying("1"))
+        yield running
+
+
+@pytest.fixture
+def tape(tmp_path, upstream):
+    """A tape with answers to "one" and "two", on lines 2 and 3."""
+    path = tmp_path / "tape.jsonl"
+    with ReplayServer(path, record=True, upstream=upstream.url) as server:
+        for text in ("one", "two"):
+            ask(server.url, asking(text))
+    return path
+
+
+class Running:
+    """A server as a process; ``said`` is what it has printed before it was of use."""
+
+    def __init__(self, process):
+        self.process = process
+        self.said = [process.stdout.readline() for _ in range(2)]
+        self.url = re.search(r"http://\S+/v1", self.said[0])[0]
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        out, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, out, errors
+
+
+@contextmanager
+def running(*arguments, folder, **environment):
+    process = started(
+        "replay-server", *arguments, "--port", 0, folder=folder, **{"COLUMNS": "300", **environment}
+    )
+    try:
+        yield Running(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_its_help_teaches_by_examples():
+    shown = maseval("replay-server", "--help").stdout
+
+    assert shown.count("maseval replay-server") >= 4
+    for option in ("--record", "--upstream", "--key-env", "--script", "--host", "--port"):
+        assert option in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_sums_up_in_the_end(tape, tmp_path, number):
+    with running("tape.jsonl", folder=tmp_path) as server:
+        assert ask(server.url, asking("one")).content == "1"
+        code, out, errors = server.end(number)
+
+    assert server.said[0] == f"Serving at {server.url}; Ctrl-C ends it.\n"
+    assert server.said[1] == f"OPENAI_BASE_URL={server.url} OPENAI_API_KEY=no-key-needed\n"
+    assert out == "1 played, 0 recorded, 0 missed, 1 never asked for (line 3)\n"
+    assert (code, errors) == (0, "")
+
+
+def test_a_miss_is_shown_and_makes_it_fail(tape, tmp_path):
+    with running("tape.jsonl", folder=tmp_path) as server:
+        assert ask(server.url, asking("three [bold]")).status == 422
+        code, out, errors = server.end()
+
+    missed, total = out.splitlines()
+    assert missed.startswith("missed m, 1 messages: the tape has no answer to this request; ")
+    assert "asked 'three [bold]'. Record it:" in missed
+    assert total.startswith("0 played, 0 recorded, 1 missed, 2 never asked for (lines 2, 3)")
+    assert (code, errors) == (1, "")
+
+
+def test_verbose_shows_every_request(tape, tmp_path):
+    with running("tape.jsonl", "--verbose", folder=tmp_path) as server:
+        ask(server.url, asking("two"))
+        code, out, _ = server.end()
+
+    assert out.splitlines()[0] == "played m, 1 messages, line 3" and code == 0
+
+
+def test_recording_adds_to_the_tape_with_the_key_of_the_variable(tape, tmp_path, upstream):
+    options = ("tape.jsonl", "--record", "--upstream", upstream.url, "--key-env", "MY_SECRET")
+    with running(*options, folder=tmp_path, MY_SECRET="CANARY-12345678") as server:
+        ask(server.url, asking("two"))
+        ask(server.url, asking("three"), Authorization="Bearer no-key-needed")
+        code, out, _ = server.end()
+
+    assert out == "1 played, 1 recorded, 0 missed, 1 never asked for (line 2)\n" and code == 0
+    assert upstream.headers[-1]["authorization"] == "Bearer CANARY-12345678"
+    assert "CANARY" not in tape.read_text()
+    with ReplayServer(tape) as server:
+        assert ask(server.url, asking("three")).content == "1"
+
+
+def test_ending_it_waits_for_what_is_being_recorded(tape, tmp_path, upstream):
+    upstream.gate.clear()
+    with running("tape.jsonl", "--record", "--upstream", upstream.url, folder=tmp_path) as server:
+        client = threading.Thread(target=ask, args=(server.url, asking("three")))
+        client.start()
+        while len(upstream.bodies) < 3:
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGTERM)
+        waiting = server.process.stdout.readline()
+        upstream.gate.set()
+        out, _ = server.process.communicate(timeout=30)
+        client.join()
+
+    assert waiting == "Waiting for what is being recorded (1); Ctrl-C gives it up.\n"
+    assert "1 recorded" in out and server.process.returncode == 0
+    with ReplayServer(tape) as server:
+        assert ask(server.url, asking("three")).content == "1"
+
+
+def test_a_second_signal_gives_up_what_is_being_recorded(tape, tmp_path, upstream):
+    upstream.gate.clear()
+    before = tape.read_text()
+    with running("tape.jsonl", "--record", "--upstream", upstream.url, folder=tmp_path) as server:
+        client = threading.Thread(target=_asked_in_vain, args=(server.url,))
+        client.start()
+        while len(upstream.bodies) < 3:
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGINT)
+        server.process.stdout.readline()
+        code, out, errors = server.end()
+        upstream.gate.set()
+        client.join()
+
+    assert "0 recorded" in out and (code, errors) == (0, "")
+    assert tape.read_text() == before
+
+
+def _asked_in_vain(url):
+    with pytest.raises(OSError):
+        ask(url, asking("three"))
+
+
+def test_a_script_is_served_to_any_model(tmp_path):
+    (tmp_path / "replies.json").write_text(json.dumps(["1", {"name": "look", "arguments": {}}]))
+    with running("--script", "replies.json", folder=tmp_path) as server:
+        first = ask(server.url, asking("hi") | {"model": "x"})
+        second = ask(server.url, asking("hi") | {"model": "y"})
+        third = ask(server.url, asking("hi"))
+        code, out, _ = server.end()
+
+    assert first.content == "1" and third.status == 422
+    assert second.json["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "look"
+    assert out.splitlines()[-1] == "2 played, 0 recorded, 1 missed, 0 never asked for"
+    assert code == 1
+
+
+def test_a_torn_line_is_told(tape, tmp_path):
+    tape.write_bytes(tape.read_bytes()[:-9])
+    with running("tape.jsonl", folder=tmp_path) as server:
+        code, out, errors = server.end()
+
+    assert errors.startswith("Warning: tape.jsonl: the last line is cut off") and code == 0
+    assert "1 never asked for (line 2)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give either a tape or a script"),
+        (("tape.jsonl", "--script", "x.json"), "give either a tape or a script"),
+        (("nowhere.jsonl",), "there is no tape 'nowhere.jsonl'; record one with --record"),
+        (("tape.jsonl", "--record"), "give both or none of record (--record) and upstream"),
+        (("tape.jsonl", "--upstream", "http://localhost:1/v1"), "give both or none"),
+        (("tape.jsonl", "--record", "--upstream", "openai"), "'openai' is no address"),
+        (("--script", "x.json"), "cannot read the replies in 'x.json'"),
+        (("--script", "x.txt"), "not 'x.txt'"),
+        (("--script", "x.json", "--record"), "a script is only played"),
+        (("tape.jsonl", "--port", 99999), "cannot listen on 127.0.0.1:99999"),
+        (("tape.jsonl", "--host", "no.such.invalid"), "cannot listen on no.such.invalid"),
+        ((".",), "is no file"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_one_message(tape, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("replay-server", *arguments)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ") and words in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_port_in_use_and_the_server_as_its_own_upstream(tape, tmp_path):
+    with ReplayServer(tape) as server:
+        used = finished("replay-server", "tape.jsonl", "--port", server.port, folder=tmp_path)
+        port = server.port
+    itself = finished(
+        *("replay-server", "tape.jsonl", "--port", port),
+        *("--record", "--upstream", f"http://localhost:{port}/v1"),
+        folder=tmp_path,
+    )
+
+    assert used[0] == itself[0] == 2
+    assert "give another port, or 0 for a free one" in used[2]
+    assert "the upstream is this server itself" in itself[2]
+    assert "Traceback" not in used[2] + itself[2]
+
+
+def test_a_damaged_tape_is_one_message(tape, tmp_path):
+    tape.write_text(tape.read_text().replace("two", "TWO"))
+
+    code, out, errors = finished("replay-server", "tape.jsonl", folder=tmp_path)
+
+    assert (code, out) == (2, "")
+    assert errors.startswith("Error: tape.jsonl, line 3: its checksum is not that of its content;")
+
+
+def test_the_command_is_a_function_too(tape, monkeypatch, tmp_path):
+    (tmp_path / "replies.json").write_text('["scripted"]')
+
+    with commands.replay_server(tape, port=0) as server:
+        assert ask(server.url, asking("one")).content == "1"
+    with commands.replay_server(script=tmp_path / "replies.json", port=0) as server:
+        assert ask(server.url, asking("one")).content == "scripted"
+    with pytest.raises(ConfigurationError, match="either a tape or a script"):
+        commands.replay_server()
+
+
+def test_help_loads_no_server():
+    program = (
+        "import sys; from maseval.cli import app; "
+        "print([name for name in sys.modules if name.startswith('maseval.server')])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert told.returncode == 0
+    assert told.stdout.strip() == "[]"

@@ -1,0 +1,99 @@
+"""Answers in pieces: put together again they are the whole."""
+
+import json
+
+import pytest
+
+from maseval.core.messages import ChatResponse, tool_call
+from maseval.server.completion import completion, streamed
+from tests.server.provider import saying
+
+
+def chunks(answer, **options):
+    *events, done = list(streamed(answer, **{"with_usage": False, **options}))
+    assert done == b"data: [DONE]\n\n"
+    assert all(event.startswith(b"data: ") and event.endswith(b"\n\n") for event in events)
+    return [json.loads(event[6:]) for event in events]
+
+
+def put_together(answer):
+    message = {}
+    for chunk in chunks(answer):
+        for choice in chunk["choices"]:
+            for key, value in choice["delta"].items():
+                if key == "tool_calls":
+                    (call,) = value
+                    assert call.pop("index") == len(message.setdefault(key, []))
+                    message[key].append(call)
+                elif key == "content" and value is not None:
+                    message[key] = (message.get(key) or "") + value
+                else:
+                    message.setdefault(key, value)
+    return message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        saying("hello"),
+        saying(""),
+        saying(None, tool_calls=[tool_call("a", {"x": "ü"}), tool_call("b", id="2")]),
+        saying("and", tool_calls=[tool_call("a")]),
+        saying("so", reasoning_content="because", annotations=[{"type": "url_citation"}]),
+        saying(None, refusal="I will not"),
+    ],
+    ids=lambda answer: str(answer["choices"][0]["message"])[:60],
+)
+def test_a_stream_says_what_the_answer_says(message):
+    assert put_together(message) == message["choices"][0]["message"]
+
+
+def test_every_piece_names_the_answer_and_the_last_its_reason():
+    found = chunks(saying("hello") | {"system_fingerprint": "fp"})
+
+    assert {(one["id"], one["model"], one["system_fingerprint"]) for one in found} == {
+        ("chatcmpl-1", "m-2026", "fp")
+    }
+    assert {one["object"] for one in found} == {"chat.completion.chunk"}
+    reasons = [one["choices"][0]["finish_reason"] for one in found]
+    assert reasons == [None] * (len(found) - 1) + ["stop"]
+
+
+def test_usage_comes_last_and_only_if_it_is_wanted():
+    last = chunks(saying("hello"), with_usage=True)[-1]
+
+    assert last["choices"] == [] and last["usage"]["total_tokens"] == 5
+    assert not any("usage" in one for one in chunks(saying("hello")))
+
+
+def test_several_choices_keep_their_numbers():
+    answer = saying("a")
+    answer["choices"].append({**saying("b")["choices"][0], "index": 1})
+
+    said = [
+        (choice["index"], choice["delta"]["content"])
+        for chunk in chunks(answer)
+        for choice in chunk["choices"]
+        if choice["delta"].get("content")
+    ]
+    assert said == [(0, "a"), (1, "b")]
+
+
+def test_logprobs_come_with_the_text():
+    answer = saying("a")
+    answer["choices"][0]["logprobs"] = {"content": [{"token": "a"}]}
+
+    told = [one["choices"][0] for one in chunks(answer)]
+    assert [one["logprobs"] for one in told if one["delta"].get("content")] == [
+        {"content": [{"token": "a"}]}
+    ]
+
+
+def test_a_models_answer_in_the_protocols_form():
+    usage = {"input_tokens": 3, "output_tokens": 2, "cached_input_tokens": 1}
+    answer = completion(ChatResponse(None, [tool_call("a")], usage=usage), "m")
+
+    (choice,) = answer["choices"]
+    assert choice["finish_reason"] == "tool_calls" and choice["message"]["content"] is None
+    assert answer["usage"]["total_tokens"] == 5
+    assert answer["usage"]["prompt_tokens_details"] == {"cached_tokens": 1}

@@ -1,0 +1,355 @@
+"""ChatServer over raw HTTP: whatever a client sends, it hears something it can use."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.server import ChatServer, Refusal
+from maseval.server import body as body_module
+from tests.server.provider import ask, asking, saying
+
+
+def echo(request, headers):
+    return saying(request["messages"][-1]["content"] if request["messages"] else "")
+
+
+@pytest.fixture
+def server():
+    with ChatServer(echo, lambda: ["m", "a/b"]) as running:
+        yield running
+
+
+def raw(server, sent):
+    """Everything that comes back to these bytes, until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
+        line.sendall(sent)
+        line.shutdown(socket.SHUT_WR)
+        heard = b""
+        while piece := line.recv(65536):
+            heard += piece
+    return heard.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no list of messages"),
+        (b"{}", "no list of messages"),
+        (b'{"messages": "hi"}', "no list of messages"),
+        (b'{"messages": [{}, "hi"]}', 'messages[1] is no object but "hi"'),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_explained(server, body, words):
+    reply = ask(server.url, body)
+
+    assert reply.status == 400
+    assert words in reply.error["message"] and reply.error["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "path", ["/responses", "/embeddings", "/completions", "/chat", "/messages", ""]
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_another_path_says_what_is_served(server, path, method):
+    reply = ask(server.url, {"input": "hi"}, path, method)
+
+    assert reply.status == 404
+    assert f"nothing is served at /v1{path};" in reply.error["message"]
+    assert "choose chat completions" in reply.error["message"]
+
+
+@pytest.mark.parametrize("path", ["/chat/completions/", "/chat/completions?api-version=1"])
+def test_ways_of_writing_the_path(server, path):
+    assert ask(server.url, asking("hi"), path).content == "hi"
+
+
+def test_models_are_listed_and_looked_up(server):
+    listed = ask(server.url, b"", "/models", "GET").json["data"]
+
+    assert [model["id"] for model in listed] == ["m", "a/b"]
+    assert ask(server.url, b"", "/models/a/b", "GET").json["id"] == "a/b"
+    assert ask(server.url, b"", "/models/c", "GET").status == 404
+
+
+def test_its_health_can_be_asked_for(server):
+    address = server.url.removesuffix("/v1")
+
+    assert ask(address, b"", "/health", "GET").json == {"status": "ok"}
+
+
+def test_head_options_and_other_methods(server):
+    head = ask(server.url, b"", "/models", "HEAD")
+    options = ask(server.url, b"", "/chat/completions", "OPTIONS")
+    put = ask(server.url, asking("hi"), "/chat/completions", "PUT")
+
+    assert (head.status, head.text) == (200, "") and int(head.headers["Content-Length"]) > 0
+    assert (options.status, options.text) == (204, "") and "POST" in options.headers["Allow"]
+    assert put.status == 405 and "PUT" in put.error["message"]
+
+
+def test_a_connection_serves_many_requests_and_outlives_errors(server):
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    statuses = []
+    with closing(line):
+        line.connect()
+        first = line.sock
+        for body in (b"{", json.dumps(asking("hi")).encode(), b"[]"):
+            for path in ("/v1/chat/completions", "/v1/embeddings"):
+                line.request("POST", path, body)
+                response = line.getresponse()
+                response.read()
+                statuses.append(response.status)
+        assert line.sock is first
+
+    assert statuses == [400, 404, 200, 404, 400, 404]
+
+
+def test_answers_on_one_connection_come_without_delay(server):
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    with closing(line):
+        start = time.perf_counter()
+        for _ in range(50):
+            line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
+            line.getresponse().read()
+
+    assert time.perf_counter() - start < 1.5
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "1e3", "9" * 5000])
+def test_a_length_that_is_none_is_refused_and_the_connection_ended(server, length):
+    heard = raw(
+        server, f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode()
+    )
+
+    assert heard.startswith("HTTP/1.1 400") and "no number of bytes" in heard
+    assert "Connection: close" in heard
+
+
+def test_a_request_that_breaks_off_is_refused(server):
+    heard = raw(server, b'POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"mess')
+
+    assert heard.startswith("HTTP/1.1 400") and "ended after 6 of 99 bytes" in heard
+
+
+def test_a_request_in_chunks_is_understood(server):
+    body = json.dumps(asking("grüße", more="x" * 5000)).encode()
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    with closing(line):
+        for _ in range(2):
+            pieces = (body[at : at + 700] for at in range(0, len(body), 700))
+            line.request("POST", "/v1/chat/completions", pieces, encode_chunked=True,
+                         headers={"Transfer-Encoding": "chunked"})  # fmt: skip
+            answer = json.loads(line.getresponse().read())
+            assert answer["choices"][0]["message"]["content"] == "grüße"
+
+
+@pytest.mark.parametrize("chunk", [b"xyz\r\n", b"-5\r\nhello\r\n", b""])
+def test_chunks_without_a_size_are_refused(server, chunk):
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    assert raw(server, head + chunk).startswith("HTTP/1.1 400")
+
+
+def test_a_request_that_is_too_long_is_refused_so_that_its_client_hears_it(server, monkeypatch):
+    monkeypatch.setattr(body_module, "LONGEST", 1_000_000)
+
+    long = ask(server.url, asking("x" * 5_000_000))
+    chunks = ask(server.url, asking("hi"))
+
+    assert long.status == 413 and "too long" in long.error["message"]
+    assert chunks.content == "hi"
+
+
+def test_what_is_no_http_gets_an_answer_in_json(server):
+    heard = raw(server, b"HELLO\r\n\r\n")
+
+    assert '"error"' in heard and "<html" not in heard.lower()
+
+
+def test_unicode_comes_back_as_it_was_sent(server):
+    text = "日本語 🎉 \u2028 \x00 \ud83d"
+
+    assert ask(server.url, asking(text)).content == text
+
+
+@pytest.mark.parametrize("options", ["usage", None, {"include_usage": "yes"}, []])
+def test_odd_wishes_for_a_stream_do_no_harm(server, options):
+    reply = ask(server.url, asking("hi", stream=True, stream_options=options))
+
+    assert reply.status == 200 and reply.text.endswith("data: [DONE]\n\n")
+    assert ('"usage"' in reply.text) is (options == {"include_usage": "yes"})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_failure_of_ours_is_told(stream, caplog):
+    def broken(request, headers):
+        raise RuntimeError("out of order")
+
+    with ChatServer(broken) as server:
+        reply = ask(server.url, asking("hi", stream=stream))
+
+    assert reply.status == 500 and reply.error["message"] == "RuntimeError: out of order"
+    assert "out of order" in caplog.text
+
+
+def test_an_answer_that_is_no_json_is_a_failure_not_silence(caplog):
+    with ChatServer(lambda request, headers: {"choices": {1, 2}}) as server:
+        assert ask(server.url, asking("hi")).status == 500
+        assert ask(server.url, asking("hi", stream=True)).status == 500
+
+
+def test_a_refusal_takes_its_headers_along():
+    def refuse(request, headers):
+        raise Refusal("wait", status=429, code="slow", headers={"Retry-After": "3"})
+
+    with ChatServer(refuse) as server:
+        reply = ask(server.url, asking("hi"))
+
+    assert (reply.status, reply.headers["Retry-After"]) == (429, "3")
+    assert reply.error == {"message": "wait", "type": "slow", "param": None, "code": "slow"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("https://evil.example", 403), ("null", 403), ("http://localhost:3000", 200)],
+)
+def test_pages_of_the_web_may_not_spend_somebodys_money(server, origin, status):
+    assert ask(server.url, asking("hi"), Origin=origin).status == status
+
+
+def test_fifty_clients_at_once():
+    together = threading.Barrier(50)
+
+    def slow(request, headers):
+        together.wait(20)
+        return echo(request, headers)
+
+    heard = []
+    with ChatServer(slow) as server:
+        threads = [
+            threading.Thread(
+                target=lambda n=n: heard.append(ask(server.url, asking(str(n))).content)
+            )
+            for n in range(50)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert sorted(map(int, heard)) == list(range(50))
+
+
+def test_a_client_that_hangs_up_disturbs_nobody(server, capsys):
+    for sent in (
+        b"POST /v1/chat",
+        b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", server.port)) as line:
+            line.sendall(sent)
+    body = json.dumps(asking("x" * 3_000_000, stream=True)).encode()
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.sendall(
+            b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)
+        )
+        line.sendall(body)
+
+    assert ask(server.url, asking("hi")).content == "hi"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_in_use_is_named(server, host):
+    with pytest.raises(ConfigurationError, match=rf"{server.port}: .*give another port, or 0"):
+        ChatServer(echo, host=host, port=server.port)
+
+
+@pytest.mark.parametrize(
+    "address", [{"port": 70000}, {"port": -1}, {"host": "no.such.host.invalid"}, {"host": "x" * 70}]
+)
+def test_an_address_that_cannot_be_had_is_named(address):
+    with pytest.raises(ConfigurationError, match="cannot listen on"):
+        ChatServer(echo, **address)
+
+
+def test_it_also_listens_everywhere_and_on_ipv6():
+    with ChatServer(echo, host="0.0.0.0") as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert ask(server.url, asking("hi")).content == "hi"
+    if socket.has_ipv6:
+        with ChatServer(echo, host="::1") as server:
+            assert server.url.startswith("http://[::1]:")
+            assert ask(server.url, asking("hi")).content == "hi"
+
+
+def test_closing_ends_the_connections_that_clients_keep():
+    server = ChatServer(echo).start()
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    with closing(line):
+        line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
+        line.getresponse().read()
+        server.close()
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
+            line.getresponse()
+    with pytest.raises(ConnectionError):
+        ask(server.url, asking("hi"))
+
+
+def test_closing_does_not_wait_for_an_answer_that_takes_long():
+    asked, wait = threading.Event(), threading.Event()
+
+    def slow(request, headers):
+        asked.set()
+        wait.wait(20)
+        return echo(request, headers)
+
+    failed = []
+
+    def client():
+        try:
+            ask(server.url, asking("hi"))
+        except (ConnectionError, http.client.HTTPException) as error:
+            failed.append(error)
+
+    server = ChatServer(slow).start()
+    thread = threading.Thread(target=client)
+    thread.start()
+    assert asked.wait(10)
+    start = time.perf_counter()
+    server.close()
+    thread.join(10)
+    wait.set()
+
+    assert time.perf_counter() - start < 2 and len(failed) == 1
+
+
+def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
+    server = ChatServer(echo)
+    serving = threading.Thread(target=server.serve)
+    serving.start()
+    assert ask(server.url, asking("hi")).content == "hi"
+
+    server.close()
+    serving.join(5)
+
+    assert not serving.is_alive()
+
+
+def test_closing_twice_or_before_the_start_is_allowed():
+    server = ChatServer(echo)
+    server.close()
+    server.close()
+    started = ChatServer(echo).start().start()
+    started.close()
+    started.close()

@@ -1,0 +1,276 @@
+"""Recording: what the tape lacks is asked for once, kept, and passed on unharmed."""
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.server import ChatServer, ReplayServer
+from tests.server.provider import ask, asking, provider, saying
+
+RECORDER = {"record": True, "upstream_key": "the-key-of-the-server"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tape.jsonl"
+
+
+@pytest.fixture
+def recorder(path, upstream):
+    with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
+        yield server
+
+
+def played(path, *requests):
+    with ReplayServer(path) as server:
+        return [ask(server.url, request) for request in requests]
+
+
+def test_what_was_recorded_can_be_played_when_the_provider_is_gone(path):
+    with (
+        provider() as upstream,
+        ReplayServer(path, upstream=upstream.url, **RECORDER) as server,
+    ):
+        upstream.will(saying("1"), saying("2"))
+        first = [ask(server.url, asking(text)).json for text in ("one", "two")]
+
+    again = played(path, asking("two"), asking("one"))
+
+    assert (server.recorded, server.played, server.misses, server.unused) == (2, 0, 0, [])
+    assert [reply.json for reply in again] == [first[1], first[0]] == [saying("2"), saying("1")]
+
+
+def test_what_is_on_the_tape_is_not_asked_again(path, upstream):
+    upstream.will(saying("1"))
+    for _ in range(3):
+        with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
+            assert ask(server.url, asking("one")).content == "1"
+
+    assert len(upstream.bodies) == 1
+    assert (server.recorded, server.played) == (0, 1)
+
+
+def test_a_question_asked_again_in_one_session_is_recorded_again(path, upstream):
+    upstream.will(*(saying(str(number)) for number in range(4)))
+    with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
+        first = [ask(server.url, asking("roll")).content for _ in range(2)]
+    with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
+        second = [ask(server.url, asking("roll")).content for _ in range(3)]
+
+    assert (first, second) == (["0", "1"], ["0", "1", "2"])
+    assert [reply.content for reply in played(path, *[asking("roll")] * 4)] == list("0120")
+
+
+def test_the_provider_is_asked_what_the_client_asked_but_never_for_a_stream(recorder, upstream):
+    upstream.will(saying("1"))
+    request = asking("one", temperature=0.0, user="me", seed=None, top_k=3)
+
+    reply = ask(
+        recorder.url, {**request, "stream": True, "stream_options": {"include_usage": True}}
+    )
+
+    assert upstream.bodies == [request] and upstream.paths == ["/v1/chat/completions"]
+    assert reply.headers["Content-Type"].startswith("text/event-stream")
+    assert '"content": "1"' in reply.text and '"total_tokens": 5' in reply.text
+
+
+def test_a_recorded_question_is_also_played_as_a_stream_and_back(recorder, upstream, path):
+    upstream.will(saying("1"))
+    ask(recorder.url, asking("one", stream=True))
+
+    whole, streamed = played(path, asking("one"), asking("one", stream=True))
+
+    assert whole.content == "1" and "data: [DONE]" in streamed.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrived"),
+    [
+        ({"Authorization": "Bearer the-key-of-the-client"}, "Bearer the-key-of-the-client"),
+        ({"Authorization": "Bearer replay"}, "Bearer the-key-of-the-server"),
+        ({"Authorization": "Bearer no-key-needed"}, "Bearer the-key-of-the-server"),
+        ({"Authorization": ""}, "Bearer the-key-of-the-server"),
+        ({}, "Bearer the-key-of-the-server"),
+        ({"api_key": "the-key-of-the-client"}, None),
+    ],
+    ids=str,
+)
+def test_the_clients_key_is_used_or_else_the_servers(recorder, upstream, sent, arrived):
+    upstream.will(saying("1"))
+
+    ask(recorder.url, asking("one"), OpenAI_Project="p", Cookie="c=1", **sent)
+
+    (headers,) = upstream.headers
+    assert headers.get("authorization") == arrived
+    assert headers.get("api-key") == sent.get("api_key")
+    assert headers["openai-project"] == "p" and "cookie" not in headers
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+def test_a_providers_error_is_passed_on_and_not_recorded(recorder, upstream, path, status):
+    body = {"error": {"message": "no", "code": "their_code", "type": "theirs", "param": "x"}}
+    upstream.will_fail(status, body, Retry_After="7", X_Request_Id="r1", Set_Cookie="c=1")
+    upstream.will(saying("1"))
+
+    failed = ask(recorder.url, asking("one"))
+    again = ask(recorder.url, asking("one"))
+
+    assert (failed.status, failed.json) == (status, body)
+    assert failed.headers["Retry-After"] == "7" and failed.headers["X-Request-Id"] == "r1"
+    assert "Set-Cookie" not in failed.headers
+    assert again.content == "1" and recorder.recorded == 1 and recorder.misses == 0
+    assert [reply.content for reply in played(path, asking("one"), asking("one"))] == ["1", "1"]
+
+
+def test_an_error_that_is_no_json_is_passed_on_as_text(recorder, upstream):
+    upstream.will_fail(502, b"<html>Bad \xff Gateway</html>")
+
+    reply = ask(recorder.url, asking("one"))
+
+    assert reply.status == 502 and "Bad \ufffd Gateway" in reply.error["message"]
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"[]", b"null", b"[" * 100_000, b"\xff"])
+def test_an_answer_that_is_no_answer_is_a_bad_gateway(recorder, upstream, content):
+    upstream.will(content)
+
+    reply = ask(recorder.url, asking("one"))
+
+    assert reply.status == 502 and "no JSON object" in reply.error["message"]
+    assert recorder.recorded == 0
+
+
+@pytest.mark.parametrize("answer", [{"choices": []}, {"error": {"message": "busy"}}])
+def test_an_answer_without_choices_is_passed_on_and_not_recorded(recorder, upstream, answer):
+    upstream.will(answer, saying("1"))
+
+    assert ask(recorder.url, asking("one")).json == answer
+    assert ask(recorder.url, asking("one")).content == "1"
+    assert (recorder.recorded, recorder.unused) == (1, [])
+
+
+def test_a_redirect_does_not_take_the_key_elsewhere(recorder, upstream):
+    with provider() as elsewhere:
+        elsewhere.will(saying("stolen"))
+        upstream.will_fail(302, {}, Location=f"{elsewhere.url}/chat/completions")
+
+        reply = ask(recorder.url, asking("one"))
+
+    assert reply.status == 502 and elsewhere.headers == []
+
+
+def test_a_provider_that_is_not_there_is_a_bad_gateway(path):
+    with provider() as gone:
+        pass
+    with ReplayServer(path, upstream=gone.url, **RECORDER) as server:
+        reply = ask(server.url, asking("one"))
+
+    assert reply.status == 502 and reply.error["code"] == "upstream_unreachable"
+
+
+@pytest.mark.parametrize(
+    "url", ["api.openai.com", "", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1"]
+)
+def test_an_upstream_is_an_address(path, url):
+    with pytest.raises(ConfigurationError, match="no address; give one like https://"):
+        ReplayServer(path, record=True, upstream=url)
+
+
+def test_a_password_in_the_upstreams_address_is_not_repeated(path):
+    with pytest.raises(ConfigurationError, match="environment variable") as caught:
+        ReplayServer(path, record=True, upstream="http://me:hunter2@localhost:1/v1")
+
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+def test_the_upstream_is_not_the_server_itself(path, name):
+    with ChatServer(lambda request, headers: {}) as free:
+        port = free.port
+
+    with pytest.raises(ConfigurationError, match="is this server itself"):
+        ReplayServer(path, record=True, upstream=f"http://{name}:{port}/v1", port=port)
+
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions", "?api-version=1"])
+def test_the_upstreams_address_may_be_written_in_many_ways(path, upstream, end):
+    upstream.will(saying("1"))
+    with ReplayServer(path, upstream=upstream.url + end, **RECORDER) as server:
+        ask(server.url, asking("one"))
+
+    query = end if end.startswith("?") else ""
+    assert upstream.paths == [f"/v1/chat/completions{query}"]
+
+
+def test_the_answers_of_many_clients_are_all_kept(recorder, upstream, path):
+    upstream.will(saying("same"))
+    threads = [
+        threading.Thread(target=ask, args=(recorder.url, asking(str(number % 25))))
+        for number in range(50)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert recorder.recorded == len(upstream.bodies) == 50
+    assert len(recorder.tape) == 50 and {len(one) for one in recorder.tape.places.values()} == {2}
+
+
+def test_an_answer_under_way_is_kept_when_the_server_is_closed(path, upstream):
+    upstream.will(saying("1"))
+    upstream.gate.clear()
+    heard = []
+    server = ReplayServer(path, upstream=upstream.url, **RECORDER).start()
+    client = threading.Thread(target=lambda: heard.append(ask(server.url, asking("one"))))
+    client.start()
+    while not upstream.bodies:
+        time.sleep(0.01)
+    assert server.under_way == 1
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    closing.join(0.2)
+    assert closing.is_alive()
+
+    upstream.gate.set()
+    closing.join(10)
+    client.join(10)
+
+    assert heard[0].content == "1" and server.recorded == 1
+    assert played(path, asking("one"))[0].content == "1"
+
+
+def test_an_answer_that_cannot_be_kept_is_not_paid_for_again(recorder, upstream, path):
+    upstream.will(saying("1"))
+    path.unlink()
+
+    reply = ask(recorder.url, asking("one"))
+
+    assert reply.status == 422 and "cannot be added to the tape" in reply.error["message"]
+
+
+def test_an_answer_that_its_client_did_not_wait_for_is_not_what_it_went_on_with(
+    recorder, upstream, path
+):
+    upstream.will(saying("late"), saying("in time"))
+    upstream.gate.clear()
+    body = json.dumps(asking("one")).encode()
+    with socket.create_connection(("127.0.0.1", recorder.port)) as line:
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        line.sendall(head.encode() + body)
+        while not upstream.bodies:
+            time.sleep(0.01)
+    upstream.gate.set()
+    while recorder.under_way:
+        time.sleep(0.01)
+
+    again = ask(recorder.url, asking("one"))
+
+    assert again.content == "in time" and recorder.recorded == 1
+    assert played(path, asking("one"))[0].content == "in time"
