@@ -16,8 +16,10 @@ COMMANDS = [
     ("report",),
     ("compare",),
     ("plots",),
+    ("replay-server",),
     ("tau2",),
     ("tau2", "run"),
+    ("tau2", "mcp"),
     ("tau2", "score"),
     ("tau2", "explain"),
     ("tau2", "audit"),
@@ -45,7 +47,7 @@ def test_help_teaches_by_examples(command):
         *("--domain", "--split", "--task-id", "--num-tasks", "--trials", "--agent", "--user"),
         *("--agent-model", "--user-model", "--judge-model", "--agent-args", "--user-args"),
         *("--base-url", "--concurrency", "--max-steps", "--seed", "--timeout", "--budget"),
-        *("--mode", "--output", "--json", "--fork", "--retry-failed"),
+        *("--mode", "--output", "--json", "--fork", "--retry-failed", "--rehearse"),
     ],
 )
 def test_every_option_of_a_run_is_in_its_help(option):

@@ -269,3 +269,73 @@ def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
     assert last_json(out)["overall"]["done"] == 0
     code, out, _ = finished("runs", tmp_path, "--json", folder=tmp_path)
     assert code == 0 and json.loads(out)[0]["state"] == "incomplete"
+
+
+OWN_AGENT = """\
+from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+
+def agent(brief):
+    return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, brief.chat_model()))
+
+def crashing(brief):
+    def answer(query):
+        raise KeyError("a mistake in the agent")
+    return answer
+"""
+
+
+def test_an_agent_of_ones_own_is_rehearsed(tmp_path):
+    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
+
+    code, out, errors = finished(
+        *LIBRARY, "--agent", "my_agent.py:agent", "--rehearse", "gold", folder=tmp_path
+    )
+
+    assert code == 0, errors
+    assert "12/12" in out and "100.0% [" in out and "tokens" in out
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.endswith("-library-my-agent-agent")
+    assert "my_agent.py:agent" in maseval("runs").stdout
+
+
+def test_an_agent_that_crashes_is_told_of_and_loses_nothing(tmp_path):
+    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
+
+    code, out, errors = finished(
+        *(*LIBRARY, "-n", 2, "--agent", "my_agent.py:crashing", "--user", "scripted"),
+        folder=tmp_path,
+    )
+
+    assert code == 3 and "Incomplete" in out
+    assert "Traceback" not in out + errors
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert all(
+        "a mistake in the agent" in str(r["error"]) for r in RunFolder.read(folder).reports()
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [("nowhere.py:agent", "no file"), ("my_agent.py:agnet", "did you mean 'agent'")],
+)
+def test_an_agent_that_is_not_there_is_a_clear_error(reference, told, tmp_path):
+    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
+
+    code, _, errors = finished(*LIBRARY, "--agent", reference, folder=tmp_path)
+
+    assert code == 2 and told in " ".join(errors.split())
+    assert "Traceback" not in errors and not (tmp_path / "runs").exists()
+
+
+def test_models_and_arguments_may_come_from_the_environment(tmp_path):
+    code, _, errors = finished(
+        *(*LIBRARY, "-n", 1, "--user", "scripted", "--max-steps", 4, "--output", "here"),
+        folder=tmp_path,
+        MASEVAL_AGENT_MODEL="scripted/echo",
+        MASEVAL_AGENT_ARGS="temperature=0.5 top_p=1",
+    )
+
+    assert code == 0, errors
+    agent = RunFolder.read(tmp_path / "here").config.values["agent"]
+    assert agent["model"] == "scripted/echo"
+    assert agent["args"] == {"temperature": 0.5, "top_p": 1}
