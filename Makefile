@@ -54,8 +54,9 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	@MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
 
-quick: $(READY) ## Run the tests that need neither data nor patience
-	@$(PYTEST) -q -m "not slow and not contract and not network and not data"
+quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
+	@MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \
+	  $(addprefix --ignore=tests/,browser cli contract interface server)
 
 check: $(READY) ## Check format, lint, types and documentation
 	$(BIN)/ruff format --check .

@@ -1,7 +1,11 @@
 """Where the recorded vectors and the data files lie, for every test that needs them."""
 
+import gc
 import os
 import signal
+import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,8 +21,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steady")
+STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", STEADY)
+settings.register_profile("quick", STEADY, max_examples=10)
+settings.load_profile(os.environ.get("MASEVAL_EXAMPLES", "steady"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clients_of_providers_are_closed() -> Iterator[None]:
+    """Each local server of a test leaves behind a client that was to be shared."""
+    yield
+    if provider := sys.modules.get("maseval.interface.inference.provider"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            provider.shared_client.cache_clear()
+            gc.collect()
 
 
 @pytest.fixture(scope="session")

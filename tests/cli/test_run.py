@@ -295,7 +295,7 @@ def test_an_agent_of_ones_own_is_rehearsed(tmp_path):
     assert "12/12" in out and "100.0% [" in out and "tokens" in out
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.endswith("-library-my-agent-agent")
-    assert "my_agent.py:agent" in maseval("runs").stdout
+    assert "my_agent.py:agent" in maseval("runs", "--json").stdout
 
 
 def test_an_agent_that_crashes_is_told_of_and_loses_nothing(tmp_path):
