@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SELDOM = (50_000, 20, 50)
+_SELDOM = (200_000, 20, 50)
 _lock = threading.Lock()
 _runs = 0
 _before = (0, 0, 0)
