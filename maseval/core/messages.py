@@ -36,6 +36,26 @@ def tool_call(
     }
 
 
+INVALID_ARGUMENTS = "invalid_json_arguments"
+"""Stands for arguments that are no JSON object: no tool has it, so the call fails, and fails the
+same way when it is replayed."""
+
+
+def arguments_of(raw: object) -> dict[str, Any]:
+    """A call's arguments as a mapping, whatever the model wrote."""
+    if raw is None or raw == "":
+        return {}
+    decoded = raw
+    if isinstance(raw, str):
+        try:
+            decoded = json.loads(raw)
+        except ValueError:
+            return {INVALID_ARGUMENTS: raw}
+    if decoded is None:
+        return {}
+    return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}
+
+
 @dataclass
 class ChatResponse:
     """What a model answered: text, tool calls, or both.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.core.callbacks import strict_json
-from maseval.core.redaction import REDACTED, redact, redact_text
+from maseval.core.redaction import REDACTED, redact, redact_text, with_texts
 
 # Anything shorter is found by chance in innocent texts.
 _SHORTEST = 8
@@ -34,21 +34,13 @@ class Secrets:
         text = strict_json.dumps(record)
         if not any(value in text for value in self._escaped):
             return record
-        clean: dict[str, Any] = self._clean(json.loads(text))
+        clean: dict[str, Any] = with_texts(json.loads(text), self._cut_from)
         return clean
 
-    def _clean(self, value: Any) -> Any:
-        match value:
-            case str():
-                for secret in self._values:
-                    value = value.replace(secret, REDACTED)
-                return value
-            case dict():
-                return {self._clean(key): self._clean(item) for key, item in value.items()}
-            case list():
-                return [self._clean(item) for item in value]
-            case _:
-                return value
+    def _cut_from(self, text: str) -> str:
+        for secret in self._values:
+            text = text.replace(secret, REDACTED)
+        return text
 
 
 def _rank(value: str) -> tuple[int, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.core.redaction import REDACTED, redact, redact_text
+from maseval.core.redaction import REDACTED, redact, redact_text, with_texts
 
 PLACEHOLDER = "no-key-needed"
 """What to give to clients that insist on a key."""
@@ -58,7 +58,7 @@ class Secrets:
 
     def cut_from(self, record: dict[str, Any]) -> dict[str, Any]:
         """A copy with ``<redacted>`` for every value that is secret."""
-        clean: dict[str, Any] = self._clean(record)
+        clean: dict[str, Any] = with_texts(record, self.text)
         return clean
 
     def text(self, text: str) -> str:
@@ -66,17 +66,6 @@ class Secrets:
         for secret in self._values:
             text = text.replace(secret, REDACTED)
         return text
-
-    def _clean(self, value: Any) -> Any:
-        match value:
-            case str():
-                return self.text(value)
-            case dict():
-                return {self.text(str(key)): self._clean(item) for key, item in value.items()}
-            case list():
-                return [self._clean(item) for item in value]
-            case _:
-                return value
 
 
 def _rank(value: str) -> tuple[int, str]:

@@ -9,11 +9,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.messages import Message, Requestor, ToolCall
 from maseval.benchmark.tau2.world import to_json_str
-from maseval.core.messages import ChatResponse
-
-INVALID_ARGUMENTS = "invalid_json_arguments"
-"""Stands for arguments that are no JSON object: no tool has it, so the call fails, and fails the
-same way when it is replayed."""
+from maseval.core.messages import ChatResponse, arguments_of
 
 
 def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -69,21 +65,6 @@ def calls_of(response: ChatResponse, requestor: Requestor) -> list[ToolCall] | N
     if not response.tool_calls:
         return None
     return [_call_from_chat(call, requestor) for call in response.tool_calls]
-
-
-def arguments_of(raw: object) -> dict[str, Any]:
-    """A call's arguments as a mapping, whatever the model wrote."""
-    if raw is None or raw == "":
-        return {}
-    decoded = raw
-    if isinstance(raw, str):
-        try:
-            decoded = json.loads(raw)
-        except ValueError:
-            return {INVALID_ARGUMENTS: raw}
-    if decoded is None:
-        return {}
-    return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}
 
 
 def answer_of(tools: Mapping[str, Callable[..., Any]], call: ToolCall) -> Message:

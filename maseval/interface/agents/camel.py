@@ -1,7 +1,7 @@
 """CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from traceback import walk_tb
 from typing import Any
@@ -12,8 +12,9 @@ from maseval.core.messages import OPENAI_KEYS, Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
-from maseval.core.user import LLMUser, User
+from maseval.core.user import User
 from maseval.interface import extras
+from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.camel_tools import Escape, as_tools, token_counter
 from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
 
@@ -168,21 +169,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "camel_config": safe}
 
 
-class CamelLLMUser(LLMUser):
-    """An ``LLMUser`` whom a CAMEL agent can ask."""
+class CamelLLMUser(AskedLLMUser):
+    """A simulated user whom a CAMEL agent can ask, by a ``FunctionTool``."""
 
-    def get_tool(self) -> Any:
-        """The user as a ``FunctionTool`` named ``ask_user``."""
-
-        def ask_user(question: str) -> str:
-            """Ask the user a question and wait for the answer.
-
-            Args:
-                question: What to ask.
-            """
-            return self.respond(question)
-
-        return as_tools([ask_user])[0]
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        return as_tools([function])[0]
 
 
 class CamelAgentUser(User, UsageTrackableMixin):

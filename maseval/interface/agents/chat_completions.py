@@ -4,7 +4,6 @@ Such an agent may use its tools itself, through MCP for example, and just answer
 tool call instead, as a bare model does, the call is made here and its result sent back.
 """
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -18,16 +17,13 @@ from maseval.core.exceptions import (
     DuplicateComponentError,
     MASEvalError,
 )
-from maseval.core.messages import ChatResponse, MessageHistory, ToolCall
+from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, arguments_of
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
 MAX_TOOL_CALLS = 100
-
-INVALID_ARGUMENTS = "invalid_json_arguments"
-"""Stands for arguments that are no JSON object: no tool has it, so the call fails on record."""
 
 
 class ChatCompletionsAgentAdapter(AgentAdapter):
@@ -91,7 +87,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
     def _make(self, call: ToolCall) -> None:
         function = call.get("function") or {}
         name = str(function.get("name") or "")
-        answer = self._answer(name, _arguments(function.get("arguments")))
+        answer = self._answer(name, arguments_of(function.get("arguments")))
         self._history.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> str:
@@ -138,16 +134,3 @@ def _definition(tool: Tool) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
-
-
-def _arguments(raw: object) -> dict[str, Any]:
-    """A call's arguments as a mapping, whatever the agent wrote."""
-    if raw is None or raw == "":
-        return {}
-    decoded = raw
-    if isinstance(raw, str):
-        try:
-            decoded = json.loads(raw)
-        except ValueError:
-            return {INVALID_ARGUMENTS: raw}
-    return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}

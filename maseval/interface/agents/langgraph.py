@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -13,8 +13,8 @@ from maseval.core.messages import MessageHistory
 from maseval.core.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
-from maseval.core.user import LLMUser
 from maseval.interface import extras
+from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.langgraph_callbacks import Heard
@@ -189,21 +189,11 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         }
 
 
-class LangGraphLLMUser(LLMUser):
-    """A user played by a model that the agent can ask by a tool."""
+class LangGraphLLMUser(AskedLLMUser):
+    """A simulated user whom an agent can ask, by a LangChain tool."""
 
-    def get_tool(self) -> Any:
-        """A LangChain tool, ``ask_user``."""
-
-        def ask_user(question: str) -> str:
-            """Ask the user a question and get the answer.
-
-            Args:
-                question: What to ask.
-            """
-            return self.respond(question)
-
-        return as_tools([ask_user])[0]
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        return as_tools([function])[0]
 
 
 def _messages(state: Mapping[str, Any]) -> list[Any]:

@@ -1,14 +1,14 @@
 """LlamaIndex: its agents and workflows of agents, and what else of it can chat or be queried."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from maseval.core.agent import AgentObserver
 from maseval.core.messages import MessageHistory
 from maseval.core.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.core.user import LLMUser
+from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.llamaindex_messages import (
@@ -172,21 +172,11 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         return config
 
 
-class LlamaIndexLLMUser(LLMUser):
-    """A user played by a model, whom an agent of LlamaIndex can ask by a tool."""
+class LlamaIndexLLMUser(AskedLLMUser):
+    """A simulated user whom an agent of LlamaIndex can ask, by one of its tools."""
 
-    def get_tool(self) -> Any:
-        """The tool ``ask_user``."""
-
-        def ask_user(question: str) -> str:
-            """Ask the user a question and wait for the answer.
-
-            Args:
-                question: What to ask.
-            """
-            return self.respond(question)
-
-        return as_tools([ask_user])[0]
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        return as_tools([function])[0]
 
 
 def _new_context(agent: Any) -> Any:
