@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from maseval.core.exceptions import AgentError
 from maseval.interface import extras
 from maseval.interface.agents.tools import Tools, described
 
@@ -41,6 +42,9 @@ def _tool_class(base: Any) -> Any:
             return await super().arun({"arguments": tool_input}, *args, **kwargs)
 
         def _run(self, arguments: dict[str, Any]) -> Any:
-            return self.function(**arguments)
+            try:
+                return self.function(**arguments)
+            except AgentError as error:  # its own fault, which it may correct
+                return f"Error: {error}"
 
     return FunctionTool

@@ -1,90 +1,71 @@
-"""LangGraph graphs of three kinds, and scripted models for them behind a local server."""
+"""LangGraph graphs of three kinds, made by functions that import it when they are called."""
 
-from maseval import ScriptedModelAdapter
-from maseval.interface.extras import is_installed
+from importlib import import_module
 
-if is_installed("langgraph"):
-    from langchain.agents import create_agent
-    from langchain_openai import ChatOpenAI
-    from langgraph.graph import START, MessagesState, StateGraph
-    from langgraph.prebuilt import ToolNode, tools_condition
-
-API_KEY = "key-1234567890"
+from tests.interface.agents.served import KEY
 
 
 def chat_model(url, name, timeout=5.0):
-    return ChatOpenAI(model=name, base_url=url, api_key=API_KEY, max_retries=0, timeout=timeout)
+    kind = import_module("langchain_openai").ChatOpenAI
+    # With a number, the model would share a client that nobody may close.
+    own = {"timeout": import_module("openai").Timeout(timeout), "max_retries": 0}
+    return kind(model=name, base_url=url, api_key=KEY, **own)
 
 
-def agent_graph(model, tools, **options):
+def agent_graph(model, tools=(), **options):
     """As most are made; each call of an answer is a task of its own."""
-    return create_agent(model, tools, **options)
+    return import_module("langchain.agents").create_agent(model, tools, **options)
 
 
-def custom_graph(model, tools, **options):
-    """Made by hand, with LangGraph's node for tools, which gets all calls of an answer at once."""
+def custom_graph(model, tools=(), system_prompt=None, handling=None, **options):
+    """Made by hand, with LangGraph's node for tools, which gets all calls of an answer at once.
+
+    ``handling`` is what that node does with tools that fail.
+    """
     asking = model.bind_tools(tools)
 
     def answer(state):
-        return {"messages": [asking.invoke(state["messages"])]}
+        return {"messages": [asking.invoke(conversation(system_prompt, state))]}
 
-    return loop_graph(answer, ToolNode(tools), **options)
+    return loop_graph(answer, tools, handling, **options)
 
 
-def async_graph(model, tools, **options):
+def async_graph(model, tools=(), system_prompt=None, handling=None, **options):
     """Of which one part is a coroutine."""
     asking = model.bind_tools(tools)
 
     async def answer(state):
-        return {"messages": [await asking.ainvoke(state["messages"])]}
+        return {"messages": [await asking.ainvoke(conversation(system_prompt, state))]}
 
-    return loop_graph(answer, ToolNode(tools), **options)
+    return loop_graph(answer, tools, handling, **options)
+
+
+def conversation(system_prompt, state):
+    return [*([("system", system_prompt)] if system_prompt else []), *state["messages"]]
 
 
 GRAPHS = [agent_graph, custom_graph, async_graph]
 
 
-def loop_graph(answer, tools, **options):
-    builder = StateGraph(MessagesState)
+def loop_graph(answer, tools, handling, **options):
+    graph, prebuilt = import_module("langgraph.graph"), import_module("langgraph.prebuilt")
+    handled = {} if handling is None else {"handle_tool_errors": handling}
+    builder = graph.StateGraph(graph.MessagesState)
     builder.add_node("model", answer)
-    builder.add_node("tools", tools)
-    builder.add_edge(START, "model")
-    builder.add_conditional_edges("model", tools_condition)
+    builder.add_node("tools", prebuilt.ToolNode(tools, **handled))
+    builder.add_edge(graph.START, "model")
+    builder.add_conditional_edges("model", prebuilt.tools_condition)
     builder.add_edge("tools", "model")
     return builder.compile(**options)
 
 
-def handling_graph(model, tools, handling):
-    """With a way of its own to treat tools that fail."""
-    asking = model.bind_tools(tools)
-
-    def answer(state):
-        return {"messages": [asking.invoke(state["messages"])]}
-
-    return loop_graph(answer, ToolNode(tools, handle_tool_errors=handling))
-
-
 def one_node(answer, state=None, **options):
-    builder = StateGraph(state or MessagesState)
+    graph = import_module("langgraph.graph")
+    builder = graph.StateGraph(state or graph.MessagesState)
     builder.add_node("answer", answer)
-    builder.add_edge(START, "answer")
+    builder.add_edge(graph.START, "answer")
     return builder.compile(**options)
 
 
-def serve_model(server, replies, **options):
-    """Serve a scripted model in place of the one before; the model and a client for it."""
-    server.remove("served")
-    model = ScriptedModelAdapter(replies, model_id="served", **options)
-    return model, chat_model(server.url, server.add(model))
-
-
-def recorder():
-    """What a tool was called with, and the tool."""
-    calls = []
-
-    def take(**arguments):
-        """Take what comes."""
-        calls.append(arguments)
-        return 'täken ✓ \\n "as is"' * 3
-
-    return calls, take
+def saver():
+    return import_module("langgraph.checkpoint.memory").InMemorySaver()

@@ -31,6 +31,23 @@ def look(text: str, numbers: list[int], place: dict | None = None) -> str:
 
 
 LOOKING = {"name": "look", "arguments": {"text": "é", "numbers": []}}
+ORDER = {"name": "get_order_details", "arguments": {"order_id": "#W2378156"}}
+
+COUNTED = {
+    "input_tokens": 100,
+    "output_tokens": 20,
+    "total_tokens": 120,
+    "cached_input_tokens": 60,
+    "reasoning_tokens": 5,
+}
+"""What a provider may say that an answer has used."""
+
+NAMES = (
+    *("self", "args", "kwargs", "arguments", "name", "type", "function", "tool", "tool_input"),
+    *("input", "ctx", "config", "run_manager", "callbacks", "runtime", "state", "store"),
+    *("tool_call_id", ""),
+)
+"""What an argument may be called, although a framework has its own use for most of it."""
 
 HARD_ARGUMENTS = [
     {"text": 'été 東京 \U0001f600 "quoted" \\ \n'},
@@ -39,9 +56,11 @@ HARD_ARGUMENTS = [
     {"numbers": [], "place": {"city": "Łódź", "unheard": 1}},
     {"text": "a", "unknown_key": {"nested": []}},
     {"text": "1", "numbers": ["2"], "place": None},
+    {"number": "12", "flag": "true", "when": 1e300, "é": "\\u00e9"},
+    {name: {name: number} for number, name in enumerate(NAMES)},
     {},
 ]
-"""What a model may send to ``look``."""
+"""What a model may send to a tool."""
 
 FAILURES = [
     (

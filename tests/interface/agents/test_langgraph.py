@@ -1,119 +1,51 @@
 import asyncio
 import json
-import re
-from functools import partial
-from pathlib import Path
 from typing import TypedDict
 
 import pytest
 
-from maseval import MASEvalError, ScriptedModelAdapter
+from maseval import MASEvalError
 from maseval.benchmark.tau2 import load_tasks
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.provider_errors import (
-    AuthenticationError,
-    OverloadedError,
-    ProviderConnectionError,
-    ProviderTimeoutError,
-    RateLimitError,
-)
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.langgraph import LangGraphAgentAdapter, LangGraphLLMUser, as_tools
-from maseval.interface.extras import is_installed
-from maseval.server import ModelServer
-from tests.interface.agents.graphs import (
-    API_KEY,
-    GRAPHS,
-    agent_graph,
-    async_graph,
-    chat_model,
-    one_node,
-    recorder,
-    serve_model,
-)
-from tests.interface.agents.solving import solve, tasks_of
-from tests.interface.libraries import QUIET_LITELLM, needing
+from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
+from tests.interface.agents.frameworks import LangGraph
+from tests.interface.agents.graphs import GRAPHS, agent_graph, async_graph, one_node, saver
+from tests.interface.agents.served import KEY, LOOKING, look
+from tests.interface.agents.solving import solve
 from tests.interface.provider_server import OpenAIProtocol, Reply
 
-if is_installed("langgraph"):
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import ModelCallLimitMiddleware, wrap_model_call
-    from langchain_core.callbacks import StdOutCallbackHandler
-    from langchain_core.messages import AIMessage
-    from langchain_core.tools import StructuredTool
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.graph import START, MessagesState, StateGraph
-    from langgraph.types import interrupt
-
-PAGE = Path(__file__).parents[3] / "docs" / "agents" / "langgraph.md"
-
-pytestmark = [pytest.mark.data, QUIET_LITELLM, *needing("langgraph")]
+pytestmark = LangGraph.marks()
 
 
 @pytest.fixture(scope="module")
-def models():
-    with ModelServer() as server:
-        yield server
+def kind():
+    return LangGraph
 
 
-@pytest.fixture
-def serve(models):
-    return partial(serve_model, models)
-
-
-# Solving tasks
-
-
-def solver(**options):
+def test_a_checkpointer_keeps_a_conversation_of_several_turns(framework):
     def make(environment, url, name):
-        graph = create_agent(
-            chat_model(url, name),
-            as_tools(environment.tools),
-            system_prompt=environment.policy,
-            **options,
+        graph = agent_graph(
+            framework.model_at(url, name), as_tools(environment.tools), checkpointer=saver()
         )
         return LangGraphAgentAdapter(graph, "agent")
 
-    return make
-
-
-def test_a_retail_task_is_solved_by_the_reference_calls():
-    solved = solve(solver())
-
-    assert solved.rewards == [1.0]
-    task = tasks_of("retail", ["0"])[0]
-    gold = [(a["name"], a["arguments"]) for a in task.evaluation_data["actions"]]
-    messages = solved.environments[0].trajectory.messages
-    assert [
-        (call["name"], call["arguments"])
-        for message in messages
-        if message["role"] == "assistant"
-        for call in message["tool_calls"] or ()
-    ] == gold
-    policy = solved.environments[0].policy
-    assert solved.last_request()[0] == {"role": "system", "content": policy}
-
-
-@pytest.mark.parametrize("checkpointed", [False, True])
-def test_a_conversation_of_several_turns_is_remembered(checkpointed):
-    saver = {"checkpointer": InMemorySaver()} if checkpointed else {}
-    solved = solve(solver(**saver), "telecom", [str(load_tasks("telecom")[0].id)])
+    solved = solve(make, "telecom", [str(load_tasks("telecom")[0].id)])
 
     assert solved.rewards == [1.0]
     spoken = [m["content"] for m in solved.agents[0].get_messages() if m["role"] == "user"]
-    asked = [m["content"] for m in solved.last_request() if m["role"] == "user"]
-    assert len(asked) > 1
-    assert asked == spoken[: len(asked)]
-    assert len(asked) == len(set(asked))
+    asked = framework.asked(solved.last_request())
+    assert asked == spoken
+    assert len(asked) == len(set(asked)) > 1
 
 
 @pytest.mark.parametrize("make_graph", [agent_graph, async_graph])
-def test_tasks_are_solved_in_parallel_threads_with_one_checkpointer(make_graph):
-    saver = InMemorySaver()
+def test_tasks_are_solved_in_parallel_threads_with_one_checkpointer(make_graph, framework):
+    shared = saver()
 
     def make(environment, url, name):
         tools = as_tools(environment.tools)
-        graph = make_graph(chat_model(url, name), tools, checkpointer=saver)
+        graph = make_graph(framework.model_at(url, name), tools, checkpointer=shared)
         return LangGraphAgentAdapter(graph, "agent")
 
     solved = solve(make, "retail", ["0", "1", "2", "3"], num_workers=4)
@@ -121,19 +53,12 @@ def test_tasks_are_solved_in_parallel_threads_with_one_checkpointer(make_graph):
     assert solved.rewards == [1.0] * 4
 
 
-# Tools
-
-
-# Memory and answers
-
-
 @pytest.mark.parametrize("make", GRAPHS)
 @pytest.mark.parametrize("config", [None, {"configurable": {"thread_id": "t"}}, {"tags": ["x"]}])
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_each_turn_knows_the_earlier_ones_exactly_once(make, config, checkpointed, serve):
-    saver = InMemorySaver() if checkpointed else None
-    model, client = serve(["One", "Two", "Three"])
-    graph = make(client, as_tools([]), **({"checkpointer": saver} if saver else {}))
+    model, client = serve("One", "Two", "Three")
+    graph = make(client, **({"checkpointer": saver()} if checkpointed else {}))
     agent = LangGraphAgentAdapter(graph, "a", config=config)
 
     assert [agent.run(query) for query in "abc"] == ["One", "Two", "Three"]
@@ -146,8 +71,8 @@ def test_each_turn_knows_the_earlier_ones_exactly_once(make, config, checkpointe
 
 
 def test_a_fresh_adapter_starts_fresh_though_the_checkpointer_is_shared(serve):
-    model, client = serve(["One", "Two"])
-    graph = create_agent(client, checkpointer=InMemorySaver())
+    model, client = serve("One", "Two")
+    graph = agent_graph(client, checkpointer=saver())
 
     LangGraphAgentAdapter(graph, "a").run("a")
     LangGraphAgentAdapter(graph, "b").run("b")
@@ -156,8 +81,8 @@ def test_a_fresh_adapter_starts_fresh_though_the_checkpointer_is_shared(serve):
 
 
 def test_a_thread_that_is_bound_to_the_graph_is_used(serve):
-    _, client = serve(["One"])
-    graph = create_agent(client, checkpointer=InMemorySaver())
+    _, client = serve("One")
+    graph = agent_graph(client, checkpointer=saver())
     bound = graph.with_config({"configurable": {"thread_id": "mine"}})
 
     LangGraphAgentAdapter(bound, "a").run("a")
@@ -174,10 +99,7 @@ def test_a_state_without_a_reducer_loses_nothing(returned):
         seen.append(list(state["messages"]))
         return {"messages": [returned]}
 
-    builder = StateGraph(TypedDict("Plain", {"messages": list}))
-    builder.add_node("answer", answer)
-    builder.add_edge(START, "answer")
-    agent = LangGraphAgentAdapter(builder.compile(), "a")
+    agent = LangGraphAgentAdapter(one_node(answer, TypedDict("Plain", {"messages": list})), "a")
 
     assert [agent.run("a"), agent.run("b")] == ["Two", "Two"]
     assert [m.content for m in seen[-1]] == ["a", "Two", "b"]
@@ -198,22 +120,21 @@ def test_a_graph_without_messages_is_refused_by_name():
 
 
 def test_a_question_of_an_interrupted_graph_is_answered_by_the_next_turn():
+    from langgraph.types import interrupt
+
     def answer(state):
         name = interrupt("What is your name?")
-        return {"messages": [AIMessage(f"Hello {name}")]}
+        return {"messages": [("ai", f"Hello {name}")]}
 
-    agent = LangGraphAgentAdapter(one_node(answer, checkpointer=InMemorySaver()), "a")
+    agent = LangGraphAgentAdapter(one_node(answer, checkpointer=saver()), "a")
 
     assert agent.run("Hi") == "What is your name?"
     assert agent.run("Ann") == "Hello Ann"
     assert agent.run("Hi again") == "What is your name?"
 
 
-# Async graphs
-
-
 async def an_answer(state):
-    return {"messages": [AIMessage("from a coroutine")]}
+    return {"messages": [("ai", "from a coroutine")]}
 
 
 def test_an_async_graph_runs_with_and_without_a_running_loop():
@@ -225,6 +146,8 @@ def test_an_async_graph_runs_with_and_without_a_running_loop():
 
 
 def test_an_async_node_deep_in_a_graph_is_found_before_anything_is_done():
+    from langgraph.graph import START, MessagesState, StateGraph
+
     ran = []
 
     def first(state):
@@ -245,49 +168,52 @@ def test_an_async_node_deep_in_a_graph_is_found_before_anything_is_done():
 
 
 def test_async_tools_such_as_those_of_mcp_run(serve):
+    from langchain_core.tools import StructuredTool
+
     async def look(where: str) -> str:
         return f"nothing {where}"
 
     tool = StructuredTool.from_function(coroutine=look, name="look", description="Look.")
-    model, client = serve([{"name": "look", "arguments": {"where": "here"}}, "Done"])
+    model, client = serve({"name": "look", "arguments": {"where": "here"}}, "Done")
 
-    assert LangGraphAgentAdapter(create_agent(client, [tool]), "a").run("Go") == "Done"
+    assert LangGraphAgentAdapter(agent_graph(client, [tool]), "a").run("Go") == "Done"
     assert len(model.requests) == 2
     assert model.requests[-1]["messages"][-1]["content"] == "nothing here"
 
 
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_async_middleware_runs(checkpointed, serve):
+    from langchain.agents.middleware import wrap_model_call
+
     @wrap_model_call
     async def passing_on(request, handler):
         return await handler(request)
 
-    model, client = serve(["Done", "Again"])
-    saver = InMemorySaver() if checkpointed else None
-    graph = create_agent(client, middleware=[passing_on], checkpointer=saver)
+    model, client = serve("Done", "Again")
+    kept = {"checkpointer": saver()} if checkpointed else {}
+    graph = agent_graph(client, middleware=[passing_on], **kept)
     agent = LangGraphAgentAdapter(graph, "a")
 
     assert [agent.run("Go"), agent.run("On")] == ["Done", "Again"]
     assert [m["content"] for m in model.requests[-1]["messages"]] == ["Go", "Done", "On"]
 
 
-# What is told afterwards
-
-
 def test_traces_and_configuration_can_be_stored_and_hold_no_secret(serve):
-    _, client = serve(["One"])
+    from langchain_core.callbacks import StdOutCallbackHandler
+
+    _, client = serve("One")
     config = {
         "configurable": {"thread_id": "t-1", "user": "u"},
         "recursion_limit": 50,
         "metadata": {"api_key": "secret-0"},
         "callbacks": [StdOutCallbackHandler()],
     }
-    graph = create_agent(client, as_tools([]), checkpointer=InMemorySaver())
+    graph = agent_graph(client, as_tools([]), checkpointer=saver())
     agent = LangGraphAgentAdapter(graph, "a", config=config)
     agent.run("Hello")
 
     stored = json.dumps([agent.gather_config(), agent.gather_traces()])
-    assert API_KEY not in stored and "secret-0" not in stored
+    assert KEY not in stored and "secret-0" not in stored
     told = agent.gather_config()["langgraph_config"]
     assert told["has_checkpointer"] is True
     assert told["config"]["configurable"] == {"has_thread_id": True}
@@ -301,101 +227,23 @@ def test_traces_and_configuration_can_be_stored_and_hold_no_secret(serve):
     assert entry["checkpoint_created_at"]
 
 
-# Failures
-
-
-FAILURES = [
-    (Reply(OpenAIProtocol.error("slow down"), 429, {"Retry-After": "7"}), RateLimitError),
-    (Reply(OpenAIProtocol.error("broken"), 500), OverloadedError),
-    (Reply(OpenAIProtocol.error("who are you?"), 401), AuthenticationError),
-    (Reply("", drop=True), ProviderConnectionError),
-    (Reply("", delay=1.0), ProviderTimeoutError),
-]
-
-
-@pytest.mark.parametrize("make", GRAPHS)
-@pytest.mark.parametrize(("reply", "kind"), FAILURES)
-def test_a_failing_provider_is_not_a_failing_agent(make, reply, kind, server):
-    server.will(OpenAIProtocol.calls(("take", {})), reply)
-    client = chat_model(server.url + "/v1", "gpt", timeout=0.5)
-    agent = LangGraphAgentAdapter(make(client, as_tools({"take": recorder()[1]})), "a")
-
-    with pytest.raises(kind) as caught:
-        agent.run("Go")
-
-    assert caught.value.retry_after == (7.0 if kind is RateLimitError else None)
-    assert caught.value.model_id == "gpt"
-    assert agent.gather_usage().total_tokens == 120
-    assert [m["role"] for m in agent.get_messages()] == ["user", "assistant", "tool"]
-    assert agent.logs[-1]["error_type"] == kind.__name__
-
-
-def test_a_server_that_is_not_there_is_a_failure_of_the_connection():
-    agent = LangGraphAgentAdapter(create_agent(chat_model("http://127.0.0.1:9/v1", "gpt")), "a")
-
-    with pytest.raises(ProviderConnectionError):
-        agent.run("Go")
-
-
-@pytest.mark.parametrize("make", GRAPHS)
-def test_an_agent_at_the_limit_of_its_steps_has_given_up(make, serve):
-    _, client = serve([{"name": "take"}], loop=True)
-    calls, take = recorder()
-    graph = make(client, as_tools({"take": take}))
-    agent = LangGraphAgentAdapter(graph, "a", config={"recursion_limit": 6})
-
-    with pytest.raises(AgentGaveUpError, match=r"[Rr]ecursion"):
-        agent.run("Go")
-
-    assert len(calls) == 3
-    assert len([m for m in agent.get_messages() if m["role"] == "tool"]) == 3
-
-
 def test_an_agent_at_a_limit_of_its_middleware_has_given_up(serve):
-    _, client = serve([{"name": "take"}], loop=True)
+    from langchain.agents.middleware import ModelCallLimitMiddleware
+
+    _, client = serve(LOOKING, loop=True)
     limit = ModelCallLimitMiddleware(run_limit=2, exit_behavior="error")
-    graph = create_agent(client, as_tools({"take": recorder()[1]}), middleware=[limit])
+    graph = agent_graph(client, as_tools([look]), middleware=[limit])
 
     with pytest.raises(AgentGaveUpError, match="limit"):
         LangGraphAgentAdapter(graph, "a").run("Go")
 
 
-def test_a_turn_that_failed_is_not_part_of_the_memory(server):
+def test_a_turn_that_failed_is_not_part_of_the_memory(clerk, server):
     server.will(Reply(OpenAIProtocol.error("broken"), 500), OpenAIProtocol.text("Hello"))
-    agent = LangGraphAgentAdapter(create_agent(chat_model(server.url + "/v1", "gpt")), "a")
+    agent = clerk(f"{server.url}/v1")
 
     with pytest.raises(MASEvalError):
         agent.run("a")
 
     assert agent.run("b") == "Hello"
-    assert [m["content"] for m in server.requests[-1].body["messages"]] == ["b"]
-
-
-# The user as a tool, and the page
-
-
-def test_a_simulated_user_can_be_asked_by_a_tool(serve):
-    replies = ['{"text": "It is blue"}']
-    user = LangGraphLLMUser(
-        "Ann", ScriptedModelAdapter(replies), {"name": "Ann"}, "wants paint", max_turns=2
-    )
-    question = {"name": "ask_user", "arguments": {"question": "Which colour?"}}
-    model, client = serve([question, "Blue, then"])
-
-    assert LangGraphAgentAdapter(create_agent(client, [user.get_tool()]), "a").run("Hi")
-
-    assert "It is blue" in model.requests[-1]["messages"][-1]["content"]
-    assert user.messages[0]["content"] == "Which colour?"
-    assert model.requests[0]["tools"][0]["function"]["name"] == "ask_user"
-
-
-def test_the_example_of_the_page_runs(server, monkeypatch, capsys):
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/v1")
-    monkeypatch.setenv("OPENAI_API_BASE", server.url + "/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "key-1234")
-    server.will(OpenAIProtocol.text("Hello!"))
-    (example,) = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-
-    exec(example, {})
-
-    assert capsys.readouterr().out.splitlines() == ["Hello!", "120"]
+    assert [m["content"] for m in server.requests[-1].body["messages"]] == ["Help.", "b"]

@@ -1,11 +1,6 @@
 import copy
 import json
 
-import pytest
-
-from maseval import ScriptedModelAdapter
-from maseval.interface import extras
-from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
 from maseval.interface.agents.smolagents_tools import Inputs
 from maseval.interface.agents.tools import described
 
@@ -48,15 +43,3 @@ def test_changes_to_a_copy_do_not_come_back():
         copied["note"].clear()
 
     assert changed.properties == before
-
-
-def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-    way_out = r"smolagents is not installed.*pip install 'maseval\[smolagents\]'"
-
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        as_tools([book])
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        SmolAgentAdapter(object(), "clerk").run("Hi")
-    with pytest.raises(extras.MissingExtraError, match=way_out):
-        SmolAgentLLMUser("ada", ScriptedModelAdapter([]), "A reader", "").get_tool()

@@ -1,20 +1,20 @@
 """A framework that is not installed: its adapter can be imported, and tells how to install it."""
 
-from importlib import import_module
+import re
 
 import pytest
 
+from maseval import ScriptedModelAdapter
 from maseval.interface import agents, extras
+from maseval.interface.agents import (
+    camel,
+    langgraph,
+    llamaindex,
+    openai_agents,
+    pydantic_ai,
+    smolagents,
+)
 from maseval.interface.extras import MissingExtraError
-
-FRAMEWORKS = {
-    "smolagents": ("SmolAgentAdapter", "smolagents"),
-    "langgraph": ("LangGraphAgentAdapter", "langgraph"),
-    "llamaindex": ("LlamaIndexAgentAdapter", "llamaindex"),
-    "camel": ("CamelAgentAdapter", "camel"),
-    "openai_agents": ("OpenAIAgentsAdapter", "openai-agents"),
-    "pydantic_ai": ("PydanticAIAgentAdapter", "pydantic-ai"),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +27,52 @@ def look(where: str) -> str:
     return where
 
 
-@pytest.mark.parametrize(("module", "names"), FRAMEWORKS.items(), ids=list(FRAMEWORKS))
-def test_the_command_that_installs_it_is_named(module, names):
-    adapter, extra = names
+def user_tool(kind):
+    return kind("Ann", ScriptedModelAdapter([]), "A reader", "").get_tool
 
-    with pytest.raises(MissingExtraError, match=rf"pip install 'maseval\[{extra}\]'"):
-        getattr(agents, adapter)(object(), "agent").run("Hello")
-    with pytest.raises(MissingExtraError, match=rf"pip install 'maseval\[{extra}\]'"):
-        import_module(f"maseval.interface.agents.{module}").as_tools([look])
+
+USES = {
+    smolagents: [
+        lambda: smolagents.SmolAgentAdapter(object(), "agent").run("Hello"),
+        user_tool(smolagents.SmolAgentLLMUser),
+    ],
+    langgraph: [
+        lambda: langgraph.LangGraphAgentAdapter(object(), "agent").run("Hello"),
+        user_tool(langgraph.LangGraphLLMUser),
+        lambda: langgraph.as_tools([]),
+    ],
+    llamaindex: [
+        lambda: llamaindex.LlamaIndexAgentAdapter(object(), "agent").run("Hello"),
+        user_tool(llamaindex.LlamaIndexLLMUser),
+    ],
+    camel: [
+        lambda: camel.CamelAgentAdapter(object(), "agent").run("Hello"),
+        lambda: camel.CamelAgentUser(object(), "Hi").respond("Hello"),
+        user_tool(camel.CamelLLMUser),
+        camel.token_counter,
+    ],
+    openai_agents: [lambda: openai_agents.OpenAIAgentsAdapter(object(), "agent").run("Hello")],
+    pydantic_ai: [lambda: pydantic_ai.PydanticAIAgentAdapter(object(), "agent").run("Hello")],
+}
+
+PACKAGES = {
+    smolagents: ("smolagents", "smolagents"),
+    langgraph: ("langgraph", "langgraph"),
+    llamaindex: ("llama-index-core", "llamaindex"),
+    camel: ("camel-ai", "camel"),
+    openai_agents: ("openai-agents", "openai-agents"),
+    pydantic_ai: ("pydantic-ai-slim", "pydantic-ai"),
+}
+
+
+@pytest.mark.parametrize("module", USES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_the_command_that_installs_it_is_named(module):
+    package, extra = PACKAGES[module]
+    told = f"{package} is not installed. Install it with: pip install 'maseval[{extra}]'"
+
+    for use in (*USES[module], lambda: module.as_tools([look])):
+        with pytest.raises(MissingExtraError, match=re.escape(told)):
+            use()
 
 
 def test_every_name_can_be_imported_all_the_same():
