@@ -7,10 +7,22 @@ nothing is paid, and every task should be solved.
 """
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from maseval import commands
 from maseval.commands.tau2.own_agents import MakeAgent
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Around imports: what is missing is told with the way to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        way = f"Install it with: pip install 'maseval[{extra}]'"
+        raise SystemExit(f"{error.name} is not installed. {way}") from None
 
 
 def main(*agents: MakeAgent) -> None:
@@ -37,6 +49,9 @@ def _run(agent: MakeAgent, arguments: argparse.Namespace) -> Path:
         rehearse="gold" if arguments.scripted else None,
     )
     overall = result.summary.overall
+    if not result.complete:
+        why = result.stopped or f"{overall.failed} of {overall.planned} tasks failed"
+        raise SystemExit(f"{agent.__name__}: {why}; maseval show {result.folder}")
     print(f"{agent.__name__}: {overall.passed} of {overall.recorded} tasks solved, {result.folder}")
     return result.folder
 

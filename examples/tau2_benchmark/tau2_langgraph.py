@@ -5,12 +5,14 @@ python examples/tau2_benchmark/tau2_langgraph.py --scripted
 python examples/tau2_benchmark/tau2_langgraph.py --model gpt-4.1 --user-model gpt-4.1
 """
 
-from langchain.agents import create_agent
-from langchain_openai import ChatOpenAI
-from rehearse import main
+from rehearse import main, needing
 
 from maseval.commands.tau2 import AgentBrief
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
+
+with needing("langgraph"):
+    from langchain.agents import create_agent
+    from langchain_openai import ChatOpenAI
 
 
 def agent(brief: AgentBrief) -> LangGraphAgentAdapter:

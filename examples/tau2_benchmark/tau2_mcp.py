@@ -11,15 +11,17 @@ given the address instead; one that is no program of yours plays by `maseval tau
 import json
 from typing import Any
 
-from mcp import Client
-from openai import AsyncOpenAI
-from rehearse import main
+from rehearse import main, needing
 
 from maseval import MessageHistory, TokenUsage
 from maseval.commands.tau2 import AgentBrief
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.mcp_tools import serve_tools
+
+with needing("mcp,openai"):
+    from mcp import Client
+    from openai import AsyncOpenAI
 
 
 class McpClientAgent(FrameworkAgentAdapter):

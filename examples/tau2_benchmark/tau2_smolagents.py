@@ -6,11 +6,13 @@ Without a key, with a scripted model; then with a real one:
     python examples/tau2_benchmark/tau2_smolagents.py --model gpt-4.1 --user-model gpt-4.1
 """
 
-from rehearse import main
-from smolagents import LogLevel, OpenAIModel, ToolCallingAgent
+from rehearse import main, needing
 
 from maseval.commands.tau2 import AgentBrief
 from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
+
+with needing("smolagents"):
+    from smolagents import LogLevel, OpenAIModel, ToolCallingAgent
 
 
 def agent(brief: AgentBrief) -> SmolAgentAdapter:

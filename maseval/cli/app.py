@@ -17,6 +17,10 @@ app = typer.Typer(
     epilog=examples(
         ("maseval demo", "a whole run and its report, no key needed"),
         ("maseval tau2 run --domain retail --agent gold", "the reference solution of every task"),
+        (
+            "maseval tau2 run --domain retail --agent my_agent.py:agent --rehearse gold",
+            "your own agent, whose model is played by a script",
+        ),
         ("maseval tau2 run --help", "how to run your model"),
         ("maseval show last", "what the latest run came to"),
     ),

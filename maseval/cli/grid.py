@@ -3,10 +3,11 @@
 from rich.console import Console
 from rich.table import Table
 
+from maseval.cli.ends import print_errors
 from maseval.cli.labels import print_labels
-from maseval.cli.outcome import shown
+from maseval.cli.outcome import print_rehearsal, shown
 from maseval.cli.tables import scores, used
-from maseval.cli.text import inert, shortened
+from maseval.cli.text import inert
 from maseval.commands.results import Line
 from maseval.commands.views import RunView
 
@@ -21,6 +22,7 @@ MARKS = {
 def print_run(view: RunView, console: Console) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(str(shown(view.folder.path)))}[/bold]", soft_wrap=True)
+    print_rehearsal(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     if cost := used(view.summary):
@@ -29,7 +31,7 @@ def print_run(view: RunView, console: Console) -> None:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]")
     console.print(_trials(view))
     console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
-    _print_errors(view, console)
+    print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
 
@@ -48,15 +50,3 @@ def _trials(view: RunView) -> Table:
         marks = "".join(MARKS[line.outcome] for line in ordered)
         table.add_row(inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}")
     return table
-
-
-def _print_errors(view: RunView, console: Console) -> None:
-    reasons: dict[str, list[Line]] = {}
-    for line in view.lines:
-        if line.outcome == "error":
-            reason = f"{line.status}: {shortened(line.error or '', 200)}"
-            reasons.setdefault(reason, []).append(line)
-    for reason, lines in reasons.items():
-        first = f"{lines[0].domain}/{lines[0].task_id} trial {lines[0].trial}"
-        more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
-        console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")

@@ -61,11 +61,12 @@ def _state(state: RunState) -> str:
 
 def _agent(state: RunState) -> str:
     agent = (state.config or {}).get("agent")
-    return (
-        str(agent.get("function") or agent.get("model") or agent.get("player"))
-        if isinstance(agent, dict)
-        else ""
-    )
+    if not isinstance(agent, dict):
+        return ""
+    names = [agent.get("function"), agent.get("model"), agent.get("player")]
+    if player := agent.get("rehearse"):
+        names.append(f"rehearsed with {player}")
+    return ", ".join(str(name) for name in names if name)
 
 
 def _record(state: RunState) -> dict[str, object]:

@@ -294,8 +294,21 @@ def test_an_agent_of_ones_own_is_rehearsed(tmp_path):
     assert code == 0, errors
     assert "12/12" in out and "100.0% [" in out and "tokens" in out
     (folder,) = (tmp_path / "runs").iterdir()
-    assert folder.name.endswith("-library-my-agent-agent")
+    assert folder.name.endswith("-library-my-agent-agent-rehearsed-gold")
     assert "my_agent.py:agent" in maseval("runs", "--json").stdout
+
+
+def test_a_rehearsal_is_never_taken_for_a_measurement(tmp_path):
+    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
+
+    told = maseval(
+        *(*LIBRARY, "-n", 1, "--agent", f"{tmp_path}/my_agent.py:agent", "--rehearse", "gold"),
+        *("--output", "runs/r"),
+    ).stdout
+
+    note = "A rehearsal: the agent's model was played by gold."
+    assert note in told and note in maseval("show", "r").stdout
+    assert "rehearsed with gold" in " ".join(maseval("runs").stdout.replace("│", " ").split())
 
 
 def test_an_agent_that_crashes_is_told_of_and_loses_nothing(tmp_path):
@@ -307,6 +320,9 @@ def test_an_agent_that_crashes_is_told_of_and_loses_nothing(tmp_path):
     )
 
     assert code == 3 and "Incomplete" in out
+    assert "a mistake in the agent' (library/renew_own_not_husbands trial 0 and 1 more)" in (
+        " ".join(out.split())
+    )
     assert "Traceback" not in out + errors
     (folder,) = (tmp_path / "runs").iterdir()
     assert all(

@@ -460,3 +460,12 @@ def test_without_the_library_the_command_tells_how_to_install_it(monkeypatch):
 
     assert result.exit_code == 1
     assert "pip install 'maseval[mcp]'" in result.stderr
+
+
+def test_a_server_is_for_one_task():
+    result = maseval(
+        *("tau2", "mcp", "--domain", "library", "--user", "scripted"),
+        *("--task-id", "fourth_hold", "--task-id", "second_waiver"),
+    )
+
+    assert result.exit_code == 2 and "one task, not 2" in result.stderr

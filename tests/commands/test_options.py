@@ -74,6 +74,14 @@ def test_what_cannot_work_is_refused_before_anything_is_begun(wrong):
         options(**wrong)
 
 
+@pytest.mark.parametrize("url", ["localhost:8000", "htp://here/v1", "http://", "/v1", ""])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(ConfigurationError, match="like http://localhost:8000/v1"):
+        options(agent_model="x", user="scripted", base_url=url)
+    with pytest.raises(ConfigurationError, match="like http://localhost:8000/v1"):
+        options(agent="gold", user_model="x", user_args={"api_base": url})
+
+
 def test_the_configuration_has_all_that_results_depend_on():
     config = options(agent="noisy", agent_args={"error_rate": 0.3}).to_config()
 

@@ -1,5 +1,6 @@
 """An agent of one's own: found, briefed, run, recorded."""
 
+import asyncio
 import json
 import sys
 import textwrap
@@ -78,6 +79,40 @@ def test_a_function_from_query_to_answer_is_an_agent(tmp_path):
     assert any(str(text).startswith("You said: Hello") for text in said)
 
 
+def test_an_agent_may_be_async(tmp_path):
+    async def agent(brief: AgentBrief):
+        async def answer(query):
+            await asyncio.sleep(0)
+            return f"{len(brief.tools)} tools, {query}"
+
+        return answer
+
+    result = tau2.run(**FEW, agent=agent, user="scripted", max_steps=20, output=tmp_path / "r")
+
+    assert result.complete
+    (report, _) = RunFolder.read(result.folder).reports()
+    said = [m["content"] for m in report["traces"]["environment"]["simulation"]["messages"]]
+    assert any(" tools, Hello" in str(text) for text in said)
+
+
+@pytest.mark.parametrize("answer", [42, {"content": "Hi"}, iter(["Hi"])])
+def test_what_is_no_text_is_no_answer(answer):
+    with pytest.raises(HookResultError, match="not with a text"):
+        FunctionAgentAdapter(lambda query: answer, "curt").run("Hello")
+
+
+def test_an_agent_that_was_in_another_simulation_is_refused(tmp_path):
+    adapter = FunctionAgentAdapter(lambda query: "Hello again", "shared")
+
+    result = tau2.run(
+        **FEW, agent=lambda brief: adapter, user="scripted", max_steps=20, output=tmp_path / "r"
+    )
+
+    assert result.summary.overall.failed == 1
+    errors = [report["error"] for report in RunFolder.read(result.folder).reports()]
+    assert "has already been in another simulation" in str(errors)
+
+
 def test_a_file_is_loaded_with_its_neighbours_and_told_what_it_may_know(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file_with(tmp_path, "GREETING = 'Welcome'", "neighbour_of_the_agent.py")
@@ -154,6 +189,8 @@ def test_all_agents_of_a_cast_are_traced(tmp_path):
         ("broken.py:agent", "ZeroDivisionError"),
         ("leaving.py:agent", "SystemExit"),
         ("no.such.module:agent", "ModuleNotFoundError"),
+        ("framework.py:agent", r"pip install 'maseval\[llamaindex\]'"),
+        ("relative.py:agent", "like package.module:function"),
         ("agents.py:", "write it like"),
         (":agent", "write it like"),
         ("http://localhost:9000/v1", "--agent-args base_url=URL"),
@@ -164,6 +201,8 @@ def test_what_cannot_be_loaded_is_told(reference, told, tmp_path, monkeypatch):
     file_with(tmp_path, "NUMBER = 1\ndef agent(brief): ...\n", "agents.py")
     file_with(tmp_path, "1 / 0", "broken.py")
     file_with(tmp_path, "raise SystemExit(3)", "leaving.py")
+    file_with(tmp_path, "from .agents import agent", "relative.py")
+    file_with(tmp_path, "import llama_index.no_such_part", "framework.py")
 
     with pytest.raises(AgentImportError, match=told):
         load_agent(reference)
@@ -220,6 +259,8 @@ def test_the_model_of_a_brief_is_made_by_its_id_and_address():
         ({"agent": polite, "mode": "oracle-plan"}, "use agent 'llm'"),
         ({"agent": polite}, "user_model is not set"),
         ({"agent": "polite"}, "like my_agent.py:function"),
+        ({"agent": lambda: polite, "user": "scripted"}, "cannot be called with a brief"),
+        ({"agent": lambda brief, more: polite, "user": "scripted"}, "required argument: 'more'"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_run(given, told, tmp_path):

@@ -32,7 +32,7 @@ def mcp(
     domain: Annotated[
         str, typer.Option("--domain", "-d", help="The task's domain.", rich_help_panel=WHAT)
     ],
-    task_id: Annotated[str, typer.Option(help="The task.", rich_help_panel=WHAT)],
+    task_id: Annotated[list[str], typer.Option(help="The task.", rich_help_panel=WHAT)],
     split: Annotated[
         str,
         typer.Option(help="Of which tasks: base; telecom: small, full.", rich_help_panel=WHAT),
@@ -80,9 +80,11 @@ def mcp(
 
     The score is told on standard error, and never to the agent.
     """
+    if len(task_id) > 1:
+        raise typer.BadParameter(f"--task-id is one task, not {len(task_id)}; start a server each")
     result = commands.tau2.mcp(
         domain=domain,
-        task_id=task_id,
+        task_id=task_id[0],
         split=split,
         user=user,
         user_model=user_model,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -10,6 +11,7 @@ from maseval.benchmark.tau2.rehearsal import make_model
 from maseval.commands.tau2.options import Model, OwnAgent, RunOptions
 from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
 from maseval.core.agent import AgentAdapter
+from maseval.core.exceptions import HookResultError
 from maseval.core.model import ModelAdapter
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -40,6 +42,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.rehearsals = rehearsals
         self.worlds: dict[TrialKey, Tau2Environment] = {}
         self._rehearsed: dict[TrialKey, str] = {}
+        self._seen: WeakSet[AgentAdapter] = WeakSet()
 
     @property
     def agent_data(self) -> dict[str, Any]:
@@ -94,7 +97,9 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         if isinstance(agent, Model):
             return super().setup_agents(agent_data, environment, task, user, seed_generator)
         if isinstance(agent, OwnAgent):
-            return cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
+            cast = cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
+            self._check_new(cast[0])
+            return cast
         adapter = make_agent(
             agent,
             task,
@@ -103,6 +108,16 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             error_rate=self.options.error_rate,
         )
         return [adapter], {adapter.name: adapter}
+
+    def _check_new(self, agents: Sequence[AgentAdapter]) -> None:
+        """An agent with the tools and the memory of another simulation would spoil both."""
+        for agent in agents:
+            if agent in self._seen:
+                raise HookResultError(
+                    f"the agent {agent.name!r} has already been in another simulation; "
+                    "make a new one whenever the function is called"
+                )
+            self._seen.add(agent)
 
     def _brief(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION
@@ -10,6 +11,7 @@ from maseval.benchmark.tau2.players import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.commands.tau2.own_agents import (
     AgentModel,
     MakeAgent,
+    check_signature,
     load_agent,
     named,
     source_sha256,
@@ -54,6 +56,7 @@ class Model:
         options = {name: value for name, value in given.items() if name in _CONNECTION}
         if base_url is not None:
             options.setdefault("base_url", base_url)
+        _check_address(options.get("base_url"))
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
         return cls(model_id, options, rest)
 
@@ -234,6 +237,7 @@ def _own_agent(
     rehearse: str | None,
 ) -> OwnAgent:
     make = load_agent(agent) if isinstance(agent, str) else agent
+    check_signature(make)
     model = Model.of(model_id or "", args, base_url)
     return OwnAgent(make, model if model_id else None, model.args, rehearse)
 
@@ -279,6 +283,16 @@ def _error_rate(agent: str, args: Mapping[str, Any] | None) -> float:
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
     return float(rate)
+
+
+def _check_address(base_url: object) -> None:
+    if base_url is None:
+        return
+    parts = urlsplit(str(base_url))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"base_url is {base_url!r}; give a whole address, like http://localhost:8000/v1"
+        )
 
 
 def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

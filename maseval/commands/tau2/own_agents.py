@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.interface.agents.event_loop import run_async
 
 T = TypeVar("T")
 
@@ -93,15 +94,19 @@ MakeAgent: TypeAlias = Callable[[AgentBrief], AgentAdapter | Cast | Callable[[st
 
 
 class FunctionAgentAdapter(AgentAdapter):
-    """An agent that is a function from the user's words to its answer."""
+    """An agent that is a function, async or not, from the user's words to its answer."""
 
-    def _run_agent(self, query: str) -> Any:
-        return self.agent(query)
+    def _run_agent(self, query: str) -> str | None:
+        answer = _awaited(self.agent(query))
+        if answer is None or isinstance(answer, str):
+            return answer
+        kind = type(answer).__name__
+        raise HookResultError(f"the agent {self.name!r} answered with a {kind}, not with a text")
 
 
 def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
     """The agents that ``make`` returns for a brief."""
-    made = make(brief)
+    made = _awaited(make(brief))
     if isinstance(made, AgentAdapter):
         return [made], {made.name: made}
     if isinstance(made, tuple) and len(made) == 2:
@@ -113,6 +118,30 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
         f"{_title(make)} returned {made!r}; it must return an AgentAdapter, a function from query "
         "to answer, or ([agents to ask], {name: agent})"
     )
+
+
+def _awaited(result: Any) -> Any:
+    """The result itself, or what it will be."""
+
+    async def wait(work: Awaitable[Any]) -> Any:
+        return await work
+
+    return run_async(wait(result)) if inspect.isawaitable(result) else result
+
+
+def check_signature(make: MakeAgent) -> None:
+    """Raise now what would fail in every simulation: a function that takes no brief."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):  # of some things written in C nobody knows
+        return
+    try:
+        signature.bind(AgentBrief({}, "", ""))
+    except TypeError as error:
+        raise AgentImportError(
+            f"{named(make)} cannot be called with a brief: {error}; "
+            "write it like: def agent(brief): ..."
+        ) from None
 
 
 def named(make: MakeAgent) -> str:
@@ -189,7 +218,26 @@ def _loaded(name: str, load: Callable[[], T]) -> T:
         raise
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
-        raise AgentImportError(f"cannot load the agent in {name}: {why}") from error
+        raise AgentImportError(
+            f"cannot load the agent in {name}: {why}{_way_out(error)}"
+        ) from error
+
+
+# The extra of maseval that brings a module.
+_EXTRAS = {
+    **{name: name for name in ("smolagents", "langgraph", "camel", "mcp", "openai", "anthropic")},
+    **{"langchain": "langgraph", "langchain_openai": "langgraph", "llama_index": "llamaindex"},
+    **{"agents": "openai-agents", "pydantic_ai": "pydantic-ai", "google": "google-genai"},
+}
+
+
+def _way_out(error: BaseException) -> str:
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if module in _EXTRAS:
+        return f". Install it with: pip install 'maseval[{_EXTRAS[module]}]'"
+    if "relative import" in str(error):
+        return "; name a module of a package like package.module:function"
+    return ""
 
 
 def _make_importable(folder: Path) -> None:

@@ -139,7 +139,8 @@ def _title(agent: Model | OwnAgent | str) -> str:
         case Model():
             return agent.model_id
         case OwnAgent():
-            return agent.name.replace(".py:", "-")
+            rehearsed = f"-rehearsed-{agent.rehearse}" if agent.rehearse else ""
+            return agent.name.replace(".py:", "-") + rehearsed
         case _:
             return agent
 
