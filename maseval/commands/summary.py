@@ -1,5 +1,6 @@
 """A run folder in numbers."""
 
+import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, cast
@@ -42,8 +43,15 @@ def line_of(report: Report) -> Line:
         seconds=report["duration_seconds"],
         cost=cost,
         tokens=tokens,
-        error=text_or_none(mapping(report, "error").get("error_message")),
+        error=_error(report),
     )
+
+
+def _error(report: Report) -> str | None:
+    """What went wrong; with its type if that is Python's own, whose texts say little alone."""
+    error = mapping(report, "error")
+    kind, words = (text_or_none(error.get(key)) for key in ("error_type", "error_message"))
+    return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
 
 
 def used_by(report: Report) -> tuple[float, int]:

@@ -258,7 +258,7 @@ def _installed() -> dict[str, EntryPoint]:
 
 def _no_provider(prefix: str, model_id: str) -> str:
     known = sorted({*_registered, *_BUILT_IN, *_installed()})
-    alike = difflib.get_close_matches(prefix, known, n=1)
+    alike = difflib.get_close_matches(prefix.lower(), known, n=1)
     hint = f"did you mean '{alike[0]}/…'? " if alike else ""
     return (
         f"no provider is installed for {prefix!r}, which model {model_id!r} needs; {hint}known "

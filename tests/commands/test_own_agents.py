@@ -4,10 +4,11 @@ import asyncio
 import json
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from maseval import AgentAdapter, ScriptedModelAdapter
+from maseval import AgentAdapter, ScriptedModelAdapter, commands
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.commands import tau2
 from maseval.commands.tau2 import AgentBrief, AgentModel
@@ -267,3 +268,14 @@ def test_what_does_not_go_together_is_refused_before_anything_is_run(given, told
     with pytest.raises(ConfigurationError, match=told):
         tau2.run(**FEW, **given, output=tmp_path / "r")
     assert not (tmp_path / "r").exists()
+
+
+def test_every_report_says_whose_agent_it_is_and_that_it_was_rehearsed(tmp_path):
+    rehearsed = tau2.run(**FEW, agent=reference_agent, rehearse="gold", output=tmp_path / "r")
+
+    page = commands.report(rehearsed.folder, tmp_path / "report.html")
+    (report, _) = RunFolder.read(rehearsed.folder).reports()
+
+    told = report["config"]["benchmark"]["agent"]
+    assert told == {"function": "test_own_agents.py:reference_agent", "rehearsed with": "gold"}
+    assert "rehearsed with" in Path(page).read_text(encoding="utf-8")

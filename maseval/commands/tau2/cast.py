@@ -1,6 +1,7 @@
 """The benchmark of a run: models, players and the scripted user in any combination."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
@@ -43,6 +44,12 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.worlds: dict[TrialKey, Tau2Environment] = {}
         self._rehearsed: dict[TrialKey, str] = {}
         self._seen: WeakSet[AgentAdapter] = WeakSet()
+
+    @cached_property
+    def benchmark_level_config(self) -> dict[str, Any]:
+        """With whose agent it is, and whether it was only rehearsed, for every report."""
+        config, agent = super().benchmark_level_config, self.options.agent
+        return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
     def agent_data(self) -> dict[str, Any]:

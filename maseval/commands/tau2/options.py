@@ -91,6 +91,15 @@ class OwnAgent:
         options = self.model.options
         return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
 
+    def to_facts(self) -> dict[str, str]:
+        """What readers of a report want to know."""
+        facts = {"function": self.name}
+        if self.rehearse:
+            facts["rehearsed with"] = self.rehearse
+        elif self.model:
+            facts["model"] = self.model.model_id
+        return facts
+
     def to_config(self) -> dict[str, Any]:
         """For the run's configuration: another version of the code is another agent."""
         config: dict[str, Any] = {

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from maseval.core.clock import Clock
+from maseval.core.exceptions import ConfigurationError
 
 T = TypeVar("T")
 
@@ -22,8 +23,14 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
     The work is cancelled if the deadline of the repetition passes, or if waiting is interrupted.
     """
-    clock = Clock.here()
-    future = asyncio.run_coroutine_threadsafe(work, _loop())
+    clock, loop = Clock.here(), _loop()
+    if threading.current_thread().name == _THREAD:
+        work.close()
+        raise ConfigurationError(
+            "async code cannot wait for an agent in the loop that the agent needs; run it in a "
+            "thread: await asyncio.to_thread(agent.run, query)"
+        )
+    future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return future.result(None if clock is None else clock.remaining)
     except (TimeoutError, CancelledError):
@@ -54,6 +61,7 @@ async def in_thread(work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(done)
 
 
+_THREAD = "maseval-agents"
 _starting = threading.Lock()
 
 
@@ -65,5 +73,5 @@ def _loop() -> asyncio.AbstractEventLoop:
 @cache
 def _started_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="maseval-agents").start()
+    threading.Thread(target=loop.run_forever, daemon=True, name=_THREAD).start()
     return loop

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import pytest
 
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.interface.agents.event_loop import in_thread, run_async
 
 
@@ -34,6 +34,19 @@ def test_it_works_inside_a_running_loop():
         return run_async(doubled(4))
 
     assert asyncio.run(outer()) == 8
+
+
+def test_inside_its_own_loop_it_would_wait_for_itself_and_says_so():
+    async def inner():
+        return run_async(doubled(4))
+
+    with pytest.raises(ConfigurationError, match=r"asyncio\.to_thread"):
+        run_async(inner())
+
+    async def outer():
+        return await asyncio.to_thread(lambda: run_async(doubled(4)))
+
+    assert run_async(outer()) == 8
 
 
 def test_many_threads_share_one_loop():
