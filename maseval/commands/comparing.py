@@ -51,7 +51,7 @@ def compare(
         drawn.append(write_svg(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
-    return RunComparison(loaded, table, two, [*_incomplete(loaded), *found], drawn)
+    return RunComparison(loaded, table, two, [*_rehearsed(loaded), *_incomplete(loaded), *found], drawn)
 
 
 def _names(sources: Sequence[Source]) -> list[str]:
@@ -89,6 +89,15 @@ def _of_folder(name: str, folder: RunFolder) -> ComparedRun:
         # One word for each domain, so that a domain with other data is told in one line.
         config["data"] = {domain: digest(files) for domain, files in data.items()}
     return ComparedRun(name, folder.path, outcomes, len(folder.planned), config)
+
+
+def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:
+    agents = {name: run.config.get("agent") for name, run in runs.items()}
+    return [
+        f"{name} is a rehearsal: the agent's model was played by {agent['rehearse']}"
+        for name, agent in agents.items()
+        if isinstance(agent, Mapping) and agent.get("rehearse")
+    ]
 
 
 def _incomplete(runs: Mapping[str, ComparedRun]) -> list[str]:

@@ -279,3 +279,13 @@ def test_every_report_says_whose_agent_it_is_and_that_it_was_rehearsed(tmp_path)
     told = report["config"]["benchmark"]["agent"]
     assert told == {"function": "test_own_agents.py:reference_agent", "rehearsed with": "gold"}
     assert "rehearsed with" in Path(page).read_text(encoding="utf-8")
+
+
+def test_a_comparison_says_which_run_is_a_rehearsal(tmp_path):
+    tau2.run(**FEW, agent=reference_agent, rehearse="noop", output=tmp_path / "rehearsed")
+    tau2.run(**FEW, agent="gold", output=tmp_path / "played")
+
+    found = commands.compare([tmp_path / "rehearsed", tmp_path / "played"])
+
+    assert found.cautions[0] == "rehearsed is a rehearsal: the agent's model was played by noop"
+    assert not any(caution.startswith("played") for caution in found.cautions)
