@@ -51,7 +51,8 @@ def compare(
         drawn.append(write_svg(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
-    return RunComparison(loaded, table, two, [*_rehearsed(loaded), *_incomplete(loaded), *found], drawn)
+    cautions = [*_rehearsed(loaded), *_incomplete(loaded), *found]
+    return RunComparison(loaded, table, two, cautions, drawn)
 
 
 def _names(sources: Sequence[Source]) -> list[str]:
