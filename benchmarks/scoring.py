@@ -12,7 +12,7 @@ import sys
 from benchmarks.table import best, show
 from benchmarks.tau2 import conversations, in_y, yardstick
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
-from maseval.benchmark.tau2.scoring import score_simulation
+from maseval.benchmark.tau2.scoring.score import score_simulation
 
 DOMAINS = ("airline", "retail", "telecom")
 

@@ -18,13 +18,13 @@ from benchmarks.table import best, show
 from benchmarks.tau2 import data_folder, in_y, replayable, yardstick
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world import World, calls_with_answers
+from maseval.benchmark.tau2.world.world import World, calls_with_answers
 
 COLD = """
 import json, sys, time
 from pathlib import Path
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 folder = Path(sys.argv[1])
 text = (folder / "db.json").read_text()
 times = []

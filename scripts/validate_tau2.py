@@ -12,28 +12,28 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.agreement import (
+from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config
+from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
+from maseval.benchmark.tau2.results import ResultsFile, ResultsFormatError, layout_of
+from maseval.core.exceptions import MASEvalError
+from scripts.agreement import (
     Outcome,
     replay_tasks,
     replay_tool_calls,
     score_evaluations,
     score_recorded,
 )
-from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config
-from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
-from maseval.benchmark.tau2.results import ResultsFile, ResultsFormatError, layout_of
-from maseval.core.exceptions import MASEvalError
 
 AGREES, DIFFERS, BAD_INPUT = 0, 1, 2
 BESIDE = Path(__file__).parents[2] / "shared" / "contract"
 
 EXAMPLES = """\
 examples:
-  python scripts/validate_tau2.py                        the vectors beside this checkout
-  python scripts/validate_tau2.py --contract vectors/    vectors kept elsewhere
-  python scripts/validate_tau2.py run1.json run2.json.gz results files of tau2-bench, or
+  python -m scripts.validate_tau2                        the vectors beside this checkout
+  python -m scripts.validate_tau2 --contract vectors/    vectors kept elsewhere
+  python -m scripts.validate_tau2 run1.json run2.json.gz results files of tau2-bench, or
                                                          reports that FileResultLogger wrote
-  python scripts/validate_tau2.py --checkout tau2-bench  all results files below its data folder
+  python -m scripts.validate_tau2 --checkout tau2-bench  all results files below its data folder
 
 exit code: 0 all agrees, 1 something differs, 2 something could not be read
 """

@@ -1,7 +1,7 @@
 """scripts/validate_tau2.py: agreement is counted, every difference is shown, nothing crashes."""
 
 import gzip
-import importlib.util
+import importlib
 import json
 import shutil
 import subprocess
@@ -17,18 +17,14 @@ from maseval.benchmark.tau2 import score_simulation
 from maseval.benchmark.tau2.domains import DOMAINS
 from tests.benchmark.tau2.results.builders import info, lines, results, simulation, written
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "validate_tau2.py"
+CHECKOUT = Path(__file__).parents[1]
 DOMAIN_NAMES = ("airline", "retail", "telecom")
 KEPT = 12
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("validate_tau2", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("scripts.validate_tau2")
 
 
 @pytest.fixture
@@ -232,7 +228,12 @@ def test_bad_input_is_an_error_of_one_line(script, arguments, tmp_path, monkeypa
 
 
 def test_help_shows_examples():
-    done = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.validate_tau2", "--help"],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+    )
 
     assert done.returncode == 0
-    assert "python scripts/validate_tau2.py --checkout tau2-bench" in done.stdout
+    assert "python -m scripts.validate_tau2 --checkout tau2-bench" in done.stdout

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from maseval.cli.console import stderr
 from maseval.cli.text import inert
 from maseval.core.exceptions import MASEvalError, ResultFileError
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.runs.secrets import Secrets
 
 FAILED = 1

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from maseval.benchmark.tau2.labels import LabelSummary
+from maseval.benchmark.tau2.trust.labels import LabelSummary
 from maseval.commands.drawing import write_svg
 from maseval.commands.finding import open_run
 from maseval.commands.tau2.diagnosis import OnProgress, diagnoses, is_tau2, label_summary

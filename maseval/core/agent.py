@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from maseval.core.messages import MessageHistory
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 

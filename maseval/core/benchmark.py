@@ -9,17 +9,21 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.announcer import Announcer
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
-from maseval.core.cast import Agents
 from maseval.core.context import TaskContext
+from maseval.core.engine.announcer import Announcer
+from maseval.core.engine.cast import Agents
+from maseval.core.engine.garbage import seldom_collected
+from maseval.core.engine.interrupts import HeldInterrupts
+from maseval.core.engine.lost_cause import LostCause
+from maseval.core.engine.repetition import Outcome, Repetition, Setting
+from maseval.core.engine.rescoring import rescored
+from maseval.core.engine.runner import Runner
+from maseval.core.engine.workers import CallingThread, Threads, Workers
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError, NotRunError
-from maseval.core.garbage import seldom_collected
-from maseval.core.interrupts import HeldInterrupts
-from maseval.core.lost_cause import LostCause
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.plan import (
     AgentData,
@@ -29,16 +33,12 @@ from maseval.core.plan import (
     task_queue,
 )
 from maseval.core.registry import UsageTotals
-from maseval.core.repetition import Outcome, Repetition, Setting
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.rescoring import rescored
-from maseval.core.runner import Runner
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.usage import Usage
 from maseval.core.user import User
-from maseval.core.workers import CallingThread, Threads, Workers
 
 ComponentT = TypeVar("ComponentT")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from maseval.core.call_policy import Attempt, CallPolicy, default_policy
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
-from maseval.core.redaction import redact, redact_text
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 

@@ -23,7 +23,7 @@ from functools import partial
 from typing import ClassVar
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 
 # Enough to recognise the fault; some providers send back whole pages.
 _LONGEST_TEXT = 500

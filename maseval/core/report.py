@@ -14,7 +14,7 @@ from maseval.core.exceptions import (
     UserError,
 )
 from maseval.core.provider_errors import ProviderError
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.core.task import Task
 
 

@@ -24,7 +24,7 @@ from maseval.core.exceptions import (
 from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
-from maseval.core.redaction import redact, redact_text
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import TraceableMixin, now
 
 Parsed = TypeVar("Parsed")

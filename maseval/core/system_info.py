@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import now
 
 _GIT_SECONDS = 5.0

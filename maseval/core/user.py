@@ -16,8 +16,8 @@ from maseval.core.exceptions import (
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
-from maseval.core.redaction import redact_text
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
+from maseval.core.storage.redaction import redact_text
 from maseval.core.tool import tool_definition
 from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
 

@@ -19,8 +19,8 @@ from string import Template
 from typing import Any
 from uuid import uuid4
 
-from maseval.core.callbacks import strict_json
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage import strict_json
 from maseval.report.page import Page, build_page
 
 _SCRIPTS = ("text.js", "dom.js", "data.js", "overview.js", "tasks.js", "simulation.js", "page.js")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.report.shapes import Shape, entries, mapping, number, text
 
 Fact = tuple[str, str]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.redaction import redact, redact_text
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import Messages, conversation, simulation
 from maseval.report.drawings import drawing

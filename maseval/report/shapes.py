@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.core.callbacks import strict_json
+from maseval.core.storage import strict_json
 
 Shape = Mapping[str, Any]
 

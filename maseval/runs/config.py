@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.redaction import redact
 from maseval.core.report import Report
+from maseval.core.storage.redaction import redact
 from maseval.core.task import Task
 
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from maseval.core.callbacks import strict_json
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage import strict_json
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError

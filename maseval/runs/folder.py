@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from maseval.core.callbacks.records import RecordWriter, iter_records, mend
 from maseval.core.report import Report
+from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from maseval.core.callbacks import strict_json
+from maseval.core.storage import strict_json
 from maseval.core.tracing import now
 from maseval.runs.exceptions import RunLockedError
 

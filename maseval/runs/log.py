@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from maseval.core.callbacks import strict_json
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.storage import strict_json
 from maseval.runs.config import RunConfig, Simulation
 
 # Not the agent's doing: another try may go through. An evaluation that failed is not among them, as

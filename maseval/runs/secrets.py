@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.core.callbacks import strict_json
-from maseval.core.redaction import REDACTED, redact, redact_text, with_texts
+from maseval.core.storage import strict_json
+from maseval.core.storage.redaction import REDACTED, redact, redact_text, with_texts
 
 # Anything shorter is found by chance in innocent texts.
 _SHORTEST = 8

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.core.redaction import REDACTED, redact
+from maseval.core.storage.redaction import REDACTED, redact
 
 Canonical = dict[str, Any]
 """A request as it is compared: only what matters, in one spelling."""

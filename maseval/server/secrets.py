@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.core.redaction import REDACTED, redact, redact_text, with_texts
+from maseval.core.storage.redaction import REDACTED, redact, redact_text, with_texts
 
 PLACEHOLDER = "no-key-needed"
 """What to give to clients that insist on a key."""

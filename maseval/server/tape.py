@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from maseval.core.callbacks import strict_json
-from maseval.core.callbacks.records import RecordWriter, TornRecordWarning, mend
 from maseval.core.exceptions import MASEvalError
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import RecordWriter, TornRecordWarning, mend
 from maseval.server.matching import Canonical
 
 _NAME = {"format": "maseval-tape", "version": 1}

@@ -5,7 +5,7 @@ import re
 
 from rich.console import Console
 
-from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
+from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
 from maseval.cli.labels import print_labels
 from maseval.cli.tables import consumption, scores
 from maseval.commands.results import Estimate, Score, Summary

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
+from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
 from maseval.commands import show, tau2
 from maseval.commands.tau2.apart import apart_notes, apart_rows
 from maseval.commands.tau2.diagnosis import diagnosed, diagnoses, label_summary

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.agreement import Outcome
 from maseval.benchmark.tau2.domains.domain import Domain
+from scripts.agreement import Outcome
 
 Vector = dict[str, Any]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.scoring import score_simulation
+from maseval.benchmark.tau2.scoring.score import score_simulation
 from tests.contract.replay import assert_same, records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]

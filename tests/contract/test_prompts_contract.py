@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.chat import filtered, to_chat
+from maseval.benchmark.tau2.conversation.chat import filtered, to_chat
+from maseval.benchmark.tau2.conversation.messages import has_text, is_tool_call, is_user_stop
+from maseval.benchmark.tau2.conversation.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.messages import has_text, is_tool_call, is_user_stop
-from maseval.benchmark.tau2.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flipped
-from maseval.benchmark.tau2.world import to_json_str
+from maseval.benchmark.tau2.world.world import to_json_str
 from tests.contract.replay import assert_same, records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]

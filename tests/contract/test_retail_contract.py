@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.agreement import replay_tasks, replay_tool_calls
 from maseval.benchmark.tau2.domains.retail import RETAIL, RetailTools
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
+from scripts.agreement import replay_tasks, replay_tool_calls
 from tests.contract.replay import (
     assert_same,
     differences,

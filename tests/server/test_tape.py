@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from maseval.core.callbacks.records import TornRecordWarning
+from maseval.core.storage.records import TornRecordWarning
 from maseval.server.tape import Recording, Tape, TapeError
 
 

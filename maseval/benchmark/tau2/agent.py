@@ -8,20 +8,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.chat import answer_of, calls_of, cost_and_usage, to_chat
-from maseval.benchmark.tau2.messages import (
+from maseval.benchmark.tau2.conversation.chat import answer_of, calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     Message,
     assistant_message,
     is_tool_call,
     user_message,
 )
-from maseval.benchmark.tau2.prompts import agent_prompt
+from maseval.benchmark.tau2.conversation.prompts import agent_prompt
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, MessageHistory
 from maseval.core.model import ModelAdapter
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 
 logger = logging.getLogger(__name__)

@@ -14,6 +14,16 @@ from maseval.benchmark.tau2.agent import (
     DefaultTau2AgentAdapter,
     SoloAgent,
 )
+from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, Participant
+from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
+from maseval.benchmark.tau2.conversation.prompts import (
+    agent_prompt,
+    resolution_steps,
+    scenario_text,
+    template,
+)
+from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.data_loader import (
     DEFAULT_VERSION,
     data_fingerprint,
@@ -22,16 +32,6 @@ from maseval.benchmark.tau2.data_loader import (
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.messages import assistant_message, user_message
-from maseval.benchmark.tau2.orchestrator import Orchestrator, Participant
-from maseval.benchmark.tau2.participants import TextAgent, TextUser
-from maseval.benchmark.tau2.prompts import (
-    agent_prompt,
-    resolution_steps,
-    scenario_text,
-    template,
-)
-from maseval.benchmark.tau2.recording import TerminationReason
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark

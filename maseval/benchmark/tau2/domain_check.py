@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from maseval.benchmark.tau2.conversation.messages import ToolCall
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.faults import faults
-from maseval.benchmark.tau2.gold import GoldState, gold_state
-from maseval.benchmark.tau2.messages import ToolCall
-from maseval.benchmark.tau2.tasks import Action, RewardType, TaskSpec
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.gold import GoldState, gold_state
+from maseval.benchmark.tau2.world.tasks import Action, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import World
 from maseval.core.exceptions import TaskFormatError
 
 

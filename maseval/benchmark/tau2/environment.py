@@ -13,13 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.chat import from_chat
-from maseval.benchmark.tau2.data_loader import load_domain_config
-from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
-from maseval.benchmark.tau2.domains.once import once
-from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.messages import (
+from maseval.benchmark.tau2.conversation.chat import from_chat
+from maseval.benchmark.tau2.conversation.messages import (
     Message,
     Requestor,
     ToolCall,
@@ -27,8 +22,13 @@ from maseval.benchmark.tau2.messages import (
     assistant_message,
     user_message,
 )
-from maseval.benchmark.tau2.trajectory import Trajectory
-from maseval.benchmark.tau2.world import ReplayError, World, WorldState, to_json_str
+from maseval.benchmark.tau2.conversation.trajectory import Trajectory
+from maseval.benchmark.tau2.data_loader import load_domain_config
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
+from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.world.world import ReplayError, World, WorldState, to_json_str
 from maseval.core.environment import Environment, EnvironmentObserver
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"

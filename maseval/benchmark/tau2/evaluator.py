@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from maseval.benchmark.tau2.checks import Case, StateMatch
+from maseval.benchmark.tau2.conversation.recording import TerminationReason, read_recording
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.judge import JudgeReplyError
-from maseval.benchmark.tau2.recording import TerminationReason, read_recording
-from maseval.benchmark.tau2.scoring import EvaluationType, RewardInfo, Verdict, cut_off, score
-from maseval.benchmark.tau2.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.scoring.checks import Case, StateMatch
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
+from maseval.benchmark.tau2.scoring.score import EvaluationType, RewardInfo, Verdict, cut_off, score
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.core.evaluator import Evaluator
 from maseval.core.model import ModelAdapter
 from maseval.core.task import Task

@@ -7,9 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.chat import answer_of, calls_of, cost_and_usage, to_chat
-from maseval.benchmark.tau2.data_loader import load_guidelines
-from maseval.benchmark.tau2.messages import (
+from maseval.benchmark.tau2.conversation.chat import answer_of, calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.conversation.messages import (
     OUT_OF_SCOPE,
     STOP,
     TRANSFER,
@@ -20,10 +19,11 @@ from maseval.benchmark.tau2.messages import (
     message_text,
     user_message,
 )
-from maseval.benchmark.tau2.prompts import user_prompt
+from maseval.benchmark.tau2.conversation.prompts import user_prompt
+from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 from maseval.core.user import User
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
-from maseval.benchmark.tau2.audit import audit as audit_domain
+from maseval.benchmark.tau2.trust.audit import KINDS, SEVERITIES, Finding
+from maseval.benchmark.tau2.trust.audit import audit as audit_domain
 from maseval.commands.tau2.findings import Audit, Remark
 from maseval.commands.tau2.worlds import BASE_DOMAINS
 from maseval.core.exceptions import ConfigurationError

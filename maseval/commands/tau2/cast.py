@@ -7,8 +7,8 @@ from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players import make_agent, make_user
-from maseval.benchmark.tau2.rehearsal import make_model
+from maseval.benchmark.tau2.players.players import make_agent, make_user
+from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.commands.tau2.options import Model, OwnAgent, RunOptions
 from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
 from maseval.core.agent import AgentAdapter

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.certify import Certificate
-from maseval.benchmark.tau2.certify import certify as certify_source
-from maseval.benchmark.tau2.certify import verify as verify_source
-from maseval.benchmark.tau2.certify.sources import Source as Certifiable
+from maseval.benchmark.tau2.trust.certify import Certificate
+from maseval.benchmark.tau2.trust.certify import certify as certify_source
+from maseval.benchmark.tau2.trust.certify import verify as verify_source
+from maseval.benchmark.tau2.trust.certify.sources import Source as Certifiable
 from maseval.commands.tau2.sources import open_source
 from maseval.core.exceptions import NotRunError, OutputExistsError
 

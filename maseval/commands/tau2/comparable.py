@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.results import Recorded, ResultsFile
 from maseval.benchmark.tau2.results.form import RunInfo, SideInfo
-from maseval.benchmark.tau2.tasks import TaskSpec
+from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import MASEvalError
 from maseval.stats import Outcome
 

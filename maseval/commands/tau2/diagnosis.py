@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.explain import Explanation
-from maseval.benchmark.tau2.judge import NoJudgeError
-from maseval.benchmark.tau2.labels import (
+from maseval.benchmark.tau2.results import Omitted, Recorded
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.trust.explain import Explanation
+from maseval.benchmark.tau2.trust.labels import (
     Label,
     Labelled,
     LabelSummary,
     explain_and_label,
     summarise_labels,
 )
-from maseval.benchmark.tau2.results import Omitted, Recorded
 from maseval.commands.tau2.sources import record_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.report.results import outcome

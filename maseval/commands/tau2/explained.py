@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from maseval.benchmark.tau2.explain import Explanation, WrongField
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.trust.explain import Explanation, WrongField
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.commands.tau2.diagnosis import Diagnosis
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.

@@ -4,13 +4,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.agreement import VERDICT
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.judge import NoJudgeError
 from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.results import Recorded
-from maseval.benchmark.tau2.scoring import RewardInfo, score_simulation
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.score import VERDICT, RewardInfo, score_simulation
 from maseval.commands.summary import Trials, estimates
 from maseval.commands.tau2.agreement import Disagreement, FileScore
 from maseval.commands.tau2.sources import Source, add_one, open_source

@@ -16,8 +16,8 @@ from maseval.core.callbacks.progress import (
     TqdmProgressBarCallback,
     progress_callback,
 )
-from maseval.core.callbacks.records import TornRecordWarning
 from maseval.core.callbacks.result_logger import FileResultLogger, ResultLogger, read_reports
+from maseval.core.storage.records import TornRecordWarning
 
 __all__ = [
     "AgentCallback",

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.callbacks import strict_json
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
 from maseval.core.messages import OPENAI_KEYS, Message
+from maseval.core.storage import strict_json
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark

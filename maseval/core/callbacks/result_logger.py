@@ -17,11 +17,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from maseval.core.callbacks import strict_json
 from maseval.core.callbacks.base import BenchmarkCallback
-from maseval.core.callbacks.records import RecordWriter, iter_records, new_record_file
-from maseval.core.callbacks.rescue import Rescue
 from maseval.core.exceptions import ResultFileError
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import RecordWriter, iter_records, new_record_file
+from maseval.core.storage.rescue import Rescue
 from maseval.core.task import AdaptiveTaskQueue, Task
 from maseval.core.tracing import now
 
@@ -120,7 +120,7 @@ class FileResultLogger(ResultLogger):
     start in one second. A name without it must be free unless ``overwrite`` is set; otherwise the
     start of the run raises ``OutputExistsError``. ``atomic_writes=False`` leaves it to the
     operating system when a report reaches the disk. A report that cannot be written is kept
-    elsewhere (``maseval.core.callbacks.rescue``).
+    elsewhere (``maseval.core.storage.rescue``).
     """
 
     def __init__(

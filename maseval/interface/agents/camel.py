@@ -10,7 +10,7 @@ from maseval.core.agent import AgentObserver
 from maseval.core.exceptions import ConfigurationError, UserError
 from maseval.core.messages import OPENAI_KEYS, Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface import extras

@@ -10,7 +10,7 @@ from uuid import uuid4
 from maseval.core.agent import AgentObserver
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
 from maseval.interface import extras

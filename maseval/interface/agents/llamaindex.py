@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from maseval.core.agent import AgentObserver
 from maseval.core.messages import MessageHistory
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.event_loop import run_async

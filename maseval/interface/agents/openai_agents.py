@@ -15,7 +15,7 @@ from maseval.core.provider_errors import (
     ProviderError,
     ProviderTimeoutError,
 )
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread, run_async

@@ -25,7 +25,7 @@ from maseval.core.provider_errors import (
     QuotaExhaustedError,
     RateLimitError,
 )
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread, run_async

@@ -20,7 +20,7 @@ from maseval.core.provider_errors import (
     ProviderConnectionError,
     ProviderError,
 )
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.core.user import LLMUser
 from maseval.interface import extras

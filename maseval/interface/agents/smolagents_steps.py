@@ -3,7 +3,7 @@
 from typing import Any
 
 from maseval.core.messages import ToolCall
-from maseval.core.redaction import redact_text
+from maseval.core.storage.redaction import redact_text
 from maseval.interface.agents.tools import as_text
 from maseval.interface.inference.chat_completions import as_json, get, text_of
 

@@ -19,7 +19,7 @@ from maseval.core.provider_errors import (
     QuotaExhaustedError,
     RateLimitError,
 )
-from maseval.core.redaction import REDACTED
+from maseval.core.storage.redaction import REDACTED
 
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: AuthenticationError,

@@ -19,7 +19,7 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     ProviderError,
 )
-from maseval.core.redaction import redact
+from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
 from maseval.interface.inference.chat_completions import sendable
 from maseval.interface.inference.http_errors import (

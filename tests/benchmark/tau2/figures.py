@@ -12,7 +12,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 
 TABLE = Path(__file__).with_name("figures.json")
 DIGITS = 16

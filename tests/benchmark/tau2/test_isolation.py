@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 
 pytestmark = [pytest.mark.data]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 from tests.contract.mock_domain import mock_domain
 
 DB = {

@@ -16,8 +16,8 @@ from maseval.core.callbacks import (
     TornRecordWarning,
     read_reports,
 )
-from maseval.core.callbacks.records import read_records
 from maseval.core.exceptions import OutputExistsError, ResultFileError
+from maseval.core.storage.records import read_records
 from maseval.core.task import AdaptiveTaskQueue
 
 

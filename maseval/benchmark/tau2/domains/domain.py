@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from maseval.benchmark.tau2.conversation.prompts import template
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
-from maseval.benchmark.tau2.prompts import template
 
 Policy = Callable[[Path, bool], str]
 Sync = Callable[[Any, Any], None]

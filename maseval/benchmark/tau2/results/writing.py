@@ -15,9 +15,9 @@ from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results.form import SIMULATION, TASK, checked
 from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
 from maseval.benchmark.tau2.results.run_info import run_info
-from maseval.core.callbacks import strict_json
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
+from maseval.core.storage import strict_json
 from maseval.core.tracing import now
 
 

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.domains.airline.routes import flights_between
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.records import SharedRecordError, is_shared
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 
 ANN = {"first_name": "Ann", "last_name": "Lee", "dob": "1990-01-01"}
 BEN = {"first_name": "Ben", "last_name": "Lee", "dob": "1991-01-01"}

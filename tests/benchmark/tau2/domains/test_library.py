@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks, score_simulation
+from maseval.benchmark.tau2.conversation.messages import STOP, assistant_message, user_message
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domain_check import check_domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
-from maseval.benchmark.tau2.gold import gold_state
-from maseval.benchmark.tau2.messages import STOP, assistant_message, user_message
-from maseval.benchmark.tau2.tasks import TaskSpec
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.gold import gold_state
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.benchmark.tau2.world.world import World
 
 FOLDER = LIBRARY.data_dir
 TASKS = {raw["id"]: raw for raw in load_raw_tasks("library")}

@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
-from maseval.benchmark.tau2.world import World
+from maseval.benchmark.tau2.world.world import World
 
 NUMBER = "555-0001"
 

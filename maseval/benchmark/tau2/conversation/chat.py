@@ -1,0 +1,96 @@
+"""Between a simulation's messages and what a language model is sent and answers.
+
+After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
+from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.core.messages import ChatResponse, arguments_of
+
+
+def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages in the form that a ``ModelAdapter`` takes."""
+    return [_to_chat(message) for message in messages]
+
+
+def _to_chat(message: Mapping[str, Any]) -> dict[str, Any]:
+    match message["role"]:
+        case "tool":
+            return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}
+        case "assistant" if message.get("tool_calls") is not None:
+            calls = [_call_to_chat(call) for call in message["tool_calls"]]
+            return {"role": "assistant", "content": message["content"], "tool_calls": calls}
+        case role:
+            return {"role": role, "content": message["content"]}
+
+
+def _call_to_chat(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+    return {"id": call["id"], "type": "function", "function": function}
+
+
+def from_chat(messages: Iterable[Message]) -> list[Message]:
+    """Messages in v0.2.0's form; those that have it already are left as they are."""
+    return [_from_chat(message) for message in messages]
+
+
+def _from_chat(message: Message) -> Message:
+    if message["role"] == "tool" and "id" not in message and "tool_call_id" in message:
+        return {**message, "id": message["tool_call_id"]}
+    if not message.get("tool_calls"):
+        return message
+    side = message.get("requestor") or message["role"]
+    return {**message, "tool_calls": [_flat(call, side) for call in message["tool_calls"]]}
+
+
+def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, Any]:
+    return _call_from_chat(call, call.get("requestor", side)) if "function" in call else call
+
+
+def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> ToolCall:
+    return {
+        "id": call.get("id") or "",
+        "name": str(call["function"].get("name") or ""),
+        "arguments": arguments_of(call["function"].get("arguments")),
+        "requestor": requestor,
+    }
+
+
+def calls_of(response: ChatResponse, requestor: Requestor) -> list[ToolCall] | None:
+    """The tool calls of a reply, on behalf of one side; None if there are none."""
+    if not response.tool_calls:
+        return None
+    return [_call_from_chat(call, requestor) for call in response.tool_calls]
+
+
+def answer_of(tools: Mapping[str, Callable[..., Any]], call: ToolCall) -> Message:
+    """What a side's own function answers to a call: a text, also where it fails."""
+    try:
+        if call["name"] not in tools:
+            raise LookupError(f"Tool '{call['name']}' not found.")
+        content = to_json_str(tools[call["name"]](**call["arguments"]))
+    except Exception as error:  # a tool called by a model: its error is an answer
+        content = f"Error: {error}"
+    return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
+
+
+def cost_and_usage(response: ChatResponse) -> dict[str, Any]:
+    """What a reply cost, as far as the provider tells."""
+    usage = response.usage or {}
+    cost = usage.get("cost")
+    return {"cost": float(cost) if isinstance(cost, int | float) else None, "usage": usage or None}
+
+
+def filtered(messages: Iterable[Message], side: Requestor) -> list[Message]:
+    """The part of a history that one side has seen."""
+    return [message for message in messages if _seen_by(message, side)]
+
+
+def _seen_by(message: Message, side: Requestor) -> bool:
+    if message["role"] == "tool":
+        return bool(message.get("requestor", "assistant") == side)
+    return message["role"] == side or message.get("tool_calls") is None

@@ -1,0 +1,67 @@
+"""Agents and users of any kind, as sides of a simulation.
+
+The reference agent and user speak one message at a time. Everybody else exchanges texts; an agent
+of a framework calls the environment's tools on its way, which record what it did.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import (
+    STOP,
+    Message,
+    assistant_message,
+    is_user_stop,
+    user_message,
+)
+from maseval.core.user import User
+
+
+class TextAgent:
+    """An agent that answers a text with a text."""
+
+    def __init__(self, run: Callable[[str], Any]) -> None:
+        self._run = run
+        self._past = ""
+
+    def begin(self, history: Sequence[Message]) -> None:
+        """Start anew; a task's own history is told with the first query."""
+        lines = [f"{message['role']}: {message['content']}" for message in history]
+        self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
+
+    def reply(self, incoming: Sequence[Message]) -> Message:
+        """The agent's answer to a user's text."""
+        query, self._past = self._past + str(incoming[-1]["content"]), ""
+        answer = self._run(query)
+        return assistant_message(None if answer is None else str(answer), cost=0.0)
+
+    def is_stop(self, message: Message) -> bool:
+        """Only users end such a conversation."""
+        return False
+
+
+class TextUser:
+    """A user that answers a text with a text."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self._begun = False
+
+    def begin(self, history: Sequence[Message]) -> None:
+        """Start anew."""
+        self._begun = bool(history)
+
+    def reply(self, incoming: Sequence[Message]) -> Message:
+        """The user's answer; its first is the query it came with."""
+        if self._begun:
+            text = self._user.respond(str(incoming[-1]["content"]))
+        else:
+            text, self._begun = self._user.get_initial_query(), True
+        message = user_message(text, cost=0.0)
+        if self._user.is_done() and not is_user_stop(message):
+            message["content"] = f"{text} {STOP}".strip()
+        return message
+
+    def is_stop(self, message: Message) -> bool:
+        """Whether the user's message ends the conversation."""
+        return is_user_stop(message)

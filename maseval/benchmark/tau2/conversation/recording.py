@@ -1,0 +1,110 @@
+"""A recorded simulation, read with care: from a file, from another program, from a live run.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple, NoReturn, Protocol, runtime_checkable
+
+from maseval.benchmark.tau2.conversation.messages import Message
+from maseval.core.exceptions import MASEvalError
+
+_ROLES = ("assistant", "user", "tool", "system")
+_SIDES = ("assistant", "user")
+
+
+class TerminationReason(StrEnum):
+    """Why a simulation ended."""
+
+    AGENT_STOP = "agent_stop"
+    USER_STOP = "user_stop"
+    MAX_STEPS = "max_steps"
+    TOO_MANY_ERRORS = "too_many_errors"
+
+
+class SimulationFormatError(MASEvalError, ValueError):
+    """What should be a simulation in v0.2.0's form is not; the message names the field."""
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """Whatever can show itself in v0.2.0's form."""
+
+    def to_simulation(self) -> Mapping[str, Any]: ...
+
+
+class Recording(NamedTuple):
+    """What scoring reads of a simulation."""
+
+    messages: Sequence[Message]
+    termination_reason: str | None
+    task_id: str | None
+
+    @property
+    def ended_by_choice(self) -> bool:
+        """Whether one of the two sides ended it; what was cut off is not scored."""
+        return self.termination_reason in (
+            TerminationReason.AGENT_STOP,
+            TerminationReason.USER_STOP,
+        )
+
+
+def read_recording(simulation: Mapping[str, Any] | Recorded) -> Recording:
+    """Check a simulation's form; keys that v0.2.0 gives a default may be missing."""
+    if not isinstance(simulation, Mapping) and isinstance(simulation, Recorded):
+        simulation = simulation.to_simulation()
+    if not isinstance(simulation, Mapping):
+        _refuse("simulation", simulation, "a mapping in v0.2.0's form")
+    messages = simulation.get("messages")
+    if not isinstance(messages, list | tuple):
+        _refuse("messages", messages, "a list of messages")
+    for index, message in enumerate(messages):
+        _check_message(message, f"messages[{index}]")
+    reason = simulation.get("termination_reason")
+    if reason is not None and not isinstance(reason, str):
+        _refuse("termination_reason", reason, "a text")
+    task_id = simulation.get("task_id")
+    return Recording(messages, reason, None if task_id is None else str(task_id))
+
+
+def _check_message(message: object, place: str) -> None:
+    if not isinstance(message, Mapping):
+        _refuse(place, message, "a mapping")
+    role = message.get("role")
+    if role not in _ROLES:
+        _refuse(f"{place}.role", role, f"one of {', '.join(_ROLES)}")
+    content = message.get("content")
+    if content is not None and not isinstance(content, str):
+        _refuse(f"{place}.content", content, "a text or null")
+    if role == "tool":
+        _check_text(message, "id", place)
+    elif role in _SIDES and message.get("tool_calls") is not None:
+        _check_calls(message["tool_calls"], f"{place}.tool_calls")
+
+
+def _check_calls(calls: object, place: str) -> None:
+    if not isinstance(calls, list | tuple):
+        _refuse(place, calls, "a list of tool calls or null")
+    for index, call in enumerate(calls):
+        here = f"{place}[{index}]"
+        if not isinstance(call, Mapping):
+            _refuse(here, call, "a mapping")
+        if not isinstance(call.get("name"), str):
+            _refuse(f"{here}.name", call.get("name"), "a text")
+        if not isinstance(call.get("arguments"), Mapping):
+            _refuse(f"{here}.arguments", call.get("arguments"), "a mapping of argument names")
+        if call.get("requestor", "assistant") not in _SIDES:
+            _refuse(f"{here}.requestor", call["requestor"], "assistant or user")
+        _check_text(call, "id", here)
+
+
+def _check_text(record: Mapping[str, Any], key: str, place: str) -> None:
+    if not isinstance(record.get(key, ""), str):
+        _refuse(f"{place}.{key}", record[key], "a text")
+
+
+def _refuse(place: str, value: object, expected: str) -> NoReturn:
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    raise SimulationFormatError(f"{place} is {shown}; it must be {expected}")

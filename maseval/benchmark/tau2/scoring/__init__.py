@@ -1,0 +1,5 @@
+"""A finished conversation in, a verdict out."""
+
+from maseval.benchmark.tau2.scoring.score import EvaluationType, RewardInfo, score_simulation
+
+__all__ = ["EvaluationType", "RewardInfo", "score_simulation"]

@@ -1,0 +1,191 @@
+"""The ways of looking at a finished conversation: end state, actions, communication, judgement.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+from maseval.benchmark.tau2.conversation.messages import Message, has_text
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError, judge
+from maseval.benchmark.tau2.world.gold import gold_state
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import ReplayError, World
+from maseval.core.model import ModelAdapter
+
+
+class DBCheck(TypedDict):
+    """Whether the databases ended as the reference solution leaves them."""
+
+    db_match: bool
+    db_reward: float
+
+
+class EnvAssertionCheck(TypedDict):
+    """Whether an assertion about the end state holds."""
+
+    env_assertion: dict[str, Any]
+    met: bool
+    reward: float
+
+
+class ActionCheck(TypedDict):
+    """Whether an action of the reference solution was taken."""
+
+    action: dict[str, Any]
+    action_match: bool
+    action_reward: float
+
+
+class CommunicateCheck(TypedDict):
+    """Whether the agent said something it had to say."""
+
+    info: str
+    met: bool
+    justification: str
+
+
+class Findings(TypedDict, total=False):
+    """What a check reports; each fills its own part of the verdict."""
+
+    db_check: DBCheck
+    env_assertions: list[EnvAssertionCheck]
+    action_checks: list[ActionCheck]
+    nl_assertions: list[NLCheck]
+    communicate_checks: list[CommunicateCheck]
+
+
+class StateMatch(NamedTuple):
+    """Whose database ended as it should."""
+
+    company: bool
+    customer: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of one way of looking: the reward of each of its parts, and why."""
+
+    rewards: Mapping[RewardType, float] = field(default_factory=dict)
+    findings: Findings = field(default_factory=lambda: Findings())
+    note: str | None = None
+    match: StateMatch | None = None
+
+
+class Case(NamedTuple):
+    """A finished conversation, and the task and world in which it took place."""
+
+    messages: Sequence[Message]
+    task: TaskSpec
+    domain: Domain
+    folder: Path
+    solo: bool = False
+
+
+def check_environment(case: Case, criteria: Criteria) -> Check:
+    """Play the conversation again and compare where it led with where it should have led.
+
+    A conversation that does not come out as recorded raises a ``ReplayError``.
+    """
+    if criteria.actions is None and criteria.env_assertions is None:
+        untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
+        return Check(findings={"db_check": untouched}, note="No expected actions or env assertions")
+    world = _replayed(case)
+    gold = gold_state(case.domain, case.folder, case.task).state
+    found = world.state()
+    match = StateMatch(found.company == gold.company, found.customer == gold.customer)
+    db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
+    # The assertions come last: they may change the world they look at.
+    asserted = [_check_assertion(world, each) for each in criteria.env_assertions or ()]
+    return Check(
+        rewards={
+            RewardType.DB: db["db_reward"],
+            RewardType.ENV_ASSERTION: float(all(each["met"] for each in asserted)),
+        },
+        findings={"db_check": db, "env_assertions": asserted},
+        match=match,
+    )
+
+
+def _replayed(case: Case) -> World:
+    world, start = World(case.domain, case.folder, solo=case.solo), case.task.start
+    world.set_state(start.initialization_data, start.initialization_actions, case.messages)
+    return world
+
+
+def _check_assertion(world: World, assertion: EnvAssertion) -> EnvAssertionCheck:
+    form = assertion.model_dump()
+    try:
+        met = world.check(form)
+    except Exception as error:  # a task's function in a world it did not foresee: a finding
+        raise ReplayError(str(error), None, form, original=error) from error
+    return {"env_assertion": form, "met": met, "reward": float(met)}
+
+
+def check_actions(case: Case, criteria: Criteria) -> Check:
+    """Was every action of the reference solution taken, by whomever and whenever?"""
+    if not criteria.actions:
+        return Check({RewardType.ACTION: 1.0}, note="No actions to evaluate")
+    calls = list(_calls(case.messages))
+    checks = [_check_action(action, calls) for action in criteria.actions]
+    reward = float(all(check["action_match"] for check in checks))
+    return Check({RewardType.ACTION: reward}, {"action_checks": checks})
+
+
+def _calls(messages: Sequence[Message]) -> Iterator[Mapping[str, Any]]:
+    for message in messages:
+        if message["role"] in ("assistant", "user"):
+            yield from message.get("tool_calls") or ()
+
+
+def _check_action(action: Action, calls: Sequence[Mapping[str, Any]]) -> ActionCheck:
+    taken = any(action.matches(call) for call in calls)
+    return {"action": action.model_dump(), "action_match": taken, "action_reward": float(taken)}
+
+
+def check_communication(case: Case, criteria: Criteria) -> Check:
+    """Did the agent say all that it had to say?"""
+    if not criteria.communicate_info:
+        return Check({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
+    said = [
+        (message["content"], message["content"].lower().replace(",", ""))
+        for message in case.messages
+        if message["role"] == "assistant" and has_text(message)
+    ]
+    checks = [_check_info(info, said) for info in criteria.communicate_info]
+    reward = float(all(check["met"] for check in checks))
+    return Check({RewardType.COMMUNICATE: reward}, {"communicate_checks": checks})
+
+
+def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
+    # Commas are taken out of what was said only, as in the original: one in the task's own text
+    # can never be found.
+    wanted = info.lower()
+    for content, plain in said:
+        if wanted in plain:
+            where = f"Information '{info}' communicated in the message:\n '{content}'"
+            return {"info": info, "met": True, "justification": where}
+    return {"info": info, "met": False, "justification": f"Information '{info}' not communicated."}
+
+
+def check_nl_assertions(
+    case: Case, criteria: Criteria, model: ModelAdapter | None, *, strict: bool = False
+) -> Check:
+    """Does a judge find that the conversation is as the task's author wanted it?"""
+    if not criteria.nl_assertions:
+        return Check(
+            {RewardType.NL_ASSERTION: 1.0},
+            {"nl_assertions": []},
+            note="No nl_assertions to evaluate",
+        )
+    if model is None:
+        raise NoJudgeError(
+            f"the task has {len(criteria.nl_assertions)} natural-language assertions and there is "
+            "no model to judge them; give one as nl_model"
+        )
+    checks = judge(model, case.messages, criteria.nl_assertions, strict=strict)
+    reward = float(all(check["met"] for check in checks))
+    return Check({RewardType.NL_ASSERTION: reward}, {"nl_assertions": checks})

@@ -1,0 +1,302 @@
+"""score_simulation: a recorded conversation in, a verdict in v0.2.0's form out.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+from maseval.benchmark.tau2.conversation.recording import (
+    Recorded,
+    Recording,
+    SimulationFormatError,
+    TerminationReason,
+    read_recording,
+)
+from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_folder
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.scoring.checks import (
+    ActionCheck,
+    Case,
+    Check,
+    CommunicateCheck,
+    DBCheck,
+    EnvAssertionCheck,
+    Findings,
+    StateMatch,
+    check_actions,
+    check_communication,
+    check_environment,
+    check_nl_assertions,
+)
+from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import ReplayError
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import ModelAdapter
+from maseval.core.task import Task
+
+AnyTask = Task | TaskSpec | Mapping[str, Any]
+
+VERDICT = ("reward", "reward_breakdown", "db_check")
+"""The keys of a verdict that every release which writes results files means the same by."""
+
+_NL_NOT_EVALUATED = "NL assertions are part of the reward basis, but they are not being evaluated."
+
+
+class EvaluationType(StrEnum):
+    """Which checks are made; ``all`` means all but those that need a judge."""
+
+    ALL = "all"
+    ENV = "env"
+    ACTION = "action"
+    COMMUNICATE = "communicate"
+    NL_ASSERTIONS = "nl_assertions"
+    ALL_WITH_NL_ASSERTIONS = "all_with_nl_assertions"
+
+
+class RewardInfo(TypedDict):
+    """A verdict, key for key as v0.2.0 writes it."""
+
+    reward: float
+    db_check: DBCheck | None
+    env_assertions: list[EnvAssertionCheck] | None
+    action_checks: list[ActionCheck] | None
+    nl_assertions: list[NLCheck] | None
+    communicate_checks: list[CommunicateCheck] | None
+    reward_basis: list[str]
+    reward_breakdown: dict[str, float] | None
+    info: dict[str, Any] | None
+
+
+class Verdict(NamedTuple):
+    """What was found, and whose database ended as it should where that was looked at."""
+
+    reward_info: RewardInfo
+    match: StateMatch | None = None
+
+
+def score_simulation(
+    simulation: Mapping[str, Any] | Recorded,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    evaluation_type: str = "all",
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    strict: bool = False,
+    data_dir: AnyPath | None = None,
+) -> RewardInfo:
+    """Score one recorded simulation exactly as tau2-bench v0.2.0 does.
+
+    Args:
+        simulation: A simulation in v0.2.0's form, or something with ``to_simulation()``.
+        domain: The domain's name, or a domain object of your own.
+        task: The task, in v0.2.0's form or from ``load_tasks``; without it, the one that the
+            simulation names is looked up in the domain's data.
+        evaluation_type: ``all``, ``env``, ``action``, ``communicate``, ``nl_assertions`` or
+            ``all_with_nl_assertions``.
+        solo: The agent worked without a user and held both sides' tools.
+        nl_model: Judges natural-language assertions. With it, ``all`` includes them for tasks
+            whose reward depends on them; without it, such tasks raise ``NoJudgeError``.
+        strict: Raise what the original raises for a conversation that cannot be replayed, and
+            read a judge's reply as it does. Otherwise such a conversation has reward 0.0, and
+            ``info["replay_error"]`` says where it went wrong.
+        data_dir: A data folder other than the cache.
+    """
+    recording = read_recording(simulation)
+    chosen = domain_named(domain)
+    kind = _evaluation_type(evaluation_type)
+    if not recording.ended_by_choice:
+        return cut_off(recording.termination_reason)
+    if data_dir is None and isinstance(task, Task):
+        data_dir = task.environment_data.get("data_dir")
+    own = None if data_dir is None else Path(data_dir)
+    folder = _folder(chosen, own, default_data_dir())
+    spec = _task_named(chosen, recording, folder, own) if task is None else TaskSpec.of(task)
+    case = Case(recording.messages, spec, chosen, folder, solo)
+    return score(case, kind, nl_model=nl_model, strict=strict).reward_info
+
+
+def score(
+    case: Case,
+    kind: EvaluationType = EvaluationType.ALL,
+    *,
+    nl_model: ModelAdapter | None = None,
+    strict: bool = False,
+) -> Verdict:
+    """The verdict on a conversation that one of its sides ended."""
+    criteria = case.task.evaluation_criteria
+    if criteria is None:
+        return Verdict(_reward_info(1.0, info={"note": "No evaluation criteria"}))
+    try:
+        return _verdict(case, criteria, kind, nl_model, strict)
+    except ReplayError as error:
+        if strict:
+            raise error.original from error
+        return Verdict(_not_replayable(error))
+    except NoJudgeError as error:
+        if strict:
+            raise ValueError(str(error)) from error
+        raise
+
+
+def _verdict(
+    case: Case,
+    criteria: Criteria,
+    kind: EvaluationType,
+    nl_model: ModelAdapter | None,
+    strict: bool,
+) -> Verdict:
+    match kind:
+        case EvaluationType.ENV:
+            return _one(check_environment(case, criteria), criteria)
+        case EvaluationType.ACTION:
+            return _one(check_actions(case, criteria))
+        case EvaluationType.COMMUNICATE:
+            return _one(check_communication(case, criteria))
+        case EvaluationType.NL_ASSERTIONS:
+            return _one(check_nl_assertions(case, criteria, nl_model, strict=strict))
+    checks: dict[str, Check | None] = {
+        "env": check_environment(case, criteria),
+        "action": check_actions(case, criteria),
+        "nl": None,
+        "communicate": check_communication(case, criteria),
+    }
+    counts = RewardType.NL_ASSERTION in criteria.reward_basis
+    if kind is EvaluationType.ALL_WITH_NL_ASSERTIONS or (counts and nl_model is not None):
+        checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
+    elif counts:
+        raise NoJudgeError(_NL_NOT_EVALUATED)
+    return combine(checks, criteria)
+
+
+def combine(checks: Mapping[str, Check | None], criteria: Criteria) -> Verdict:
+    """The task's reward: the product of what its author asked for.
+
+    All checks are made and reported; what is not in the reward basis does not count.
+    """
+    made = [check for check in checks.values() if check is not None]
+    breakdown = _counting({k: v for check in made for k, v in check.rewards.items()}, criteria)
+    findings: Findings = {}
+    for check in made:
+        findings.update(check.findings)
+    info = {name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")}
+    reward_info = _reward_info(
+        math.prod(breakdown.values(), start=1.0),
+        findings,
+        criteria.reward_basis,
+        breakdown,
+        info,
+    )
+    return Verdict(reward_info, next((check.match for check in made if check.match), None))
+
+
+def _one(check: Check, criteria: Criteria | None = None) -> Verdict:
+    """The verdict of a single check; of the environment's two parts, those in the basis count."""
+    note = _note(check)
+    if not check.rewards:
+        return Verdict(_reward_info(1.0, check.findings, info=note))
+    breakdown = _counting(check.rewards, criteria)
+    reward = math.prod(breakdown.values(), start=1.0)
+    basis = criteria.reward_basis if criteria else [RewardType.DB]
+    return Verdict(_reward_info(reward, check.findings, basis, breakdown, note), check.match)
+
+
+def _note(check: Check | None) -> dict[str, str] | None:
+    return {"note": check.note} if check and check.note else None
+
+
+def _counting(rewards: Mapping[RewardType, float], criteria: Criteria | None) -> dict[str, float]:
+    return {
+        kind.value: reward
+        for kind, reward in rewards.items()
+        if criteria is None or kind in criteria.reward_basis
+    }
+
+
+def cut_off(reason: str | None) -> RewardInfo:
+    """The verdict on a simulation that neither side ended: nothing is looked at."""
+    # The original shows the name of a Python object; reasons it does not have are shown as text.
+    names = {known.value: f"TerminationReason.{known.name}" for known in TerminationReason}
+    shown = names.get(reason, reason) if reason else "none recorded"
+    note = f"Simulation terminated prematurely. Termination reason: {shown}"
+    return _reward_info(0.0, info={"note": note})
+
+
+def _not_replayable(error: ReplayError) -> RewardInfo:
+    problem = {
+        "message_index": error.index,
+        "call": error.call,
+        "expected": error.expected,
+        "found": error.found,
+        "error": str(error),
+        "error_type": type(error.original).__name__,
+    }
+    return _reward_info(0.0, info={"replay_error": problem})
+
+
+def _reward_info(
+    reward: float,
+    findings: Findings | None = None,
+    basis: list[RewardType] | None = None,
+    breakdown: dict[str, float] | None = None,
+    info: dict[str, Any] | None = None,
+) -> RewardInfo:
+    found = findings or {}
+    return {
+        "reward": reward,
+        "db_check": found.get("db_check"),
+        "env_assertions": found.get("env_assertions"),
+        "action_checks": found.get("action_checks"),
+        "nl_assertions": found.get("nl_assertions"),
+        "communicate_checks": found.get("communicate_checks"),
+        "reward_basis": ["DB"] if basis is None else [kind.value for kind in basis],
+        "reward_breakdown": breakdown,
+        "info": info,
+    }
+
+
+def _evaluation_type(name: str) -> EvaluationType:
+    try:
+        return EvaluationType(name)
+    except ValueError:
+        raise ConfigurationError(
+            f"evaluation_type is {name!r}; choose one of: {', '.join(EvaluationType)}"
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
+    """Where the domain's databases lie, verified once per process and not once per verdict."""
+    names = [name for name in (domain.db_file, domain.user_db_file) if name]
+    return domain_folder(domain, names, data_dir)
+
+
+def _task_named(
+    domain: Domain, recording: Recording, folder: Path, data_dir: Path | None
+) -> TaskSpec:
+    if recording.task_id is None:
+        raise SimulationFormatError(
+            "task_id is None; it must name a task of the domain, or the task must be given"
+        )
+    files = (f"{folder}/{name}" for name in domain.task_files.values())
+    versions = tuple(os.stat(file).st_mtime_ns for file in files if os.path.exists(file))
+    return _known_task(domain, recording.task_id, folder, data_dir, versions)
+
+
+@lru_cache(maxsize=4096)
+def _known_task(
+    domain: Domain,
+    task_id: str,
+    folder: Path,
+    data_dir: Path | None,
+    versions: tuple[int, ...],
+) -> TaskSpec:
+    return TaskSpec.of(load_raw_task(domain, task_id, data_dir))

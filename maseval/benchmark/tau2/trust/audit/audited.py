@@ -1,0 +1,129 @@
+"""A domain and its tasks as the audit looks at them."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.records import Table, canonical_json
+from maseval.benchmark.tau2.scoring.checks import Case
+from maseval.benchmark.tau2.trust.explain.course import begun
+from maseval.benchmark.tau2.world.gold import GoldState, gold_state
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import World, WorldState
+
+
+@dataclass(frozen=True)
+class AuditedDomain:
+    """A domain with its data at hand."""
+
+    domain: Domain
+    folder: Path
+
+    @cached_property
+    def policy(self) -> str:
+        return self.domain.policy(self.folder)
+
+    @cached_property
+    def world(self) -> World:
+        """The world before any task; only to be read."""
+        return World(self.domain, self.folder)
+
+    @cached_property
+    def databases(self) -> Sequence[DB]:
+        kits = (self.world.tools, self.world.user_tools)
+        return [kit.db for kit in kits if kit is not None]
+
+    @cached_property
+    def tables(self) -> Mapping[str, Mapping[str, Any]]:
+        """Each table's records by id, as values; short lists of records too."""
+        tables: dict[str, Mapping[str, Any]] = {}
+        for db in self.databases:
+            for name, value in db:
+                if isinstance(value, Table):
+                    tables[name] = value.shared.raw
+                elif isinstance(value, list):
+                    tables[name] = _by_id(json.loads(canonical_json(_dumped(value))))
+        return tables
+
+    @cached_property
+    def text(self) -> str:
+        """All that the databases hold, to look things up in."""
+        return "\n".join(str(part) for db in self.databases for part in db.state().values())
+
+
+def _dumped(records: Sequence[Any]) -> list[Any]:
+    return [each.model_dump(warnings=False) for each in records]
+
+
+def _by_id(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if not records:
+        return {}
+    key = next((name for name in records[0] if name.endswith("_id")), None)
+    return {str(each[key]): each for each in records} if key else {}
+
+
+class AuditedTask:
+    """A task with what follows from it."""
+
+    def __init__(self, audited: AuditedDomain, raw: Mapping[str, Any], spec: TaskSpec) -> None:
+        self.audited = audited
+        self.raw = raw
+        self.spec = spec
+        self.id = str(raw.get("id"))
+        self.case = Case((), spec, audited.domain, audited.folder)
+
+    @property
+    def criteria(self) -> Criteria | None:
+        return self.spec.evaluation_criteria
+
+    @cached_property
+    def gold(self) -> GoldState:
+        return gold_state(self.audited.domain, self.audited.folder, self.spec)
+
+    def begun(self) -> World:
+        """A world of its own in which the task begins."""
+        return begun(self.case, history=self.spec.start.message_history or [])
+
+    @cached_property
+    def start(self) -> WorldState:
+        return self.begun().state()
+
+    def gates(self, kind: RewardType) -> bool:
+        return self.criteria is not None and kind in self.criteria.reward_basis
+
+    @property
+    def looks_at_the_world(self) -> bool:
+        """Whether the end state is compared at all."""
+        criteria = self.criteria
+        return criteria is not None and not (
+            criteria.actions is None and criteria.env_assertions is None
+        )
+
+    @cached_property
+    def told(self) -> str:
+        """All that the user, or the ticket, says of the task."""
+        parts = (self.raw.get("user_scenario"), self.raw.get("ticket"))
+        return "\n".join(_texts(parts))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text, ids with their signs."""
+    return {*re.findall(r"#?[\w@.+-]*\w", text)}

@@ -1,0 +1,31 @@
+"""Why this verdict: what decided a simulation's reward, and what would have changed it."""
+
+from maseval.benchmark.tau2.trust.explain.divergence import Divergence
+from maseval.benchmark.tau2.trust.explain.evidence import (
+    AssertionEvidence,
+    CommunicationEvidence,
+    Quote,
+)
+from maseval.benchmark.tau2.trust.explain.explanation import Explanation
+from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
+from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
+from maseval.benchmark.tau2.trust.explain.snapshot import ABSENT, Place
+from maseval.benchmark.tau2.trust.explain.tracing import CallAt, WrongField
+from maseval.benchmark.tau2.trust.explain.verdict import explain
+
+__all__ = [
+    "ABSENT",
+    "AssertionEvidence",
+    "CallAt",
+    "Change",
+    "CheckSummary",
+    "CommunicationEvidence",
+    "Divergence",
+    "Explanation",
+    "Place",
+    "Quote",
+    "Repair",
+    "ReplayFault",
+    "WrongField",
+    "explain",
+]

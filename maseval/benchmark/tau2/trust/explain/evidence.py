@@ -1,0 +1,137 @@
+"""What speaks for the other checks: assertions about the world, and what the agent said."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import Message, has_text
+from maseval.benchmark.tau2.scoring.checks import CommunicateCheck, EnvAssertionCheck
+from maseval.benchmark.tau2.trust.explain.watching import facts_read
+from maseval.benchmark.tau2.world.world import World
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class AssertionEvidence:
+    """An assertion, whether it holds, and the values of the end state it looked at."""
+
+    func_name: str
+    arguments: Mapping[str, Any]
+    expected: bool
+    met: bool
+    looked_at: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence and where it stands."""
+
+    message_index: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CommunicationEvidence:
+    """Something that had to be said: where it was, or what came nearest.
+
+    ``elsewhere`` is the first message of a tool or the user that has it, if the agent's have not.
+    """
+
+    info: str
+    met: bool
+    quote: Quote | None
+    elsewhere: Quote | None = None
+
+
+def assertion_evidence(
+    world: World, checks: Sequence[EnvAssertionCheck]
+) -> tuple[AssertionEvidence, ...]:
+    """Each assertion with the facts behind it; the world is no longer needed afterwards."""
+    return tuple(
+        AssertionEvidence(
+            check["env_assertion"]["func_name"],
+            check["env_assertion"]["arguments"],
+            check["env_assertion"]["assert_value"],
+            check["met"],
+            {} if check["met"] else facts_read(world, check["env_assertion"]),
+        )
+        for check in checks
+    )
+
+
+def communication_evidence(
+    messages: Sequence[Message], checks: Sequence[CommunicateCheck]
+) -> tuple[CommunicationEvidence, ...]:
+    """Each thing to be said with the sentence that says it, or the nearest one."""
+    return tuple(_communicated(messages, check["info"], check["met"]) for check in checks)
+
+
+def _communicated(messages: Sequence[Message], info: str, met: bool) -> CommunicationEvidence:
+    wanted = info.lower()
+    if met:
+        return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
+    elsewhere = _containing(messages, wanted, ("tool", "user"))
+    return CommunicationEvidence(info, False, _nearest(messages, wanted), elsewhere)
+
+
+def _containing(messages: Sequence[Message], wanted: str, roles: Sequence[str]) -> Quote | None:
+    for index, message in enumerate(messages):
+        if message["role"] in roles and has_text(message):
+            plain = message["content"].lower().replace(",", "")
+            if wanted in plain:
+                return Quote(index, message["role"], _around(message["content"], wanted))
+    return None
+
+
+def _around(content: str, wanted: str) -> str:
+    for sentence in _SENTENCE.split(content):
+        if wanted in sentence.lower().replace(",", ""):
+            return _short(sentence)
+    return _short(content)
+
+
+def _nearest(messages: Sequence[Message], wanted: str) -> Quote | None:
+    """The agent's sentence with the closest number, or with the most words in common."""
+    closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
+    best: tuple[float, Quote | None] = (0.0, None)
+    for index, sentence in _said(messages):
+        near = closeness(sentence)
+        if near > best[0]:
+            best = near, Quote(index, "assistant", _short(sentence))
+    return best[1]
+
+
+def _said(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant" and has_text(message):
+            for sentence in _SENTENCE.split(message["content"]):
+                yield index, sentence
+
+
+def _number_closeness(wanted: str) -> Any:
+    target = float(wanted)
+
+    def closeness(sentence: str) -> float:
+        numbers = map(float, _NUMBER.findall(sentence.replace(",", "")))
+        return max((1 / (1 + abs(number - target)) for number in numbers), default=0.0)
+
+    return closeness
+
+
+def _word_closeness(wanted: str) -> Any:
+    words = {*_WORD.findall(wanted)}
+
+    def closeness(sentence: str) -> float:
+        return float(len(words & {*_WORD.findall(sentence.lower())}))
+
+    return closeness
+
+
+def _short(text: str, length: int = 200) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"

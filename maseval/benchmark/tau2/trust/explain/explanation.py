@@ -1,0 +1,91 @@
+"""An explained verdict: what decided it, and what would have changed it."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel
+
+from maseval.benchmark.tau2.trust.explain.divergence import Divergence
+from maseval.benchmark.tau2.trust.explain.evidence import AssertionEvidence, CommunicationEvidence
+from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
+from maseval.benchmark.tau2.trust.explain.repair import Repair
+from maseval.benchmark.tau2.trust.explain.snapshot import Absent, Place
+from maseval.benchmark.tau2.trust.explain.text import Part, lines_of
+from maseval.benchmark.tau2.trust.explain.tracing import WrongField
+from maseval.benchmark.tau2.world.tasks import Action
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a simulation got its reward.
+
+    ``wrong_fields`` are where the end state differs from the gold one; they decide the verdict
+    only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
+    verdict; where the agent also had to say something, ``to_be_said`` lists it.
+    """
+
+    domain: str
+    task_id: str | None
+    reward: float
+    passed: bool
+    summary: str
+    checks: tuple[CheckSummary, ...]
+    state_gates: bool
+    cut_off: str | None = None
+    replay_fault: ReplayFault | None = None
+    wrong_fields: tuple[WrongField, ...] = ()
+    divergence: Divergence | None = None
+    repair: Repair | None = None
+    to_be_said: tuple[str, ...] = ()
+    assertions: tuple[AssertionEvidence, ...] = ()
+    communication: tuple[CommunicationEvidence, ...] = ()
+    actions_not_taken: tuple[Action, ...] = ()
+
+    @property
+    def failed_gates(self) -> tuple[str, ...]:
+        """The checks because of which the reward is not 1."""
+        return tuple(each.kind for each in self.checks if each.gates and each.passed is False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's terms; a value that is absent is left out."""
+        return {**plain(self), "failed_gates": list(self.failed_gates)}
+
+    def text(self) -> str:
+        """All of it in words."""
+        parts: tuple[Part, ...] = (
+            *self.checks,
+            *((self.replay_fault,) if self.replay_fault else ()),
+            *self.wrong_fields,
+            *self.assertions,
+            *self.communication,
+            *self.actions_not_taken,
+            *((self.divergence,) if self.divergence else ()),
+        )
+        return "\n".join(lines_of(self.summary, parts, self.repair, self.to_be_said, self.passed))
+
+
+def plain(value: Any) -> Any:
+    """A typed value in JSON's terms."""
+    match value:
+        case Place():
+            return {**_members(value), "shown": str(value), "path": list(value.path)}
+        case _ if is_dataclass(value):
+            return _members(value)
+        case BaseModel():
+            return value.model_dump()
+        case Enum():
+            return value.value
+        case dict():
+            return {str(key): plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [plain(each) for each in value]
+        case str() | int() | float() | None:
+            return value
+        case _:
+            return str(value)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    named = ((each.name, getattr(value, each.name)) for each in fields(value))
+    return {name: plain(member) for name, member in named if not isinstance(member, Absent)}

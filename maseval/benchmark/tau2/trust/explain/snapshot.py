@@ -1,0 +1,185 @@
+"""A world at one moment, whose records can be looked up and compared field by field."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Literal
+
+from maseval.benchmark.tau2.domains.base import DBState
+from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState
+from maseval.benchmark.tau2.world.world import World
+
+Side = Literal["company", "customer"]
+Path = tuple[str | int, ...]
+
+
+class Absent(Enum):
+    """Stands where there is no value at all; None is a value."""
+
+    ABSENT = "(absent)"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+ABSENT = Absent.ABSENT
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands: whose database, which table, which record, which field in it."""
+
+    side: Side
+    table: str
+    record: str | None
+    path: Path = ()
+
+    def __str__(self) -> str:
+        name = self.table if self.record is None else f"{self.table}[{self.record}]"
+        return name + "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.path)
+
+    @property
+    def whole(self) -> "Place":
+        """The record that the value belongs to."""
+        return Place(self.side, self.table, self.record)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is not what it should be."""
+
+    place: Place
+    expected: object
+    found: object
+
+
+class Snapshot:
+    """All that the hashes of a world depended on when it was taken."""
+
+    def __init__(self, world: World) -> None:
+        self.state = world.state()
+        self._loaded: dict[tuple[Side, str], SharedTable[Any]] = {}
+        toolkits: dict[Side, Any] = {"company": world.tools, "customer": world.user_tools}
+        for side, toolkit in toolkits.items():
+            for name, value in toolkit.db if toolkit else ():
+                if isinstance(value, Table):
+                    self._loaded[side, name] = value.shared
+
+    def side(self, side: Side) -> DBState:
+        """One side's database; empty where that side has none."""
+        return (self.state.company if side == "company" else self.state.customer) or {}
+
+    def value(self, place: Place) -> object:
+        """What stands at a place now."""
+        value = self._record(place)
+        for step in place.path:
+            try:
+                value = value[step]  # type: ignore[index]  # a wrong kind of value has no such part
+            except (KeyError, IndexError, TypeError):
+                return ABSENT
+        return value
+
+    def _record(self, place: Place) -> object:
+        content = self.side(place.side).get(place.table)
+        if isinstance(content, TableState):
+            return self._row(content, place)
+        if content is None:
+            return ABSENT
+        whole = by_id(content)
+        if place.record is None:
+            return whole
+        return whole.get(place.record, ABSENT) if isinstance(whole, dict) else ABSENT
+
+    def _row(self, table: TableState, place: Place) -> object:
+        assert place.record is not None
+        if place.record in table.changes:
+            fragment = table.changes[place.record]
+        else:
+            loaded = self._loaded[place.side, place.table]
+            fragment = loaded.fragment(place.record) if place.record in loaded.raw else None
+        return ABSENT if fragment is None else parsed(fragment)
+
+    def rows(self, side: Side, table: str) -> Iterator[str | None]:
+        """The records of a table that may differ from those of another snapshot."""
+        content = self.side(side).get(table)
+        if isinstance(content, TableState):
+            yield from content.changes
+        elif content is not None:
+            whole = by_id(content)
+            yield from whole if _is_keyed(content, whole) else (None,)
+
+
+def _is_keyed(content: str, whole: object) -> bool:
+    return content.startswith("[") and isinstance(whole, dict)
+
+
+def differences(expected: Snapshot, found: Snapshot) -> list[Difference]:
+    """Every field in which ``found`` is not as ``expected``, in a fixed order."""
+    return [
+        Difference(Place(place.side, place.table, place.record, path), wanted, is_there)
+        for place in differing_records(expected, found)
+        for path, wanted, is_there in _fields(expected.value(place), found.value(place))
+    ]
+
+
+def differing_records(one: Snapshot, other: Snapshot) -> Iterator[Place]:
+    """The records that are not the same in both."""
+    sides: tuple[Side, Side] = ("company", "customer")
+    for side in sides:
+        mine, theirs = one.side(side), other.side(side)
+        for table in mine:
+            if mine[table] == theirs.get(table):
+                continue
+            rows = dict.fromkeys((*one.rows(side, table), *other.rows(side, table)))
+            places = (Place(side, table, row) for row in rows)
+            yield from (each for each in places if not _same(one.value(each), other.value(each)))
+
+
+def _fields(
+    expected: object, found: object, path: Path = ()
+) -> Iterator[tuple[Path, object, object]]:
+    if _same(expected, found):
+        return
+    match expected, found:
+        case dict(), dict():
+            for key in {**expected, **found}:
+                yield from _fields(expected.get(key, ABSENT), found.get(key, ABSENT), (*path, key))
+        case list(), list():
+            for index in range(max(len(expected), len(found))):
+                yield from _fields(_at(expected, index), _at(found, index), (*path, index))
+        case _:
+            yield path, expected, found
+
+
+def _at(values: list[Any], index: int) -> object:
+    return values[index] if index < len(values) else ABSENT
+
+
+def _same(one: object, other: object) -> bool:
+    # A hash tells 1 from 1.0 and from true, which Python holds for equal; their texts differ.
+    return one is other or (one == other and repr(one) == repr(other))
+
+
+@lru_cache(maxsize=4096)
+def parsed(fragment: str) -> Any:
+    """A record's hashed form as values, which nobody may change."""
+    return json.loads(fragment)
+
+
+@lru_cache(maxsize=1024)
+def by_id(content: str) -> Any:
+    """A list of records as a mapping by their id, if they have one; all else as it is."""
+    value = json.loads(content)
+    if not (isinstance(value, list) and value and all(isinstance(each, dict) for each in value)):
+        return value
+    for field in value[0]:
+        ids = [each.get(field) for each in value]
+        if field.endswith("_id") and _are_distinct(ids):
+            return {str(each[field]): each for each in value}
+    return value
+
+
+def _are_distinct(ids: list[Any]) -> bool:
+    return all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)

@@ -1,0 +1,172 @@
+"""An explanation in words, one finding a line."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from maseval.benchmark.tau2.trust.explain.divergence import Divergence
+from maseval.benchmark.tau2.trust.explain.evidence import (
+    AssertionEvidence,
+    CommunicationEvidence,
+    Quote,
+)
+from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
+from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
+from maseval.benchmark.tau2.trust.explain.snapshot import ABSENT
+from maseval.benchmark.tau2.trust.explain.tracing import WrongField
+from maseval.benchmark.tau2.world.tasks import Action
+
+Part = (
+    CheckSummary
+    | ReplayFault
+    | Divergence
+    | WrongField
+    | AssertionEvidence
+    | CommunicationEvidence
+    | Action
+)
+
+_TITLES: Mapping[type, str] = {
+    CheckSummary: "Checks",
+    ReplayFault: "It cannot be played again",
+    Divergence: "Where it left every path to the gold state",
+    WrongField: "End state",
+    AssertionEvidence: "Assertions",
+    CommunicationEvidence: "Communication",
+    Action: "Actions not taken",
+}
+
+_WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
+
+
+def lines_of(
+    summary: str,
+    parts: Sequence[Part],
+    repair: Repair | None,
+    to_be_said: Sequence[str],
+    passed: bool,
+) -> Iterator[str]:
+    """The summary, each kind of finding under its title, and what would flip the verdict."""
+    yield summary
+    for kind, group in groupby(parts, key=type):
+        yield f"\n{_TITLES[kind]}"
+        for part in group:
+            yield from (f"  {line}" for line in _lines(part))
+    if repair is not None or to_be_said:
+        yield "\nWhat would have made it fail" if passed else "\nWhat would have made it pass"
+        yield from (f"  {line}" for line in _repair(repair, to_be_said))
+
+
+def _lines(part: Part) -> Iterator[str]:
+    match part:
+        case CheckSummary():
+            yield _check(part)
+        case ReplayFault():
+            where = "" if part.message_index is None else f"message {part.message_index}: "
+            yield f"{where}{part.meaning}"
+            if part.call and "name" in part.call:
+                yield f"the call: {shown_call(part.call)}"
+        case Divergence():
+            yield from _divergence(part)
+        case WrongField():
+            yield from _wrong_field(part)
+        case AssertionEvidence():
+            yield from _assertion(part)
+        case CommunicationEvidence():
+            yield from _communication(part)
+        case Action():
+            yield f"{part.action_id}: {shown_call(part.model_dump())}"
+
+
+def _check(check: CheckSummary) -> str:
+    outcome = {True: "passed", False: "FAILED", None: "not made"}[check.passed]
+    role = "gates the reward" if check.gates else "does not count"
+    empty = "" if check.can_fail else "; it has nothing to look for"
+    detail = f" ({check.detail})" if check.detail else ""
+    return f"{check.kind:<14} {outcome:<9} {role}{empty}{detail}"
+
+
+def _divergence(found: Divergence) -> Iterator[str]:
+    if not found.decided:
+        yield f"undecided: {found.reason}"
+        return
+    where = (
+        "before the first message"
+        if found.message_index is None
+        else (f"message {found.message_index}")
+    )
+    yield f"{where}: {found.reason}"
+    if found.call is not None:
+        yield f"the call: {shown_call(found.call.call)}"
+    if found.place is not None:
+        yield f"the value: {found.place}"
+
+
+def _wrong_field(field: WrongField) -> Iterator[str]:
+    yield f"{field.place}: expected {shown(field.expected)}, found {shown(field.found)}"
+    if field.written_by is not None:
+        at = field.written_by
+        yield f"  written by message {at.message_index}: {shown_call(at.call)}"
+    if field.gold_action is not None:
+        action = field.gold_action
+        call = shown_call(action.model_dump())
+        yield f"  gold action {action.action_id} would have written it: {call}"
+
+
+def _assertion(found: AssertionEvidence) -> Iterator[str]:
+    call = shown_call({"name": found.func_name, "arguments": found.arguments})
+    wanted = "holds" if found.expected else "does not hold"
+    yield f"{'met' if found.met else 'NOT MET'}: {call} {wanted}"
+    for name, value in found.looked_at.items():
+        yield f"  looked at {name} = {shown(value)}"
+
+
+def _communication(found: CommunicationEvidence) -> Iterator[str]:
+    if found.met:
+        yield f"{found.info!r} was said{_quoted(found.quote)}"
+        return
+    yield f"{found.info!r} was never said by the agent"
+    if found.quote is not None:
+        yield f"  what came nearest{_quoted(found.quote)}"
+    if found.elsewhere is not None:
+        yield f"  it stands in a message of the {found.elsewhere.role}{_quoted(found.elsewhere)}"
+
+
+def _quoted(quote: Quote | None) -> str:
+    return "" if quote is None else f", message {quote.message_index}: {quote.text!r}"
+
+
+def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
+    if repair is not None:
+        for change in repair.changes or ():
+            yield _change(change) + (_WHERE[repair.placement] if change.kind == "add" else "")
+    for info in to_be_said:
+        yield f"the agent says {info!r}"
+    if repair is None:
+        return
+    if repair.note:
+        yield repair.note
+    elif repair.changes:
+        yield f"(a smallest set of tool calls; {repair.tried} tried)"
+
+
+def _change(change: Change) -> str:
+    call = shown_call(change.call)
+    if change.kind == "add":
+        return f"add gold action {change.action_id}: {call}"
+    return f"leave out message {change.message_index}: {call}"
+
+
+def shown_call(call: Mapping[str, Any], length: int = 300) -> str:
+    """A call as one would write it in Python."""
+    arguments = ", ".join(f"{name}={shown(value)}" for name, value in call["arguments"].items())
+    side = "user: " if call.get("requestor") == "user" else ""
+    text = f"{side}{call['name']}({arguments})"
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def shown(value: object, length: int = 160) -> str:
+    """A value as it stands in JSON, cut where it gets long."""
+    text = str(ABSENT.value) if value is ABSENT else json.dumps(value, default=str)
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,0 +1,171 @@
+"""Failures of the agent: what it did, did not do, or did not say."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import ToolCall
+from maseval.benchmark.tau2.conversation.recording import TerminationReason
+from maseval.benchmark.tau2.trust.explain.course import may_write
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
+
+_TRANSFER_TOOL = "transfer_to_human_agents"
+_REFUSES = re.compile(
+    r"\b(unable to|cannot|can['\u2019]t|not able to|not possible|not allowed|not permitted"
+    r"|not eligible|isn't possible|against (our|the) policy|policy (does not|doesn't)"
+    r"|i('m| am) sorry, but)",
+    re.IGNORECASE,
+)
+
+
+def ran_out_of_steps(failure: Failure) -> Label | None:
+    """The conversation was cut off when all its steps were used up."""
+    if failure.subject.recording.termination_reason != TerminationReason.MAX_STEPS:
+        return None
+    evidence = (f"cut off after {len(failure.messages)} messages",)
+    return Label("agent", "ran out of steps", "ran out of steps", evidence)
+
+
+def too_many_errors(failure: Failure) -> Label | None:
+    """The conversation was cut off because too many calls failed."""
+    if failure.subject.recording.termination_reason != TerminationReason.TOO_MANY_ERRORS:
+        return None
+    failed = sum(bool(m.get("error")) for m in failure.messages if m["role"] == "tool")
+    return Label("agent", "too many failed calls", "too many errors", (f"{failed} calls failed",))
+
+
+def information_not_given(failure: Failure) -> Label | None:
+    """Everything was done, and something was not said."""
+    if failure.explanation.failed_gates != ("COMMUNICATE",):
+        return None
+    evidence = []
+    for found in failure.explanation.communication:
+        if not found.met:
+            near = f"; nearest in message {found.quote.message_index}" if found.quote else ""
+            evidence.append(f"{found.info!r} was never said{near}")
+    return Label("agent", "information not given", "information not given", tuple(evidence))
+
+
+def write_of_the_user(failure: Failure) -> Label | None:
+    """What would have to be left out was done by the user, on whose idea is not decided."""
+    wrong = [change for change in failure.to_leave_out if change.call["requestor"] == "user"]
+    if not wrong:
+        return None
+    evidence = tuple(f"message {c.message_index}: {shown_call(c.call)}" for c in wrong)
+    return Label("unclear", "a write of the user's", "write of the user", evidence)
+
+
+def wrong_arguments(failure: Failure) -> Label | None:
+    """A call was made with the right tool and other arguments than the gold action's."""
+    missing = [change.call for change in failure.to_add]
+    for index, call in _suspicious(failure):
+        for wanted in missing:
+            if wanted["name"] == call["name"] and _about_the_same(wanted, call, failure):
+                return _wrong_arguments(index, call, wanted["arguments"])
+    return None
+
+
+def _suspicious(failure: Failure) -> list[tuple[int, ToolCall]]:
+    """The calls that wrote a wrong value, would have to be left out, missed, or failed."""
+    found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
+    found += [(at.message_index, at.call) for at in failure.wrong_writers]
+    found += failure.attempts
+    for index, call, answer in failure.writes:
+        if (answer.get("content") or "").startswith("Error"):
+            found.append((index, call))
+    return found
+
+
+def _about_the_same(wanted: ToolCall, made: ToolCall, failure: Failure) -> bool:
+    """Whether a call stands for the missing one: same subject, or a subject nobody wants.
+
+    The subject is the first argument: an order, a reservation, a customer.
+    """
+    first = next(iter(wanted["arguments"]), None)
+    if first is None or made["arguments"].get(first) == wanted["arguments"][first]:
+        return True
+    subjects = [
+        action.arguments.get(first) for action in failure.gold if action.name == made["name"]
+    ]
+    return made["arguments"].get(first) not in subjects
+
+
+def _wrong_arguments(index: int, call: ToolCall, wanted: Mapping[str, Any]) -> Label:
+    made = call["arguments"]
+    differing = [name for name in {**wanted, **made} if wanted.get(name) != made.get(name)]
+    evidence = (
+        f"message {index}: {shown_call(call)}",
+        *(
+            f"{name}: {shown(made.get(name))} instead of {shown(wanted.get(name))}"
+            for name in differing
+        ),
+    )
+    return Label("agent", "wrong arguments", "wrong arguments", evidence)
+
+
+def refused_wrongly(failure: Failure) -> Label | None:
+    """Nothing wrong was done, something was missing, and the agent declined or passed it on."""
+    if not failure.to_add or failure.to_leave_out:
+        return None
+    wanted = {action.name for action in failure.gold}
+    for index, message in enumerate(failure.messages):
+        names = [call["name"] for call in message.get("tool_calls") or ()]
+        if _TRANSFER_TOOL in names and _TRANSFER_TOOL not in wanted:
+            return _refused(failure, f"message {index}: the agent transfers to a human")
+    for index, text in reversed(list(failure.said_by("assistant"))):
+        found = _REFUSES.search(text)
+        if found is not None:
+            around = text[max(0, found.start() - 60) : found.end() + 100]
+            return _refused(failure, f"message {index}: {shown(around)}")
+    return None
+
+
+def _refused(failure: Failure, how: str) -> Label:
+    return Label("agent", "refused wrongly", "refused wrongly", (how, *_missing(failure)))
+
+
+def extra_write(failure: Failure) -> Label | None:
+    """Something was done that the reference solution does not do."""
+    if not failure.to_leave_out:
+        return None
+    extra = (f"message {c.message_index}: {shown_call(c.call)}" for c in failure.to_leave_out)
+    return Label("agent", "extra write", "extra write", (*extra, *_missing(failure)))
+
+
+def permanent_write(failure: Failure) -> Label | None:
+    """What would have made it pass was not found, but what made that impossible was."""
+    found = failure.explanation.divergence
+    if found is None or found.call is None:
+        return None
+    evidence = (
+        f"message {found.call.message_index}: {shown_call(found.call.call)}",
+        f"{found.place}: {found.reason}",
+    )
+    return Label("agent", "extra write", "permanent write", evidence)
+
+
+def missing_write(failure: Failure) -> Label | None:
+    """Something was not done that the reference solution does."""
+    if not failure.to_add:
+        return None
+    writes = [change for change in failure.to_add if may_write(failure.subject.case, change.call)]
+    what = "missing write" if writes else "missing action"
+    return Label("agent", what, "missing write", tuple(_missing(failure)))
+
+
+def _missing(failure: Failure) -> list[str]:
+    return [f"missing: {shown_call(change.call)}" for change in failure.to_add]
+
+
+AGENT_RULES: tuple[Rule, ...] = (
+    ran_out_of_steps,
+    too_many_errors,
+    information_not_given,
+    write_of_the_user,
+    wrong_arguments,
+    refused_wrongly,
+    extra_write,
+    missing_write,
+    permanent_write,
+)

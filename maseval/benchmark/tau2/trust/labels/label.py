@@ -1,0 +1,64 @@
+"""Who failed: a label for a failed simulation, by the first rule that applies.
+
+The rules stand in a fixed order, from what is certain to what needs judgement. A simulation that
+none of them fits is ``unclear``, which is a label like the others.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.recording import Recorded
+from maseval.benchmark.tau2.data.store import AnyPath
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.scoring.score import AnyTask
+from maseval.benchmark.tau2.trust.explain.explanation import Explanation
+from maseval.benchmark.tau2.trust.explain.subject import subject_of
+from maseval.benchmark.tau2.trust.explain.verdict import explain_subject
+from maseval.benchmark.tau2.trust.labels.agent_faults import AGENT_RULES
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
+from maseval.benchmark.tau2.trust.labels.outer_faults import INFRASTRUCTURE_RULES, TASK_RULES
+from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
+from maseval.core.model import ModelAdapter
+
+RULES: Sequence[Rule] = (*INFRASTRUCTURE_RULES, *TASK_RULES, *USER_RULES, *AGENT_RULES)
+
+
+def label(
+    simulation: Mapping[str, Any] | Recorded,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+) -> Label | None:
+    """Who failed in a simulation, and how; None if it passed.
+
+    The arguments are those of ``score_simulation``.
+    """
+    return explain_and_label(
+        simulation, domain=domain, task=task, solo=solo, nl_model=nl_model, data_dir=data_dir
+    )[1]
+
+
+def explain_and_label(
+    simulation: Mapping[str, Any] | Recorded,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+) -> tuple[Explanation, Label | None]:
+    """Both at once, for the price of one."""
+    subject = subject_of(simulation, domain, task, solo=solo, nl_model=nl_model, data_dir=data_dir)
+    explanation = explain_subject(subject)
+    if explanation.passed:
+        return explanation, None
+    failure = Failure(subject, explanation)
+    for rule in RULES:
+        found = rule(failure)
+        if found is not None:
+            return explanation, found
+    evidence = (f"failed at {', '.join(explanation.failed_gates)}",)
+    return explanation, Label("unclear", "no rule applies", "none", evidence)

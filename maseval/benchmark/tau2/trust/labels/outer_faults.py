@@ -1,0 +1,127 @@
+"""Failures that are neither side's: the recording is broken, or the task is."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from maseval.benchmark.tau2.conversation.messages import ToolCall
+from maseval.benchmark.tau2.conversation.recording import TerminationReason
+from maseval.benchmark.tau2.scoring.checks import Case
+from maseval.benchmark.tau2.trust.explain.course import begun, call_of
+from maseval.benchmark.tau2.trust.explain.text import shown_call
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
+from maseval.benchmark.tau2.world.gold import gold_state
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
+
+_ENDINGS = {each.value for each in TerminationReason}
+
+
+def nothing_recorded(failure: Failure) -> Label | None:
+    """There is no conversation."""
+    if any(message["role"] != "tool" for message in failure.messages):
+        return None
+    return Label("infrastructure", "no conversation", "nothing recorded", ("no messages",))
+
+
+def ended_from_outside(failure: Failure) -> Label | None:
+    """It ended by something that is no rule of the benchmark: a time-out, a crash."""
+    reason = failure.subject.recording.termination_reason
+    if reason in _ENDINGS:
+        return None
+    return Label("infrastructure", "ended from outside", "ended from outside", (str(reason),))
+
+
+def cannot_be_replayed(failure: Failure) -> Label | None:
+    """Its calls do not give the recorded answers."""
+    fault = failure.explanation.replay_fault
+    if fault is None:
+        return None
+    where = "" if fault.message_index is None else f"message {fault.message_index}: "
+    return Label(
+        "infrastructure", "not replayable", "cannot be replayed", (f"{where}{fault.meaning}",)
+    )
+
+
+def gold_cannot_be_reached(failure: Failure) -> Label | None:
+    """Carried out call by call, the reference solution itself does not pass."""
+    missed = reference_misses(failure.subject.case)
+    counted = [kind for kind in missed if kind in failure.explanation.failed_gates]
+    if not counted:
+        return None
+    evidence = (f"the reference solution, carried out, fails at {', '.join(counted)}",)
+    return Label("task", "gold cannot be reached", "gold cannot be reached", evidence)
+
+
+def text_that_cannot_match(failure: Failure) -> Label | None:
+    """The only thing unsaid has a comma, and commas are taken out of what is said."""
+    unsaid = failure.explanation.to_be_said
+    impossible = [info for info in unsaid if "," in info]
+    if failure.explanation.failed_gates != ("COMMUNICATE",) or len(impossible) < len(unsaid):
+        return None
+    evidence = tuple(f"{info!r} can never be found" for info in impossible)
+    return Label("task", "gold cannot be reached", "text that cannot match", evidence)
+
+
+def gold_raises(failure: Failure) -> Label | None:
+    """What would have to be left out is what the reference solution wants to do, and cannot."""
+    case = failure.subject.case
+    faults = {
+        each.action_id: each for each in gold_state(case.domain, case.folder, case.task).errors
+    }
+    for action in failure.gold:
+        for change in failure.to_leave_out:
+            same = change.call["name"] == action.name and _same_subject(change.call, action)
+            if action.action_id in faults and same:
+                text = faults[action.action_id].error
+                evidence = (
+                    f"gold action {shown_call(action.model_dump())} raises: {text}",
+                    f"message {change.message_index}: {shown_call(change.call)} worked",
+                )
+                return Label("task", "gold raises", "gold raises", evidence)
+    return None
+
+
+def _same_subject(call: ToolCall, action: Action) -> bool:
+    """Whether both calls are about the same record: their first arguments are equal."""
+    first = next(iter(action.arguments), None)
+    return first is not None and call["arguments"].get(first) == action.arguments[first]
+
+
+def reference_misses(case: Case) -> tuple[str, ...]:
+    """The checks of the state that the reference solution fails when it is really carried out."""
+    key = (id(case.domain), case.folder, case.task.model_dump_json())
+    return _reference_misses(_Question(key, case))
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question to the cache; it holds the domain, so no other can have the same id."""
+
+    key: Hashable
+    case: Case = field(compare=False)
+
+
+@lru_cache(maxsize=4096)
+def _reference_misses(question: _Question) -> tuple[str, ...]:
+    case, criteria = question.case, question.case.task.evaluation_criteria
+    if criteria is None or (criteria.actions is None and criteria.env_assertions is None):
+        return ()
+    world = begun(case._replace(solo=False), history=case.task.start.message_history or [])
+    for action in case.task.actions:
+        world.respond(call_of(action))
+    missed = []
+    if world.state() != gold_state(case.domain, case.folder, case.task).state:
+        missed.append(RewardType.DB.value)
+    try:
+        met = all(world.check(each.model_dump()) for each in criteria.env_assertions or ())
+    except Exception:  # a task's function in a world it did not foresee
+        met = False
+    return (*missed, *(() if met else (RewardType.ENV_ASSERTION.value,)))
+
+
+INFRASTRUCTURE_RULES: tuple[Rule, ...] = (
+    nothing_recorded,
+    ended_from_outside,
+    cannot_be_replayed,
+)
+TASK_RULES: tuple[Rule, ...] = (gold_cannot_be_reached, text_that_cannot_match, gold_raises)

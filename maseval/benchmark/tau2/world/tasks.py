@@ -1,0 +1,129 @@
+"""What scoring needs to know of a task: where it begins, and what counts as done.
+
+After tau2-bench v0.2.0, src/tau2/data_model/tasks.py (MIT, Sierra Research).
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from maseval.benchmark.tau2.conversation.messages import Message, Requestor
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.core.exceptions import TaskFormatError
+from maseval.core.task import Task
+
+
+class RewardType(StrEnum):
+    """The ways of looking at a finished conversation."""
+
+    DB = "DB"
+    ENV_ASSERTION = "ENV_ASSERTION"
+    NL_ASSERTION = "NL_ASSERTION"
+    ACTION = "ACTION"
+    COMMUNICATE = "COMMUNICATE"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Action(_Part):
+    """A call of the reference solution."""
+
+    action_id: str
+    requestor: Requestor = "assistant"
+    name: str
+    arguments: dict[str, Any]
+    info: str | None = None
+    compare_args: list[str] | None = None
+
+    def matches(self, call: Mapping[str, Any]) -> bool:
+        """Whether a call counts as this action.
+
+        Unless the task names the arguments to compare, those of the *call* are: one that leaves
+        arguments out matches. Who called, and with what success, is not looked at.
+        """
+        if call["name"] != self.name:
+            return False
+        made = call["arguments"]
+        names = made.keys() if self.compare_args is None else self.compare_args
+        return _only(names, made) == _only(names, self.arguments)
+
+
+def _only(names: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+class EnvAssertion(_Part):
+    """A function of the end state, and the truth value it should have."""
+
+    env_type: Literal["user", "assistant"]
+    func_name: str
+    arguments: dict[str, Any]
+    assert_value: bool = True
+    message: str | None = None
+
+
+class Criteria(_Part):
+    """What the task's author looks at; ``reward_basis`` says which of it counts."""
+
+    actions: list[Action] | None = None
+    env_assertions: list[EnvAssertion] | None = None
+    communicate_info: list[str] | None = None
+    nl_assertions: list[str] | None = None
+    reward_basis: list[RewardType] = [RewardType.DB, RewardType.COMMUNICATE]
+
+
+class InitialState(_Part):
+    """What a task changes in the world, and says in it, before it begins."""
+
+    initialization_data: dict[str, Any] | None = None
+    initialization_actions: list[dict[str, Any]] | None = None
+    message_history: list[Message] | None = None
+
+
+class TaskSpec(_Part):
+    """A task as far as scoring is concerned. Two of equal content have an equal ``gold_key``."""
+
+    initial_state: InitialState | None = None
+    evaluation_criteria: Criteria | None = None
+
+    @property
+    def start(self) -> InitialState:
+        return self.initial_state or InitialState()
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        criteria = self.evaluation_criteria
+        return criteria.actions or () if criteria else ()
+
+    @cached_property
+    def gold_key(self) -> str:
+        """All that the reference solution depends on, apart from the domain."""
+        calls = [(action.requestor, action.name, action.arguments) for action in self.actions]
+        return canonical_json([self.start.model_dump(), calls])
+
+    @classmethod
+    def of(cls, task: "Task | Mapping[str, Any] | TaskSpec") -> Self:
+        """Read a task in v0.2.0's form, or one that ``load_tasks`` made."""
+        if isinstance(task, cls):
+            return task
+        if isinstance(task, Task):
+            name: object = task.id
+            form: Mapping[str, Any] = {
+                "initial_state": task.environment_data.get("initial_state"),
+                "evaluation_criteria": task.evaluation_data,
+            }
+        elif isinstance(task, Mapping):
+            name, form = task.get("id"), task
+        else:
+            raise TaskFormatError(f"a task is a Task or a mapping in v0.2.0's form, not {task!r}")
+        try:
+            return cls.model_validate(form)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise TaskFormatError(f"task {name!r}, field {field}: {first['msg']}") from error

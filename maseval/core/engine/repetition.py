@@ -1,0 +1,287 @@
+"""One repetition of one task: set up, execute, collect, evaluate, report.
+
+Whatever goes wrong on the way, the result is a report. It runs wholly in one thread.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maseval.core.agent import AgentAdapter
+from maseval.core.context import TaskContext
+from maseval.core.engine.cast import Cast, Hooks, set_up, set_up_evaluators
+from maseval.core.engine.collection import Collected, collected, cut_loose, let_interrupts_pass
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import HookResultError, TaskTimeoutError
+from maseval.core.registry import ComponentRegistry, UsageTotals
+from maseval.core.report import (
+    Attempt,
+    Report,
+    TaskExecutionStatus,
+    TaskSummary,
+    error_record,
+    execution_status,
+    summary_of,
+)
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import TraceableMixin, now
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all repetitions of a run share."""
+
+    benchmark: Hooks
+    run_id: str
+    seeds: SeedGenerator
+    seed: int | None
+    config: Mapping[str, Any]
+    totals: UsageTotals
+    stopping: Callable[[], bool]
+    """Says whether the run wants to end soon."""
+
+
+@dataclass
+class Outcome:
+    """What came of an attempt: its report, and the exception behind a failure."""
+
+    report: Report
+    status: TaskExecutionStatus
+    exception: BaseException | None = None
+
+
+@dataclass(eq=False)
+class Repetition:
+    """One attempt at one repetition; ``attempts`` holds what came of earlier ones."""
+
+    setting: Setting
+    task: Task
+    summary: TaskSummary
+    repeat_idx: int
+    agent_data: dict[str, Any]
+    timeout: float | None
+    attempts: list[Attempt] = field(default_factory=list)
+    context: TaskContext = field(init=False)
+    _started_at: str = field(init=False)
+    _began: float = field(init=False)
+
+    @classmethod
+    def of(
+        cls, setting: Setting, task: Task, repeat_idx: int, agent_data: dict[str, Any]
+    ) -> "Repetition":
+        """A first attempt; raises if the task is not fit for a report."""
+        timeout = task.protocol.timeout_seconds
+        return cls(setting, task, summary_of(task), repeat_idx, agent_data, timeout)
+
+    def begin(self) -> None:
+        """Start the clock; comes before everything else."""
+        self._started_at, self._began = now(), time.perf_counter()
+        registry = ComponentRegistry(self.setting.config, totals=self.setting.totals)
+        self.context = TaskContext(
+            self.timeout,
+            registry=registry,
+            simulation=(str(self.task.id), self.repeat_idx),
+            stopping=self.setting.stopping,
+        )
+
+    def run(self) -> Outcome:
+        """Make the attempt."""
+        try:
+            with self.context.active():
+                return _Stages(self).outcome()
+        except BaseException as error:  # whatever got past the stages: no worker may die of it
+            let_interrupts_pass(error)
+            return self.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
+        finally:
+            self.context.registry.close()
+
+    def rescored(self, report: Report) -> Report:
+        """A finished repetition's ``report`` with a new verdict."""
+        self.begin()
+        with self.context.active():
+            stages = _Stages(self)
+            evaluation = stages.judged_again(report)
+            collected("usage", self.context.registry.collect_usage)
+        self.context.registry.close()
+        error = None if stages.exception is None else error_record(stages.exception)
+        return {**report, "status": stages.status.value, "error": error, "eval": evaluation}
+
+    def given_up(self) -> Outcome:
+        """What to report of an attempt that is still running past its deadline.
+
+        What it has done so far is kept; what it does from now on reaches neither the report nor
+        the usage totals.
+        """
+        registry, left = self.context.registry, self.context.collected_traces
+        error = self.context.timeout_error()
+        traces = cut_loose("traces", lambda: {**registry.collect_traces(), **left})
+        config = cut_loose("configs", registry.collect_configs)
+        return self.outcome(
+            TaskExecutionStatus.TASK_TIMEOUT,
+            error,
+            traces=traces,
+            config=config,
+            usage=self.abandon(),
+        )
+
+    def abandon(self) -> Collected:
+        """Nobody will take the outcome; what was used so far still counts."""
+        self.context.abandoned = True
+        usage = cut_loose("usage", self.context.registry.collect_usage)
+        self.context.registry.close()
+        return usage
+
+    def outcome(
+        self,
+        status: TaskExecutionStatus,
+        error: BaseException | None = None,
+        *,
+        traces: Collected | None = None,
+        config: Collected | None = None,
+        usage: Collected | None = None,
+        evaluation: list[dict[str, Any]] | None = None,
+        final_answer: Any = None,
+    ) -> Outcome:
+        """The attempt as a record."""
+        report: Report = {
+            "task_id": str(self.task.id),
+            "repeat_idx": self.repeat_idx,
+            "status": status.value,
+            "error": None if error is None else error_record(error),
+            "traces": {} if traces is None else traces,
+            "config": {} if config is None else config,
+            "usage": {} if usage is None else usage,
+            "eval": evaluation,
+            "task": self.summary,
+            "final_answer": final_answer,
+            "run_id": self.setting.run_id,
+            "started_at": self._started_at,
+            "duration_seconds": time.perf_counter() - self._began,
+            "seed": self.setting.seed,
+            "attempts": self.attempts,
+        }
+        return Outcome(report, status, error)
+
+
+class _Stages:
+    """The stages of one attempt, in order."""
+
+    def __init__(self, repetition: Repetition) -> None:
+        self.repetition = repetition
+        self.context = repetition.context
+        self.benchmark = repetition.setting.benchmark
+        self.status = TaskExecutionStatus.SUCCESS
+        self.exception: BaseException | None = None
+
+    def outcome(self) -> Outcome:
+        registry = self.context.registry
+        cast: Cast | None = self._guarded(self._set_up, _setup_status)
+        if cast is None:
+            return self._setup_failure()
+        answer = self._guarded(lambda: self._execute(cast), execution_status)
+        config = collected("configs", registry.collect_configs)
+        traces = collected("traces", registry.collect_traces) | self._left_traces()
+        evaluation = None
+        if self.status is TaskExecutionStatus.SUCCESS:
+            evaluation = self._guarded(
+                lambda: self._evaluate(cast, answer, traces), _evaluation_status
+            )
+        return self.repetition.outcome(
+            self.status,
+            self.exception,
+            traces=traces,
+            config=config,
+            usage=collected("usage", registry.collect_usage),
+            evaluation=evaluation,
+            final_answer=answer,
+        )
+
+    def judged_again(self, report: Report) -> Any:
+        def judge() -> list[dict[str, Any]]:
+            repetition = self.repetition
+            evaluators = set_up_evaluators(
+                self.benchmark, repetition.agent_data, repetition.task, self._seeds()
+            )
+            return self._judged(evaluators, {}, report["final_answer"], report["traces"])
+
+        return self._guarded(judge, _evaluation_status)
+
+    def _guarded(
+        self, stage: Callable[[], Any], status: Callable[[BaseException], TaskExecutionStatus]
+    ) -> Any:
+        try:
+            return stage()
+        except BaseException as error:  # a repetition in the runner: every failure is reported
+            let_interrupts_pass(error)
+            self.status, self.exception = status(error), error
+            return None
+
+    def _seeds(self) -> SeedGenerator:
+        task_id, index = str(self.repetition.task.id), self.repetition.repeat_idx
+        return self.repetition.setting.seeds.for_task(task_id).for_repetition(index)
+
+    def _set_up(self) -> Cast:
+        repetition, registry = self.repetition, self.context.registry
+        seeds = self._seeds()
+        cast = set_up(self.benchmark, repetition.agent_data, repetition.task, seeds)
+        components = [
+            ("environment", "env", cast.environment),
+            ("user", "user", cast.user),
+            *(("agents", name, agent) for name, agent in cast.agents_by_name.items()),
+        ]
+        for category, name, component in components:
+            if isinstance(component, TraceableMixin):
+                registry.register(category, name, component)
+        registry.register("seeding", "seed_generator", seeds)
+        self.context.check_timeout()
+        return cast
+
+    def _left_traces(self) -> Collected:
+        error = self.exception
+        return error.partial_traces if isinstance(error, TaskTimeoutError) else {}
+
+    def _setup_failure(self) -> Outcome:
+        return self.repetition.outcome(
+            self.status,
+            self.exception,
+            traces=self._left_traces(),
+            usage=collected("usage", self.context.registry.collect_usage),
+        )
+
+    def _execute(self, cast: Cast) -> Any:
+        self.context.check_timeout()
+        task = self.repetition.task
+        return self.benchmark.execution_loop(cast.agents, task, cast.environment, cast.user)
+
+    def _evaluate(self, cast: Cast, answer: Any, traces: Collected) -> list[dict[str, Any]]:
+        self.context.check_timeout()
+        return self._judged(cast.evaluators, cast.agents_by_name, answer, traces)
+
+    def _judged(
+        self,
+        evaluators: Sequence[Evaluator],
+        agents: dict[str, AgentAdapter],
+        answer: Any,
+        traces: Collected,
+    ) -> list[dict[str, Any]]:
+        results = self.benchmark.evaluate(evaluators, agents, answer, traces)
+        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+            raise HookResultError(
+                f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
+                "evaluator"
+            )
+        return results
+
+
+def _setup_status(error: BaseException) -> TaskExecutionStatus:
+    if isinstance(error, TaskTimeoutError):
+        return TaskExecutionStatus.TASK_TIMEOUT
+    return TaskExecutionStatus.SETUP_FAILED
+
+
+def _evaluation_status(error: BaseException) -> TaskExecutionStatus:
+    if isinstance(error, TaskTimeoutError):
+        return TaskExecutionStatus.TASK_TIMEOUT
+    return TaskExecutionStatus.EVALUATION_FAILED

@@ -1,0 +1,55 @@
+"""Judging finished repetitions again, from what their reports hold."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from maseval.core.engine.repetition import Repetition, Setting
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.task import Task
+
+_JUDGED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
+
+
+def rescored(
+    reports: Iterable[Report],
+    setting: Setting,
+    tasks: Iterable[Task],
+    agent_data_of: Callable[[Task], dict[str, Any]],
+) -> list[Report]:
+    """The reports with new verdicts; those that were never ready to be judged as they are."""
+    known, given = {str(task.id): task for task in tasks}, list(reports)
+    for report in given:
+        if report["status"] in _JUDGED:
+            _check(report, known)
+    return [
+        _again(report, setting, known[report["task_id"]], agent_data_of)
+        if report["status"] in _JUDGED
+        else report
+        for report in given
+    ]
+
+
+def _again(
+    report: Report,
+    setting: Setting,
+    task: Task,
+    agent_data_of: Callable[[Task], dict[str, Any]],
+) -> Report:
+    repetition = Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task))
+    return repetition.rescored(report)
+
+
+def _check(report: Report, tasks: Mapping[str, Task]) -> None:
+    missing = [key for key in _NEEDED if key not in report]
+    if missing:
+        raise ConfigurationError(
+            f"report of task {report.get('task_id')!r} cannot be scored: it lacks "
+            f"{', '.join(missing)}; have whole reports written, include_traces=True"
+        )
+    if report["task_id"] not in tasks:
+        raise ConfigurationError(
+            f"report of task {report['task_id']!r} cannot be scored: the task is not among the "
+            f"{len(tasks)} given; pass the tasks of that run as tasks="
+        )

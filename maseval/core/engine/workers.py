@@ -1,0 +1,129 @@
+"""Who runs a repetition: the calling thread itself, or one of many worker threads."""
+
+import queue
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from maseval.core.engine.repetition import Outcome, Repetition
+
+RunRepetition = Callable[[Repetition], Outcome]
+Finished = tuple[Repetition, Outcome]
+
+
+class Workers(Protocol):
+    """Something that runs repetitions.
+
+    Waiting and taking are two steps, so that Ctrl-C while waiting loses nothing that is finished.
+    """
+
+    size: int
+
+    def submit(self, repetition: Repetition) -> None:
+        """Have a repetition run; at most ``size`` of them may be unfinished."""
+
+    def wait(self, timeout: float | None) -> None:
+        """Return when something is finished, or after ``timeout`` seconds."""
+
+    def take(self) -> Finished | None:
+        """Something that is finished, if there is any."""
+
+    def give_up(self, repetition: Repetition) -> None:
+        """Use another worker in place of the one that runs this; its outcome is never taken."""
+
+    def close(self) -> None:
+        """Start nothing more."""
+
+
+class CallingThread:
+    """Runs one repetition at a time, in the thread that waits for it."""
+
+    size = 1
+
+    def __init__(self, run: RunRepetition) -> None:
+        self._run = run
+        self._work: Repetition | None = None
+        self._finished: Finished | None = None
+
+    def submit(self, repetition: Repetition) -> None:
+        self._work = repetition
+
+    def wait(self, timeout: float | None) -> None:
+        repetition, self._work = self._work, None
+        if repetition:
+            self._finished = repetition, self._run(repetition)
+
+    def take(self) -> Finished | None:
+        finished, self._finished = self._finished, None
+        return finished
+
+    def give_up(self, repetition: Repetition) -> None:
+        raise AssertionError("what runs in the calling thread is finished before it can be late")
+
+    def close(self) -> None:
+        pass
+
+
+# A thread that waits for the interpreter asks for it again after each switch interval. With a
+# thousand of them, Python's 5 ms would leave the machine little time for anything else.
+_INTERVAL_PER_THREAD = 0.0001
+
+
+class Threads:
+    """Runs up to ``size`` repetitions at once.
+
+    The threads are daemons: one that hangs for good keeps neither the run nor the process.
+    """
+
+    def __init__(self, run: RunRepetition, size: int) -> None:
+        self.size = size
+        self._run = run
+        self._work: queue.SimpleQueue[Repetition | None] = queue.SimpleQueue()
+        self._finished: deque[Finished] = deque()
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._threads = 0
+        self._busy = 0
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(max(self._interval, min(size * _INTERVAL_PER_THREAD, 0.1)))
+
+    def submit(self, repetition: Repetition) -> None:
+        self._busy += 1
+        if self._busy > self._threads:
+            threading.Thread(target=self._serve, daemon=True, name="maseval-worker").start()
+            self._threads += 1
+        self._work.put(repetition)
+
+    def _serve(self) -> None:
+        while (repetition := self._work.get()) is not None:
+            if not repetition.context.abandoned:
+                self._finished.append((repetition, self._run(repetition)))
+                self._bell.put(None)
+            if repetition.context.abandoned:
+                return  # another thread has taken this one's place
+        self._work.put(None)  # for the next thread
+
+    def wait(self, timeout: float | None) -> None:
+        limit = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+        with suppress(queue.Empty):
+            self._bell.get(timeout=limit)
+            while True:  # whoever rang meanwhile is taken in the same round
+                self._bell.get_nowait()
+
+    def take(self) -> Finished | None:
+        while self._finished:
+            repetition, outcome = self._finished.popleft()
+            if not repetition.context.abandoned:
+                self._busy -= 1
+                return repetition, outcome
+        return None
+
+    def give_up(self, repetition: Repetition) -> None:
+        self._busy -= 1
+        self._threads -= 1
+
+    def close(self) -> None:
+        sys.setswitchinterval(self._interval)
+        self._work.put(None)

@@ -1,0 +1,1 @@
+"""What is kept on disk: strict JSON in sealed lines, written so that nothing is lost or leaked."""

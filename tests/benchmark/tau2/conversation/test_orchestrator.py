@@ -1,0 +1,220 @@
+"""Who speaks next. The recorded orchestrations are replayed in tests/contract; this is the rest."""
+
+import pytest
+
+from maseval.benchmark.tau2 import Tau2Environment
+from maseval.benchmark.tau2.conversation.messages import (
+    assistant_message,
+    is_user_stop,
+    user_message,
+)
+from maseval.benchmark.tau2.conversation.orchestrator import (
+    EmptyAgentTurnError,
+    EmptyUserTurnError,
+    HistoryError,
+    NobodyListensError,
+    Orchestrator,
+    Participant,
+    check_history,
+)
+from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
+from maseval.core.exceptions import AgentError, UserError
+from tests.benchmark.tau2.rooms import room_domain
+from tests.core.worlds import Customer
+
+
+@pytest.fixture
+def new_environment(tmp_path):
+    room = room_domain(tmp_path)
+
+    def make(history=(), **data):
+        state = {"message_history": list(history)}
+        return Tau2Environment(
+            {"domain": room, "db_path": tmp_path / "db.json", "initial_state": state, **data}
+        )
+
+    return make
+
+
+class Side:
+    """Says its lines: a text, or the name of a tool to call."""
+
+    def __init__(self, requestor, *lines):
+        self.requestor = requestor
+        self.lines = list(lines)
+        self.heard = []
+
+    def begin(self, history):
+        self.history = [message["content"] for message in history]
+
+    def reply(self, incoming):
+        self.heard.append([message["content"] for message in incoming])
+        line = self.lines.pop(0)
+        make = assistant_message if self.requestor == "assistant" else user_message
+        if line is None or not line.startswith("!"):
+            return make(line, cost=0.0)
+        calls = [
+            {"id": str(number), "name": name, "arguments": {}, "requestor": self.requestor}
+            for number, name in enumerate(line[1:].split())
+        ]
+        return make(None, tool_calls=calls, cost=0.0)
+
+    def is_stop(self, message):
+        return message["content"] == "END" or is_user_stop(message)
+
+
+def run(environment, agent_lines, user_lines, **limits):
+    agent, user = Side("assistant", *agent_lines), Side("user", *user_lines)
+    orchestrator = Orchestrator(environment, agent, user, **limits)
+    orchestrator.run()
+    return agent, user, environment.trajectory
+
+
+def test_the_agent_never_sees_the_users_calls_nor_the_greeting(new_environment):
+    agent, user, trajectory = run(
+        new_environment(), ["Press it", "Bye"], ["Dark", "!press_switch", "It is on", "###STOP###"]
+    )
+
+    assert agent.heard == [["Dark"], ["It is on"]]
+    assert user.heard[0] == ["Hi! How can I help you today?"]
+    assert user.heard[2] == ["The light is on."]
+    assert trajectory.termination_reason == "user_stop"
+    assert trajectory.steps == 7
+
+
+def test_answers_to_several_calls_come_together_in_one_step(new_environment):
+    agent, _, trajectory = run(new_environment(), ["!look look nothing", "END"], ["Dark"])
+
+    assert len(agent.heard[1]) == 3
+    assert agent.heard[1][2] == "Error: Tool 'nothing' not found."
+    assert (trajectory.steps, len(trajectory.messages)) == (4, 7)
+    assert trajectory.termination_reason == "agent_stop"
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"), [(2, "max_steps"), (3, "max_steps"), (4, "user_stop")]
+)
+def test_reaching_the_limit_overrides_a_stop(new_environment, limit, reason):
+    _, _, trajectory = run(new_environment(), ["And?"], ["Dark", "###STOP###"], max_steps=limit)
+
+    assert trajectory.termination_reason == reason
+
+
+def test_a_simulation_that_is_over_takes_no_more_steps(new_environment):
+    environment = new_environment()
+    orchestrator = Orchestrator(environment, Side("assistant"), Side("user", "###STOP###"))
+    orchestrator.run()
+
+    with pytest.raises(ValueError, match="Simulation is done"):
+        orchestrator.step()
+
+
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+def test_an_empty_turn_names_whose_it_was(new_environment, nothing):
+    with pytest.raises(EmptyUserTurnError, match="must have either content or tool calls") as user:
+        run(new_environment(), [], [nothing])
+    with pytest.raises(EmptyAgentTurnError) as agent:
+        run(new_environment(), [nothing], ["Dark"])
+
+    assert isinstance(user.value, UserError) and isinstance(agent.value, AgentError)
+
+
+def test_alone_the_agent_begins_and_ends(new_environment):
+    environment = new_environment(solo=True)
+    agent = Side("assistant", "!press_switch look", "END")
+
+    Orchestrator(environment, agent, None).run()
+
+    assert agent.heard[0] == []
+    assert environment.user_toolkit.db.on
+    assert environment.trajectory.termination_reason == "agent_stop"
+    assert environment.trajectory.steps == 2
+
+
+@pytest.mark.parametrize("lines", [["Hello?"], ["!look", "Hello?"]])
+def test_alone_the_agent_has_nobody_to_talk_to(new_environment, lines):
+    agent = Side("assistant", *lines)
+
+    with pytest.raises(NobodyListensError, match=r"wrote 'Hello\?' instead of calling a tool"):
+        Orchestrator(new_environment(solo=True), agent, None).run()
+
+
+HISTORY = [
+    assistant_message("Hi"),
+    user_message("Dark"),
+    assistant_message(
+        None,
+        tool_calls=[{"id": "1", "name": "look", "arguments": {}, "requestor": "assistant"}],
+    ),
+    {
+        "role": "tool",
+        "id": "1",
+        "content": '{"wall": "white", "coats": 1}',
+        "requestor": "assistant",
+        "error": False,
+    },
+]
+
+
+def test_a_tasks_own_history_is_taken_up_where_it_ends(new_environment):
+    agent, user, trajectory = run(new_environment(HISTORY), ["White"], ["###STOP###"])
+
+    assert agent.history == ["Hi", "Dark", None]
+    assert agent.heard == [['{"wall": "white", "coats": 1}']]
+    assert user.history == ["Hi", "Dark"]
+    assert trajectory.steps == 2
+    assert len(trajectory.messages) == 6
+
+
+def test_a_history_that_has_already_ended_takes_no_step(new_environment):
+    _, _, trajectory = run(new_environment([*HISTORY[:1], user_message("###STOP###")]), [], [])
+
+    assert (trajectory.steps, trajectory.termination_reason) == (0, "user_stop")
+
+
+@pytest.mark.parametrize(
+    ("history", "problem"),
+    [
+        ([user_message(" ")], "must have either content or tool calls"),
+        (HISTORY[2:3] * 2, "1 tool messages are missing. Got assistant message."),
+        (HISTORY[3:], "No tool messages expected."),
+        ([HISTORY[2], {**HISTORY[3], "requestor": "user"}], "from user, expected assistant"),
+        ([{"role": "system", "content": "x"}], "Invalid message type"),
+    ],
+)
+def test_a_history_that_cannot_have_happened_is_refused(history, problem):
+    with pytest.raises(HistoryError, match=problem):
+        check_history(history)
+
+
+# Sides that only exchange texts.
+
+
+def test_a_text_agent_is_told_the_past_once():
+    queries = []
+    agent = TextAgent(lambda query: queries.append(query) or "ok")
+
+    agent.begin([assistant_message("Hi"), user_message("Dark")])
+    agent.reply([user_message("Well?")])
+    agent.reply([user_message("And?")])
+
+    assert queries[0].endswith("assistant: Hi\nuser: Dark\n\nWell?")
+    assert queries[1] == "And?"
+
+
+def test_any_user_can_take_part(new_environment):
+    environment = new_environment()
+    agent = TextAgent(lambda query: f"You said {query}")
+
+    Orchestrator(environment, agent, TextUser(Customer("Dark", "Still dark", "Bye"))).run()
+
+    said = [message["content"] for message in environment.trajectory.messages]
+    assert said[1:] == [
+        *("Dark", "You said Dark", "Still dark", "You said Still dark", "Bye ###STOP###")
+    ]
+    assert environment.trajectory.termination_reason == "user_stop"
+
+
+def test_what_speaks_message_by_message_is_a_participant():
+    assert isinstance(Side("user"), Participant)
+    assert not isinstance(Customer("Dark"), Participant)

@@ -1,0 +1,120 @@
+"""The one list of a simulation's messages: steps, times, ids, and v0.2.0's form."""
+
+import copy
+
+import pytest
+
+from maseval.benchmark.tau2.conversation import trajectory as module
+from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
+from maseval.benchmark.tau2.conversation.trajectory import Trajectory, cost_of
+
+
+def answer(call_id, content="ok"):
+    return {
+        "id": call_id,
+        "role": "tool",
+        "content": content,
+        "requestor": "assistant",
+        "error": False,
+    }
+
+
+def test_a_greeting_is_free_and_a_round_of_answers_is_one_step():
+    trajectory = Trajectory()
+
+    trajectory.open_with(assistant_message("Hi"))
+    trajectory.add(user_message("Hello"))
+    trajectory.add(assistant_message(None, tool_calls=[]))
+    trajectory.add_answers([answer("1"), answer("2"), answer("3")])
+
+    assert trajectory.steps == 3
+    assert len(trajectory.messages) == 6
+
+
+def test_a_tasks_own_history_is_dated_a_second_apart_and_costs_nothing():
+    history = [{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "Hello"}]
+    given = copy.deepcopy(history)
+
+    trajectory = Trajectory(history)
+
+    first, second = (message["timestamp"] for message in trajectory.messages)
+    assert first < second < module.now()
+    assert trajectory.steps == 0
+    assert trajectory.messages[0]["tool_calls"] is None
+    assert history == given
+
+
+def test_times_never_run_backwards(monkeypatch):
+    clock = iter(["2025-01-01T00:00:00", "2025-01-02", "2025-01-01T12:00:00", "2025-01-03"])
+    monkeypatch.setattr(module, "now", lambda: next(clock))
+    trajectory = Trajectory()
+
+    for text in ("a", "b", "c"):
+        trajectory.add(user_message(text))
+
+    times = [message["timestamp"] for message in trajectory.messages]
+    assert times == ["2025-01-02", "2025-01-02", "2025-01-03"]
+
+
+def test_what_is_written_down_does_not_change_with_the_callers_message():
+    trajectory, message = Trajectory(), user_message("a")
+    trajectory.add(message)
+    message["content"] = "b"
+
+    assert trajectory.messages[0]["content"] == "a"
+
+
+def test_the_simulation_has_v020s_keys_and_shares_nothing_with_the_trajectory():
+    trajectory = Trajectory()
+    call = {"id": "1", "name": "x", "arguments": {"deep": [1]}, "requestor": "assistant"}
+    trajectory.add(assistant_message(None, tool_calls=[call], cost=0.5))
+    trajectory.add_answers([answer("1")])
+    trajectory.add(user_message("bye", cost=0.25))
+    trajectory.end("user_stop")
+
+    found = trajectory.to_simulation(task_id="t", trial=2, seed=7)
+    found["messages"][0]["tool_calls"][0]["arguments"]["deep"].append(2)
+
+    assert call["arguments"] == {"deep": [1]}
+    assert [message["turn_idx"] for message in found["messages"]] == [0, 1, 2]
+    assert (found["agent_cost"], found["user_cost"]) == (0.5, 0.25)
+    assert found["termination_reason"] == "user_stop"
+    assert found["start_time"] <= found["end_time"] == found["timestamp"]
+    assert found["duration"] > 0
+    assert (found["task_id"], found["trial"], found["seed"]) == ("t", 2, 7)
+    assert list(found) == [
+        *("id", "task_id", "timestamp", "start_time", "end_time", "duration"),
+        *("termination_reason", "agent_cost", "user_cost", "reward_info", "messages"),
+        *("trial", "seed"),
+    ]
+
+
+def test_a_simulation_still_running_can_be_looked_at():
+    trajectory = Trajectory()
+    trajectory.add(user_message("a"))
+
+    assert trajectory.to_simulation()["termination_reason"] is None
+    assert trajectory.to_simulation()["duration"] > 0
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"), [([0.5, 0.25], (0.5, 0.25)), ([0.5, None], (None, None)), ([], (0, 0))]
+)
+def test_costs_are_known_only_if_every_messages_cost_is(costs, expected):
+    messages = [
+        {"role": role, "cost": cost}
+        for role, cost in zip(("assistant", "user"), costs, strict=False)
+    ]
+    messages.append({"role": "tool"})
+
+    assert (cost_of(messages, "assistant"), cost_of(messages, "user")) == expected
+
+
+def test_costs_are_added_one_after_the_other_as_the_original_does():
+    assert cost_of([{"role": "user", "cost": 0.1}] * 10, "user") == 0.9999999999999999
+
+
+def test_calls_without_an_id_are_numbered():
+    trajectory = Trajectory()
+
+    assert [trajectory.next_call_id() for _ in range(2)] == ["call_1", "call_2"]

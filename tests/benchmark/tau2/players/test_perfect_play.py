@@ -1,0 +1,63 @@
+"""Whoever carries out the reference solution passes, on every task, through the live benchmark."""
+
+import random
+
+import pytest
+
+from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.players.players import PlayerTau2Benchmark
+
+GOLD = {"player": "gold"}
+
+
+def failures(tasks, **settings):
+    benchmark = PlayerTau2Benchmark(progress_bar=False, num_workers=4, **settings)
+    reports = benchmark.run(tasks, agent_data=GOLD)
+    assert len(reports) == len(tasks)
+    return [
+        (report["task_id"], report["error"] or report["eval"])
+        for report in reports
+        if report["status"] != "success" or report["eval"][0]["reward"] != 1.0
+    ]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("domain", "count"), [("airline", 50), ("retail", 114), ("telecom", 114)])
+def test_gold_passes_every_base_task(domain, count, tau2_data):
+    tasks = load_tasks(domain)
+
+    assert len(tasks) == count
+    assert failures(tasks) == []
+
+
+@pytest.mark.data
+def test_gold_passes_300_tasks_of_the_full_telecom_set(tau2_data):
+    tasks = random.Random(0).sample(load_tasks("telecom", split="full").to_list(), 300)
+
+    assert failures(tasks) == []
+
+
+@pytest.mark.data
+def test_gold_passes_telecom_alone_with_both_sides_tools(tau2_data):
+    assert failures(load_tasks("telecom"), mode="solo") == []
+
+
+@pytest.mark.parametrize("mode", ["normal", "solo"])
+def test_gold_passes_a_domain_that_brings_its_own_data(mode):
+    assert failures(load_tasks("library"), mode=mode) == []
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_a_perfect_conversation_has_the_actions_of_both_sides_in_their_order(domain, tau2_data):
+    tasks = load_tasks(domain, limit=20)
+    benchmark = PlayerTau2Benchmark(progress_bar=False)
+
+    for report, task in zip(benchmark.run(tasks, agent_data=GOLD), tasks.to_list(), strict=True):
+        messages = report["traces"]["environment"]["simulation"]["messages"]
+        made = [call for message in messages for call in message.get("tool_calls") or ()]
+
+        assert [(call["requestor"], call["name"], call["arguments"]) for call in made] == [
+            (action.get("requestor", "assistant"), action["name"], action["arguments"])
+            for action in task.evaluation_data["actions"] or ()
+        ]

@@ -1,0 +1,283 @@
+"""Players: sides of a simulation that need no model."""
+
+import json
+
+import pytest
+
+from maseval import normalise
+from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.conversation.messages import assistant_message, is_user_stop
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.players.players import (
+    GOODBYE,
+    PlayerTau2Benchmark,
+    ScriptedUser,
+    UnknownPlayerError,
+    make_agent,
+    make_user,
+    request_for,
+    requests_in,
+)
+from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
+
+
+@pytest.fixture
+def room(tmp_path):
+    return room_domain(tmp_path)
+
+
+LOOK = action("look")
+PRESS = action("press_switch", "user")
+SET_LAMP = action("set_lamp", "user", colour="`red` )`", level=7)
+
+
+def played(tasks, player="gold", *, seed=1, repeats=1, workers=1, **agent_data):
+    benchmark = PlayerTau2Benchmark(
+        progress_bar=False, seed=seed, n_task_repeats=repeats, num_workers=workers
+    )
+    return benchmark.run(tasks, agent_data={"player": player, **agent_data})
+
+
+# Gold.
+
+
+def test_gold_asks_the_user_for_what_only_the_user_can_do(room):
+    task = room_task(room, LOOK, PRESS, SET_LAMP, PRESS, PRESS, communicate_info=["red", "1000"])
+
+    (report,) = played([task])
+
+    verdict = report["eval"][0]
+    assert verdict["reward"] == 1.0
+    assert verdict["env_check"]["user_db_match"] and verdict["communicate_check"]["all_found"]
+    callers = [
+        call["requestor"] for m in conversation(report) for call in m.get("tool_calls") or ()
+    ]
+    assert callers == ["assistant", "user", "user", "user", "user"]
+
+
+def test_what_the_user_quotes_from_a_tool_does_not_end_the_conversation(room):
+    (report,) = played([room_task(room, SET_LAMP, PRESS)])
+
+    said = [m["content"] for m in conversation(report) if m["role"] == "user" and m["content"]]
+    assert [is_user_stop({"content": text}) for text in said] == [False, False, False, True]
+    assert "The light is on." in said[2]
+
+
+def test_gold_without_anything_to_do_says_goodbye_at_once(room):
+    (report,) = played([room_task(room)])
+
+    said = [(m["role"], m["content"]) for m in conversation(report)]
+    assert said[1] == ("user", "Hello, this is why I am calling: You sit in the dark.")
+    assert said[2] == ("assistant", GOODBYE)
+    assert said[3][1].endswith("###STOP###")
+
+
+def test_players_tell_how_they_were_set_up(room):
+    (report,) = played([room_task(room, PRESS)], "noisy", error_rate=0.25)
+
+    config = report["config"]["agents"]["player"]
+    seeds = report["config"]["seeding"]["seed_generator"]["seeds"]
+    assert config["player"] == "noisy"
+    assert config["error_rate"] == 0.25
+    assert config["seed"] == seeds["agents/player"]
+
+
+def test_a_text_loop_can_use_both_sides_as_well(room):
+    task = room_task(room, LOOK, PRESS)
+    environment = Tau2Environment(task.environment_data)
+    agent, user = make_agent("gold", task, environment), make_user(task, environment)
+
+    request = agent.run(user.get_initial_query())
+    report = user.respond(request)
+    goodbye = agent.run(report)
+
+    assert requests_in(request) == [("press_switch", {})]
+    assert "The light is on." in report
+    assert goodbye == GOODBYE
+    assert user.respond(goodbye).endswith("###STOP###") and user.is_done()
+    assert environment.user_toolkit.db.on
+    names = [c["name"] for m in environment.trajectory.messages for c in m.get("tool_calls") or ()]
+    assert names == ["look", "press_switch"]
+
+
+# Noop and unknown players.
+
+
+@pytest.mark.parametrize("domain", ["library"])
+def test_noop_does_nothing_and_lets_the_user_end_it(domain):
+    for report in played(load_tasks(domain), "noop"):
+        assert report["status"] == "success"
+        assert report["eval"][0]["termination_reason"] == "user_stop"
+        assert not any(message.get("tool_calls") for message in conversation(report))
+        assert len(conversation(report)) < 20
+
+
+def test_an_unknown_player_is_refused_with_the_choices(room):
+    task = room_task(room)
+
+    with pytest.raises(UnknownPlayerError, match="'golden'; choose one of: gold, noop, noisy"):
+        make_agent("golden", task, Tau2Environment(task.environment_data))
+    (report,) = played([task], "golden")
+    assert report["status"] == "setup_failed"
+    assert report["error"]["error_type"] == "UnknownPlayerError"
+    assert issubclass(UnknownPlayerError, ConfigurationError)
+
+
+# Noisy.
+
+
+def test_noisy_makes_the_same_mistakes_for_the_same_seed_and_others_in_another_repetition():
+    tasks = load_tasks("library")
+    one, again, other = (
+        played(tasks, "noisy", seed=seed, repeats=3, error_rate=0.4) for seed in (1, 1, 2)
+    )
+
+    calls = [[called(report) for report in reports] for reports in (one, again, other)]
+    assert calls[0] == calls[1] != calls[2]
+    assert any(calls[0][n] != calls[0][n + 1] for n in range(0, len(calls[0]), 3))
+
+
+def called(report):
+    return [
+        (call["name"], call["arguments"])
+        for message in conversation(report)
+        for call in message.get("tool_calls") or ()
+    ]
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0.0, 12), (1.0, 0)])
+def test_the_error_rate_decides_between_gold_and_chaos(rate, expected):
+    reports = played(load_tasks("library"), "noisy", error_rate=rate)
+
+    assert sum(report["eval"][0]["passed"] for report in reports) == expected
+    assert all(report["status"] == "success" for report in reports)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5])
+def test_an_error_rate_is_a_probability(room, rate):
+    task = room_task(room)
+    with pytest.raises(ConfigurationError, match=f"error_rate is {rate}"):
+        make_agent("noisy", task, Tau2Environment(task.environment_data), error_rate=rate)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_noisy_alters_arguments_into_others_that_the_tools_understand(domain, tau2_data):
+    reports = played(load_tasks(domain), "noisy", repeats=2, workers=4, error_rate=0.5)
+
+    assert all(report["status"] == "success" for report in reports)
+    passed = [report["eval"][0]["passed"] for report in reports]
+    assert 0 < sum(passed) < len(passed)
+    gold = {
+        (task.id, action["name"], json.dumps(action["arguments"]))
+        for task in load_tasks(domain)
+        for action in task.evaluation_data["actions"] or ()
+    }
+    altered = [
+        (name, arguments)
+        for report in reports
+        for name, arguments in called(report)
+        if (report["task_id"], name, json.dumps(arguments)) not in gold
+    ]
+    assert altered
+    answers = [
+        message["content"]
+        for report in reports
+        for message in conversation(report)
+        if message["role"] == "tool"
+    ]
+    assert not any("unexpected keyword" in answer for answer in answers)
+
+
+@pytest.mark.data
+def test_equal_seeds_give_equal_reports_whatever_the_number_of_workers(tau2_data):
+    tasks = [task for name in ("airline", "retail", "telecom") for task in named_tasks(name, 12)]
+
+    one, eight = (
+        sorted(
+            map(normalise, played(tasks, "noisy", repeats=2, workers=workers, error_rate=0.2)),
+            key=lambda report: (report["task_id"], report["repeat_idx"]),
+        )
+        for workers in (1, 8)
+    )
+
+    assert len(one) == 72
+    assert one == eight
+
+
+def named_tasks(domain, count):
+    tasks = load_tasks(domain, limit=count).to_list()
+    for task in tasks:
+        task.id = f"{domain} {task.id}"
+    return tasks
+
+
+# Requests and the scripted user.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Please do `toggle_data()`", [("toggle_data", {})]),
+        ('`a()` and `b({})` and then `c({"x": [1]})`', [("a", {}), ("b", {}), ("c", {"x": [1]})]),
+        (request_for("set", {"text": "`quoted)` {"}), [("set", {"text": "`quoted)` {"})]),
+        ("call toggle_data() yourself", []),
+        ("`toggle_data({oops})`", []),
+        ('`toggle_data({"a": 1}`', []),
+        ("`toggle_data(now)`", []),
+        ("", []),
+    ],
+)
+def test_requests_are_read_from_the_words_around_them(text, expected):
+    assert requests_in(text) == expected
+
+
+def replies(user, *texts):
+    user.begin([])
+    return [user.reply([assistant_message(text)]) for text in texts]
+
+
+def test_the_user_opens_with_its_reason_then_tells_what_it_knows_and_then_leaves():
+    user = ScriptedUser("The lamp is broken.", ["I am Ann.", "", "I forgot my number."])
+
+    said = [message["content"] for message in replies(user, *["And?"] * 9)]
+
+    assert said[:3] == ["The lamp is broken.", "I am Ann.", "I forgot my number."]
+    assert [is_user_stop({"content": text}) for text in said] == [False] * 6 + [True] * 3
+    assert user.is_done()
+
+
+def test_the_user_carries_out_only_what_it_has_a_tool_for():
+    user = ScriptedUser("Hello", tools={"press": lambda: "pressed"})
+
+    first, other, mine = replies(user, "Hi", "`rm({})`", "`press()` and `rm()` and `press()`")
+
+    assert first["content"] == "Hello"
+    assert other["tool_calls"] is None
+    assert [call["name"] for call in mine["tool_calls"]] == ["press", "press"]
+    assert {call["requestor"] for call in mine["tool_calls"]} == {"user"}
+    assert len({call["id"] for call in mine["tool_calls"]}) == 2
+
+
+def test_the_user_loses_patience_with_an_agent_that_asks_without_end():
+    user = ScriptedUser("Hello", tools={"press": lambda: "pressed"}, max_actions=5)
+
+    answers = replies(user, *["`press()`"] * 7)
+
+    assert [bool(answer["tool_calls"]) for answer in answers] == [True] * 5 + [False] * 2
+    assert is_user_stop(answers[-1])
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "###STOP###"])
+def test_a_user_without_a_reason_still_says_something(reason):
+    (opening,) = replies(ScriptedUser(reason), "Hi")
+
+    assert opening["content"].strip() and not is_user_stop(opening)
+
+
+def test_a_user_that_has_already_spoken_does_not_open_again():
+    user = ScriptedUser("Hello", ["I am Ann."])
+    user.begin([assistant_message("Hi"), {"role": "user", "content": "I said it all."}])
+
+    assert user.reply([assistant_message("Your name?")])["content"] == "I am Ann."

@@ -1,0 +1,74 @@
+"""A model that plays a player's part."""
+
+import json
+
+import pytest
+
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
+from maseval.benchmark.tau2.players.players import GOODBYE
+from maseval.benchmark.tau2.players.rehearsal import make_model
+
+ASKED = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture
+def task():
+    return next(iter(load_tasks("library")))
+
+
+@pytest.fixture
+def environment(task):
+    return Tau2Environment(task.environment_data)
+
+
+def answers(model, tools, count):
+    return [model.chat(ASKED, tools=tools) for _ in range(count)]
+
+
+def test_it_makes_the_reference_calls_and_then_says_goodbye(task, environment):
+    model = make_model("gold", task, environment)
+    gold = task.evaluation_data["actions"]
+
+    given = answers(model, environment.toolkit.definitions(), len(gold) + 1)
+
+    calls = [call["function"] for answer in given for call in answer.tool_calls or ()]
+    assert [(call["name"], json.loads(call["arguments"])) for call in calls] == [
+        (action["name"], action["arguments"])
+        for action in gold
+        if action.get("requestor", "assistant") == "assistant"
+    ]
+    assert GOODBYE in given[-1].content
+    assert model.model_id == f"gold-library-{task.id}"
+
+
+def test_an_agent_that_answers_by_a_tool_gets_its_answer_that_way(task, environment):
+    model = make_model("noop", task, environment)
+    tool = {"type": "function", "function": {"name": "final_answer", "parameters": {}}}
+
+    (answer,) = answers(model, [tool], 1)
+
+    (call,) = answer.tool_calls
+    assert call["function"]["name"] == "final_answer"
+    assert "answer" in json.loads(call["function"]["arguments"])
+
+
+def test_asked_without_tools_it_tells_its_plan_and_loses_no_turn(task, environment):
+    model = make_model("gold", task, environment)
+
+    planned, acted = model.chat(ASKED), model.chat(ASKED, tools=environment.toolkit.definitions())
+
+    first = task.evaluation_data["actions"][0]["name"]
+    assert f"1. {first}" in planned.content and not planned.tool_calls
+    assert acted.tool_calls[0]["function"]["name"] == first
+
+
+def test_mistakes_follow_the_seed(task, environment):
+    def played(seed):
+        model = make_model("noisy", task, environment, seed=seed, error_rate=1.0)
+        return [
+            (answer.content, answer.tool_calls)
+            for answer in answers(model, environment.toolkit.definitions(), 5)
+        ]
+
+    assert played(1) == played(1)
+    assert any(played(1) != played(seed) for seed in range(2, 12))

@@ -1,0 +1,100 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge, judge_messages
+from maseval.core.scripted import ScriptedModelAdapter
+
+CONVERSATION = [
+    {"role": "user", "content": "Are you {conversation}?"},
+    {"role": "assistant", "content": None, "tool_calls": []},
+    {"role": "tool", "content": "[]"},
+    {"role": "assistant", "content": "Yes."},
+]
+ASSERTIONS = ["The agent answers.", 'It\'s "kind".']
+
+
+def results(*met):
+    return json.dumps(
+        {
+            "results": [
+                {"expectedOutcome": text, "reasoning": f"because {n}", "metExpectation": outcome}
+                for n, (text, outcome) in enumerate(zip(ASSERTIONS, met, strict=False))
+            ]
+        }
+    )
+
+
+def ask(reply, **options):
+    return judge(ScriptedModelAdapter([reply]), CONVERSATION, ASSERTIONS, **options)
+
+
+def test_the_judge_reads_the_whole_conversation_and_every_assertion_once():
+    model = ScriptedModelAdapter([results(True, False)])
+    judge(model, CONVERSATION, ASSERTIONS)
+
+    (request,) = model.requests
+    system, user = request["messages"]
+    assert request["generation_params"] == {"temperature": 0.0}
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert '"metExpectation"' in system["content"]
+    spoken = "user: Are you {conversation}?\nassistant: None\ntool: []\nassistant: Yes."
+    assert user["content"].count(spoken) == 1
+    assert str(ASSERTIONS) in user["content"]
+
+
+def test_what_is_said_cannot_change_the_form_of_the_request():
+    sly = [{"role": "user", "content": "{assertions}"}]
+
+    assert "user: {assertions}\n" in judge_messages(sly, ["x"])[1]["content"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_each_assertion_gets_an_outcome_and_a_reason(strict):
+    assert ask(results(True, False), strict=strict) == [
+        {"nl_assertion": ASSERTIONS[0], "met": True, "justification": "because 0"},
+        {"nl_assertion": ASSERTIONS[1], "met": False, "justification": "because 1"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "not json",
+        "[]",
+        "{}",
+        '{"results": []}',
+        '{"results": null}',
+        '{"results": [true, true]}',
+        results(True),
+        results(True, None),
+        results(True, "yes"),
+        "{" * 100_000 + "}",
+    ],
+)
+def test_a_reply_that_does_not_decide_every_assertion_is_an_error(reply):
+    with pytest.raises(JudgeReplyError, match=r"^the judge"):
+        ask(reply)
+
+
+def test_a_code_fence_around_the_reply_is_no_obstacle():
+    fenced = f"```json\n{results(True, True)}\n```"
+
+    assert [check["met"] for check in ask(fenced)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        ("not json", json.JSONDecodeError),
+        (f"```json\n{results(True, True)}\n```", json.JSONDecodeError),
+        ("[]", AttributeError),
+        (results(True, None), ValidationError),
+    ],
+)
+def test_strict_reads_a_reply_as_the_original_does(reply, error):
+    with pytest.raises(error):
+        ask(reply, strict=True)
+    assert ask('{"results": []}', strict=True) == []

@@ -1,0 +1,96 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.storage import strict_json
+
+
+def strictly(text: str) -> object:
+    def refuse(word: str) -> object:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+class Sulking:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)  # fmt: skip
+
+
+@given(json_values)
+def test_what_json_can_say_comes_back_unchanged(value):
+    assert strictly(strict_json.dumps(value)) == value
+
+
+@given(json_values)
+def test_one_bad_number_beside_a_value_does_not_change_the_value(value):
+    assert strictly(strict_json.dumps([value, math.nan])) == [value, "NaN"]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (math.nan, "NaN"),
+        (math.inf, "Infinity"),
+        (-math.inf, "-Infinity"),
+        ({"reward": math.nan, "n": 1}, {"reward": "NaN", "n": 1}),
+        ({math.inf: [1, (2.5, math.nan)]}, {"Infinity": [1, [2.5, "NaN"]]}),
+        ({("a", 1): True}, {"('a', 1)": True}),
+        ({1: None, None: math.nan}, {"1": None, "null": "NaN"}),
+        (ValueError("odd"), "odd"),
+        ([10**5000], [hex(10**5000)]),
+        (Sulking(), "<Sulking that cannot be shown: RuntimeError>"),
+        ("\ud800 lone", "\ud800 lone"),
+    ],
+)
+def test_what_json_has_no_word_for_becomes_text(value, written):
+    assert strictly(strict_json.dumps(value)) == written
+
+
+def test_a_value_that_contains_itself_twice_is_cut_at_once():
+    knot: list[object] = []
+    knot += [knot, knot, {"again": knot}]
+
+    assert strictly(strict_json.dumps(knot)) == [
+        "<contains itself>",
+        "<contains itself>",
+        {"again": "<contains itself>"},
+    ]
+
+
+def test_nesting_without_end_is_cut():
+    deep: object = "bottom"
+    for _ in range(100_000):
+        deep = [deep]
+
+    assert "<nested too deeply>" in strict_json.dumps(deep)
+
+
+def test_a_file_that_cannot_be_replaced_leaves_no_trace_of_the_attempt(tmp_path):
+    target = tmp_path / "taken.json"
+    target.mkdir()
+
+    with pytest.raises(OSError):
+        strict_json.write_file(target, {"a": 1})
+
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_replaces_the_old_one_and_makes_its_folders(tmp_path):
+    target = tmp_path / "new" / "folder" / "x.json"
+
+    strict_json.write_file(target, {"a": 1})
+    strict_json.write_file(target, {"a": 2})
+
+    assert json.loads(target.read_text()) == {"a": 2}
+    assert list(target.parent.iterdir()) == [target]
