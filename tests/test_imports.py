@@ -29,7 +29,7 @@ CORE_LAYERS = [
         *("provider_errors", "call_policy", "throttle", "clock"),
     },
     {"storage"},
-    {"exceptions"},
+    {"exceptions", "lazy"},
 ]
 
 TAU2_LAYERS = [

@@ -1,16 +1,5 @@
-"""Where maseval meets other libraries: one file for each, and none imported until it is used."""
+"""Adapters to other libraries; none of the libraries is imported until it is used."""
 
-from importlib import import_module
-from typing import Any
+from maseval.core import lazy
 
-__all__ = ["agents", "inference"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)

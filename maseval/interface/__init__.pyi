@@ -1,0 +1,2 @@
+from maseval.interface import agents as agents
+from maseval.interface import inference as inference

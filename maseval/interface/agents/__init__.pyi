@@ -1,0 +1,17 @@
+from maseval.interface.agents.camel import CamelAgentAdapter as CamelAgentAdapter
+from maseval.interface.agents.camel import CamelAgentUser as CamelAgentUser
+from maseval.interface.agents.camel import CamelLLMUser as CamelLLMUser
+from maseval.interface.agents.chat_completions import (
+    ChatCompletionsAgentAdapter as ChatCompletionsAgentAdapter,
+)
+from maseval.interface.agents.framework import AgentGaveUpError as AgentGaveUpError
+from maseval.interface.agents.langgraph import LangGraphAgentAdapter as LangGraphAgentAdapter
+from maseval.interface.agents.langgraph import LangGraphLLMUser as LangGraphLLMUser
+from maseval.interface.agents.llamaindex import LlamaIndexAgentAdapter as LlamaIndexAgentAdapter
+from maseval.interface.agents.llamaindex import LlamaIndexLLMUser as LlamaIndexLLMUser
+from maseval.interface.agents.mcp import McpAgentAdapter as McpAgentAdapter
+from maseval.interface.agents.mcp_tools import serve_tools as serve_tools
+from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter as OpenAIAgentsAdapter
+from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter as PydanticAIAgentAdapter
+from maseval.interface.agents.smolagents import SmolAgentAdapter as SmolAgentAdapter
+from maseval.interface.agents.smolagents import SmolAgentLLMUser as SmolAgentLLMUser

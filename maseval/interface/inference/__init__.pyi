@@ -1,0 +1,13 @@
+from maseval.interface.inference.anthropic import AnthropicModelAdapter as AnthropicModelAdapter
+from maseval.interface.inference.google_genai import (
+    GoogleGenAIModelAdapter as GoogleGenAIModelAdapter,
+)
+from maseval.interface.inference.huggingface import (
+    HuggingFacePipelineModelAdapter as HuggingFacePipelineModelAdapter,
+)
+from maseval.interface.inference.huggingface import (
+    ToolCallingNotSupportedError as ToolCallingNotSupportedError,
+)
+from maseval.interface.inference.litellm import LiteLLMModelAdapter as LiteLLMModelAdapter
+from maseval.interface.inference.llamacpp import LlamaCppModelAdapter as LlamaCppModelAdapter
+from maseval.interface.inference.openai import OpenAIModelAdapter as OpenAIModelAdapter

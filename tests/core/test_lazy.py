@@ -1,0 +1,96 @@
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import maseval
+from maseval.core import lazy
+
+ROOT = Path(maseval.__file__).parent
+STUBS = sorted(ROOT.rglob("__init__.pyi"))
+
+
+def package_of(stub: Path) -> str:
+    return ".".join(stub.parent.relative_to(ROOT.parent).parts)
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """A package with a function, a class and a submodule, each in a module of its own."""
+    room = tmp_path / "corner_shop"
+    room.mkdir()
+    (room / "till.py").write_text("def pay(): return 'paid'\n")
+    (room / "shelf.py").write_text("class Tin: ...\n")
+    (room / "cellar.py").write_text("DEPTH = 3\n")
+    (room / "__init__.py").write_text(
+        "from maseval.core import lazy\n"
+        "__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)\n"
+    )
+    (room / "__init__.pyi").write_text(
+        "from corner_shop import cellar as cellar\n"
+        "from corner_shop.shelf import Tin as Tin\n"
+        "from corner_shop.till import pay as pay\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("corner_shop")
+    for name in [name for name in sys.modules if name.split(".")[0] == "corner_shop"]:
+        del sys.modules[name]
+
+
+def test_a_module_is_loaded_when_a_name_of_it_is_used(shop):
+    assert "corner_shop.till" not in sys.modules
+
+    assert shop.pay() == "paid"
+
+    assert "corner_shop.till" in sys.modules
+    assert "corner_shop.shelf" not in sys.modules
+
+
+def test_a_submodule_can_be_a_name(shop):
+    assert shop.cellar.DEPTH == 3
+
+
+def test_all_and_dir_list_the_names_of_the_stub(shop):
+    assert shop.__all__ == ["cellar", "Tin", "pay"]
+    assert {"cellar", "Tin", "pay", "__doc__"} <= set(dir(shop))
+
+
+def test_a_name_that_is_not_in_the_stub_is_an_attribute_error(shop):
+    with pytest.raises(AttributeError, match="module 'corner_shop' has no attribute 'loan'"):
+        _ = shop.loan
+
+
+def test_a_package_without_a_stub_is_found_out_at_import(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"__init__\.pyi"):
+        lazy.attach("corner_shop", str(tmp_path / "__init__.py"))
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=package_of)
+def test_every_name_of_a_stub_can_be_loaded(stub):
+    package = import_module(package_of(stub))
+
+    assert package.__all__
+    assert [name for name in package.__all__ if not hasattr(package, name)] == []
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=package_of)
+def test_no_name_of_a_stub_hides_a_submodule(stub):
+    package = import_module(package_of(stub))
+    submodules = {found.name for found in iter_modules(package.__path__)}
+
+    for name in submodules & set(package.__all__):
+        assert getattr(package, name).__name__ == f"{package.__name__}.{name}"
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=package_of)
+def test_importing_a_package_with_a_stub_loads_none_of_its_modules(stub):
+    package = package_of(stub)
+    program = (
+        f"import sys, {package}\nprint([m for m in sys.modules if m.startswith('{package}.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert (done.stderr, done.stdout) == ("", "[]\n")
