@@ -3,12 +3,13 @@
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
 from maseval.cli.console import stderr, stdout
 from maseval.cli.text import inert
+from maseval.core.engine.process import signal_handlers
 from maseval.server import ReplayServer, ScriptServer, Served
 from maseval.server.secrets import PLACEHOLDER
 
@@ -88,16 +89,10 @@ def _lines(numbers: Sequence[int]) -> str:
     return f" ({word} {', '.join(map(str, numbers[:_LISTED]))}{more})"
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _ended_by_signals() -> AbstractContextManager[None]:
     """Both signals raise, also in a background job, where a shell has Ctrl-C ignored."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return signal_handlers({signal.SIGINT: end, signal.SIGTERM: end})

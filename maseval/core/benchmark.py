@@ -14,9 +14,9 @@ from maseval.core.callbacks.progress import ProgressBarCallback, progress_callba
 from maseval.core.context import TaskContext
 from maseval.core.engine.announcer import Announcer
 from maseval.core.engine.cast import Agents
-from maseval.core.engine.garbage import seldom_collected
 from maseval.core.engine.interrupts import HeldInterrupts
 from maseval.core.engine.lost_cause import LostCause
+from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Outcome, Repetition, Setting
 from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.runner import Runner
@@ -212,7 +212,7 @@ class Benchmark(ABC):
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
         run = _Run(self, agent_data_of)
-        with HeldInterrupts() as interrupts, seldom_collected():
+        with HeldInterrupts() as interrupts, rare_garbage_collection():
             try:
                 run.announce("on_run_start")
                 run.runner().run(interrupts)

@@ -5,9 +5,8 @@ The simulation is run like every other, into a run folder; only its agent is who
 
 import os
 import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from maseval.commands.tau2.own_agents import AgentBrief
 from maseval.commands.tau2.running import DEFAULT_SEED, run
 from maseval.commands.tau2.selection import select_tasks
 from maseval.commands.tau2.visited import OnResult, VisitedSimulation, wait_until
+from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.task import Task
 from maseval.interface.agents.mcp import conversation_server
@@ -166,14 +166,6 @@ def _nobody(brief: AgentBrief) -> Any:
     raise NotImplementedError
 
 
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def _terminated_like_interrupted() -> AbstractContextManager[None]:
     """Many clients end their servers with a signal; what was done by then is to be recorded."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return signal_handlers({signal.SIGTERM: signal.default_int_handler})

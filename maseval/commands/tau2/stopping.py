@@ -1,9 +1,7 @@
 """Why a run starts nothing more: Ctrl-C, or its budget."""
 
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import FrameType
 
 from maseval.commands.summary import line_of
@@ -12,6 +10,7 @@ from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.progress import RunProgress
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.process import signal_handlers
 from maseval.core.report import Report
 from maseval.core.task import Task
 from maseval.runs import Simulation
@@ -56,20 +55,12 @@ class RunWatch(BenchmarkCallback):
 INTERRUPTED = "interrupted"
 
 
-@contextmanager
-def interruptible(watch: RunWatch) -> Iterator[None]:
+def interruptible(watch: RunWatch) -> AbstractContextManager[None]:
     """Ctrl-C once lets what is running finish and starts nothing more; twice stops at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def handle(number: int, frame: FrameType | None) -> None:
         if watch.progress.stopping is not None:
             raise KeyboardInterrupt
         watch.stop_if(INTERRUPTED)
 
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return signal_handlers({signal.SIGINT: handle})

@@ -1,10 +1,11 @@
 """Ctrl-C, held back while a finished result is being delivered."""
 
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
+
+from maseval.core.engine.process import signal_handlers
 
 
 class HeldInterrupts:
@@ -18,20 +19,15 @@ class HeldInterrupts:
     def __init__(self) -> None:
         self._pending = False
         self._open = False
-        self._installed = False
+        self._installed = ExitStack()
 
     def __enter__(self) -> "HeldInterrupts":
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        ):
-            self._installed = True
-            signal.signal(signal.SIGINT, self._handle)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._installed.enter_context(signal_handlers({signal.SIGINT: self._handle}))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._installed.close()
         if self._pending and not any(exception):
             raise KeyboardInterrupt
 

@@ -68,13 +68,12 @@ class Runner:
 
         What was finished by then is still reported.
         """
-        try:
-            self._run(interrupts)
-        except BaseException:
-            self._drain()
-            raise
-        finally:
-            self._workers.close()
+        with self._workers.open():
+            try:
+                self._run(interrupts)
+            except BaseException:
+                self._drain()
+                raise
         if self._plan_error is not None:
             raise self._plan_error
 

@@ -1,13 +1,13 @@
 """Who runs a repetition: the calling thread itself, or one of many worker threads."""
 
 import queue
-import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Protocol
 
+from maseval.core.engine.process import switch_interval
 from maseval.core.engine.repetition import Outcome, Repetition
 
 RunRepetition = Callable[[Repetition], Outcome]
@@ -22,6 +22,9 @@ class Workers(Protocol):
 
     size: int
 
+    def open(self) -> AbstractContextManager[None]:
+        """Surrounds everything else; nothing is started afterwards."""
+
     def submit(self, repetition: Repetition) -> None:
         """Have a repetition run; at most ``size`` of them may be unfinished."""
 
@@ -34,9 +37,6 @@ class Workers(Protocol):
     def give_up(self, repetition: Repetition) -> None:
         """Use another worker in place of the one that runs this; its outcome is never taken."""
 
-    def close(self) -> None:
-        """Start nothing more."""
-
 
 class CallingThread:
     """Runs one repetition at a time, in the thread that waits for it."""
@@ -47,6 +47,9 @@ class CallingThread:
         self._run = run
         self._work: Repetition | None = None
         self._finished: Finished | None = None
+
+    def open(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def submit(self, repetition: Repetition) -> None:
         self._work = repetition
@@ -62,9 +65,6 @@ class CallingThread:
 
     def give_up(self, repetition: Repetition) -> None:
         raise AssertionError("what runs in the calling thread is finished before it can be late")
-
-    def close(self) -> None:
-        pass
 
 
 # A thread that waits for the interpreter asks for it again after each switch interval. With a
@@ -86,8 +86,14 @@ class Threads:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
         self._busy = 0
-        self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(max(self._interval, min(size * _INTERVAL_PER_THREAD, 0.1)))
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        with switch_interval(min(self.size * _INTERVAL_PER_THREAD, 0.1)):
+            try:
+                yield
+            finally:
+                self._work.put(None)
 
     def submit(self, repetition: Repetition) -> None:
         self._busy += 1
@@ -123,7 +129,3 @@ class Threads:
     def give_up(self, repetition: Repetition) -> None:
         self._busy -= 1
         self._threads -= 1
-
-    def close(self) -> None:
-        sys.setswitchinterval(self._interval)
-        self._work.put(None)

@@ -1,0 +1,128 @@
+"""Settings of the whole process that a run changes: thread switching, garbage collection, signals.
+
+Runs may overlap, in one thread or in several. Each setting therefore knows everyone who has asked
+for it, and returns to its original value when the last of them is done.
+"""
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import reduce
+from types import FrameType
+from typing import Generic, TypeVar
+
+ValueT = TypeVar("ValueT")
+Thresholds = tuple[int, int, int]
+SignalHandler = Callable[[int, FrameType | None], object] | int
+
+
+class _SharedSetting(Generic[ValueT]):
+    """One setting; its value combines the original with every request that is still open."""
+
+    def __init__(
+        self,
+        read: Callable[[], ValueT],
+        write: Callable[[ValueT], None],
+        combine: Callable[[ValueT, ValueT], ValueT],
+    ) -> None:
+        self._read = read
+        self._write = write
+        self._combine = combine
+        self._lock = threading.Lock()
+        self._requests: list[ValueT] = []
+        self._original: ValueT
+
+    @contextmanager
+    def request(self, value: ValueT) -> Iterator[None]:
+        with self._lock:
+            if not self._requests:
+                self._original = self._read()
+            self._requests.append(value)
+            self._apply()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._requests.remove(value)
+                self._apply()
+
+    def _apply(self) -> None:
+        self._write(reduce(self._combine, self._requests, self._original))
+
+
+def _rarer(current: Thresholds, requested: Thresholds) -> Thresholds:
+    if current[0] == 0:  # the process never collects
+        return current
+    first, second, third = map(max, zip(current, requested, strict=True))
+    return first, second, third
+
+
+def _set_switch_interval(seconds: float) -> None:
+    # Python cuts off parts of a microsecond, and would lose one each time a value is put back.
+    sys.setswitchinterval(seconds + 5e-7)
+
+
+_switching = _SharedSetting(sys.getswitchinterval, _set_switch_interval, max)
+_collecting = _SharedSetting(gc.get_threshold, lambda values: gc.set_threshold(*values), _rarer)
+
+# By default Python looks for garbage after every 700 new objects, and now and then visits every
+# live object. With a thousand simulations in flight that took a third of all the work and found
+# nothing: what a repetition leaves behind is freed by reference counting.
+_RARE: Thresholds = (200_000, 20, 50)
+
+
+def switch_interval(seconds: float) -> AbstractContextManager[None]:
+    """Let a thread keep the interpreter for at least ``seconds`` before another may take over."""
+    return _switching.request(seconds)
+
+
+def rare_garbage_collection() -> AbstractContextManager[None]:
+    """Collect garbage less often; a process that collects never, or even less, keeps to that."""
+    return _collecting.request(_RARE)
+
+
+@contextmanager
+def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterator[None]:
+    """Handle signals this way; the handlers installed last win while they are in place.
+
+    Does nothing outside the main thread, the only one in which Python allows it.
+    """
+    with ExitStack() as installed:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                installed.enter_context(_handled(number, handler))
+        yield
+
+
+class _Installed:
+    """One handler in place; two of the same function are still two."""
+
+    def __init__(self, handler: SignalHandler) -> None:
+        self.handler = handler
+
+
+# For each signal its handlers in order of installation, below them the one that was there before.
+_handlers: dict[signal.Signals, list[_Installed]] = {}
+
+
+@contextmanager
+def _handled(number: signal.Signals, handler: SignalHandler) -> Iterator[None]:
+    original = signal.getsignal(number)
+    if original is None:  # installed from C: it could not be put back
+        yield
+        return
+    stack = _handlers.setdefault(number, [_Installed(original)])
+    mine = _Installed(handler)
+    stack.append(mine)
+    try:
+        signal.signal(number, handler)
+        yield
+    finally:
+        if stack[-1] is mine:
+            signal.signal(number, stack[-2].handler)
+        stack.remove(mine)
+        if len(stack) == 1:
+            del _handlers[number]
