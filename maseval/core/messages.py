@@ -3,26 +3,83 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Required, TypedDict, cast, overload
 from uuid import uuid4
 
 from maseval.core.tracing import now
 
-Message = dict[str, Any]
-"""One message in OpenAI's form: ``role`` and, as they apply, ``content``, ``name``, ``tool_calls``,
-``tool_call_id``; a history adds ``timestamp`` and perhaps ``metadata``."""
-
-ToolCall = dict[str, Any]
-"""``{"id", "type": "function", "function": {"name", "arguments": <JSON text>}}``."""
-
-Content = str | list[dict[str, Any]]
+Content = str | list[dict[str, object]]
 """Plain text, or a list of parts in OpenAI's form."""
+
+
+class FunctionCall(TypedDict):
+    """The tool that is called, and its arguments as JSON text."""
+
+    name: str
+    arguments: str
+
+
+class ToolCall(TypedDict):
+    """A call of a tool in OpenAI's form; ``type`` is always ``function``."""
+
+    id: str
+    type: str
+    function: FunctionCall
+
+
+class Message(TypedDict, total=False):
+    """One message in OpenAI's form; a history adds ``timestamp`` and perhaps ``metadata``."""
+
+    role: Required[str]
+    content: Content | None
+    name: str
+    tool_calls: list[ToolCall]
+    tool_call_id: str
+    timestamp: str
+    metadata: dict[str, object]
+
+
+class ChatUsage(TypedDict, total=False):
+    """What one answer of a model consumed; only what the provider reports is there."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int
+    cache_creation_input_tokens: int
+    reasoning_tokens: int
+    audio_tokens: int
+    cost: float
+
+
+class ToolInvocation(TypedDict):
+    """One call that a tool has answered."""
+
+    id: str
+    inputs: object
+    outputs: object
+    status: object
+    timestamp: str
+    meta: object
+
 
 OPENAI_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
+def openai_form(message: Message) -> Message:
+    """The message without what only a history knows about it, ready for a model."""
+    known: Mapping[str, object] = message
+    return cast(Message, {key: known[key] for key in OPENAI_KEYS if key in known})
+
+
+def text_of(message: Message) -> str:
+    """What a message says; parts that are not plain text stay JSON."""
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else json.dumps(content)
+
+
 def tool_call(
-    name: str, arguments: Mapping[str, Any] | None = None, *, id: str | None = None
+    name: str, arguments: Mapping[str, object] | None = None, *, id: str | None = None
 ) -> ToolCall:
     """A call of tool ``name``, as a model would send it.
 
@@ -56,19 +113,30 @@ def arguments_of(raw: object) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {INVALID_ARGUMENTS: raw}
 
 
+def chat_usage(
+    input_tokens: int,
+    output_tokens: int,
+    total_tokens: int | None = None,
+    **parts: float | None,
+) -> ChatUsage:
+    """The usage of one answer; a part of a sum is there only if it is not 0."""
+    usage = {
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "total_tokens": total_tokens or input_tokens + output_tokens,
+        **{name: value for name, value in parts.items() if value},
+    }
+    return cast(ChatUsage, usage)
+
+
 @dataclass
 class ChatResponse:
-    """What a model answered: text, tool calls, or both.
-
-    ``usage`` counts ``input_tokens``, ``output_tokens`` and ``total_tokens``; where the provider
-    tells, also ``cached_input_tokens``, ``cache_creation_input_tokens``, ``reasoning_tokens``,
-    ``audio_tokens`` and ``cost``.
-    """
+    """What a model answered: text, tool calls, or both."""
 
     content: str | None = None
     tool_calls: list[ToolCall] | None = None
     role: str = "assistant"
-    usage: dict[str, Any] | None = None
+    usage: ChatUsage | None = None
     model: str | None = None
     stop_reason: str | None = None
 
@@ -112,37 +180,47 @@ class MessageHistory(Sequence[Message]):
         role: str,
         content: Content,
         name: str | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
         """Append what ``role`` said."""
-        self._add({"role": role, "content": content}, timestamp, name=name, metadata=metadata)
+        message: Message = {"role": role, "content": content}
+        if name is not None:
+            message["name"] = name
+        self._add(message, timestamp, metadata)
 
     def add_tool_call(
         self,
         tool_calls: list[ToolCall],
         content: Content | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
         """Append an assistant message that calls tools."""
-        message = {"role": "assistant", "tool_calls": tool_calls}
-        self._add(message, timestamp, content=content, metadata=metadata)
+        message: Message = {"role": "assistant", "tool_calls": tool_calls}
+        if content is not None:
+            message["content"] = content
+        self._add(message, timestamp, metadata)
 
     def add_tool_response(
         self,
         tool_call_id: str,
         content: Content,
         name: str | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
         """Append what a tool answered to the call with that id."""
-        message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
-        self._add(message, timestamp, name=name, metadata=metadata)
+        message: Message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
+        if name is not None:
+            message["name"] = name
+        self._add(message, timestamp, metadata)
 
-    def _add(self, message: Message, timestamp: str | None, **optional: object) -> None:
-        message.update({key: value for key, value in optional.items() if value is not None})
+    def _add(
+        self, message: Message, timestamp: str | None, metadata: dict[str, object] | None
+    ) -> None:
+        if metadata is not None:
+            message["metadata"] = metadata
         message["timestamp"] = now() if timestamp is None else timestamp
         self._messages.append(message)
 
@@ -163,18 +241,15 @@ class MessageHistory(Sequence[Message]):
         return list(self._messages)
 
     def to_openai_format(self) -> list[Message]:
-        """The messages without what only we know about them, ready for a model."""
-        return [
-            {key: message[key] for key in OPENAI_KEYS if key in message}
-            for message in self._messages
-        ]
+        """The messages without what only a history knows about them, ready for a model."""
+        return [openai_form(message) for message in self._messages]
 
 
 class ToolInvocationHistory:
     """The calls one tool has answered, in ``logs``, oldest first."""
 
-    def __init__(self, records: list[dict[str, Any]] | None = None) -> None:
-        self.logs: list[dict[str, Any]] = [] if records is None else records
+    def __init__(self, records: list[ToolInvocation] | None = None) -> None:
+        self.logs: list[ToolInvocation] = [] if records is None else records
 
     def __len__(self) -> int:
         return len(self.logs)
@@ -199,6 +274,6 @@ class ToolInvocationHistory:
             }
         )
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[ToolInvocation]:
         """The records themselves, not a copy."""
         return self.logs

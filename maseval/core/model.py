@@ -119,7 +119,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
         """The text answered to a single user message, ``""`` if there was none."""
-        message = {"role": "user", "content": prompt}
+        message: Message = {"role": "user", "content": prompt}
         return self.chat([message], generation_params=generation_params, **kwargs).content or ""
 
     def gather_usage(self) -> TokenUsage:

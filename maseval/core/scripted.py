@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from maseval.core.exceptions import (
     ConfigurationError,
@@ -19,7 +19,15 @@ from maseval.core.exceptions import (
     ScriptExhaustedError,
     UnknownModelError,
 )
-from maseval.core.messages import ChatResponse, Message, ToolCall, tool_call
+from maseval.core.messages import (
+    ChatResponse,
+    ChatUsage,
+    Message,
+    ToolCall,
+    chat_usage,
+    text_of,
+    tool_call,
+)
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.usage import CostCalculator
 
@@ -122,16 +130,11 @@ class ScriptedModelAdapter(ModelAdapter):
             )
         return self._script[asked % count]
 
-    def _usage_of(self, messages: list[Message], response: ChatResponse) -> dict[str, Any]:
+    def _usage_of(self, messages: list[Message], response: ChatResponse) -> ChatUsage:
         if self._usage is not None:
-            return dict(self._usage)
+            return cast(ChatUsage, dict(self._usage))
         asked = sum(_tokens(message) for message in messages)
-        answered = _tokens(response.to_message())
-        return {
-            "input_tokens": asked,
-            "output_tokens": answered,
-            "total_tokens": asked + answered,
-        }
+        return chat_usage(asked, _tokens(response.to_message()))
 
 
 def from_id(name: str, **options: Any) -> ScriptedModelAdapter:
@@ -154,7 +157,7 @@ def from_id(name: str, **options: Any) -> ScriptedModelAdapter:
 
 
 def _echo(messages: list[Message], tools: Tools) -> str:
-    return next((_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    return next((text_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
 
 
 def _read_script(path: Path) -> list[Reply]:
@@ -204,7 +207,7 @@ def _calling(calls: Sequence[Any], turn: int, text: str | None = None) -> ChatRe
 def _tool_call(call: Any, default_id: str) -> ToolCall:
     match call:
         case {"function": {"name": str(), "arguments": str()}}:
-            return copy.deepcopy(dict(call))
+            return cast(ToolCall, copy.deepcopy(dict(call)))
         case {"name": str(name)}:
             return tool_call(name, call.get("arguments"), id=call.get("id", default_id))
     raise HookResultError(f"{call!r} is no tool call; write tool_call(name, {{…}})")
@@ -212,10 +215,5 @@ def _tool_call(call: Any, default_id: str) -> ToolCall:
 
 def _tokens(message: Message) -> int:
     calls = message.get("tool_calls") or []
-    spoken = len(_text(message)) + sum(len(json.dumps(call.get("function"))) for call in calls)
+    spoken = len(text_of(message)) + sum(len(json.dumps(call.get("function"))) for call in calls)
     return spoken // 4
-
-
-def _text(message: Message) -> str:
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else json.dumps(content)

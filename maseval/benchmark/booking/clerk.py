@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from maseval.core.messages import Message, tool_call
+from maseval.core.messages import Message, text_of, tool_call
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 
 
@@ -17,8 +17,8 @@ def clerk(
     slips = Random(seed).random() < slip_rate
 
     def reply(messages: list[Message], tools: Tools) -> FixedReply:
-        people, hour = (int(number) for number in re.findall(r"\d+", messages[0]["content"])[:2])
-        match [message["content"] for message in messages if message["role"] == "tool"]:
+        people, hour = (int(number) for number in re.findall(r"\d+", text_of(messages[0]))[:2])
+        match [text_of(message) for message in messages if message["role"] == "tool"]:
             case []:
                 return tool_call("free_rooms", {"hour": hour, "seats": 1 if slips else people})
             case ["none"]:
@@ -26,7 +26,7 @@ def clerk(
             case [rooms] if not rooms.startswith("Error"):
                 return tool_call("book", {"room": rooms.split(", ")[0], "hour": hour})
             case [*_, last]:
-                return str(last)
+                return last
         raise AssertionError("every list matches one of the cases")
 
     return ScriptedModelAdapter(

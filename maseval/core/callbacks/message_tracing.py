@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
-from maseval.core.messages import OPENAI_KEYS, Message
+from maseval.core.messages import Message, openai_form
 from maseval.core.storage import strict_json
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self._conversations: list[dict[str, Any]] = []
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
-        messages = [dict(message) for message in agent.get_messages()]
+        messages = [message.copy() for message in agent.get_messages()]
         self._conversations.append(self._conversation(agent, messages))
         if self.verbose:
             logger.info("agent %s: %d messages", agent.name, len(messages))
@@ -128,12 +128,12 @@ class MessageTracingAgentCallback(AgentCallback):
         return f"{type(self).__name__}(conversations={len(self._conversations)})"
 
     def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> dict[str, Any]:
-        first = messages[0] if messages else {}
+        opened = bool(messages) and messages[0].get("role") == "user"
         conversation: dict[str, Any] = {
             "agent_name": agent.name,
             "agent_type": type(agent.agent).__name__,
-            "query": first.get("content") if first.get("role") == "user" else None,
-            "messages": messages if self.include_metadata else [_bare(each) for each in messages],
+            "query": messages[0].get("content") if opened else None,
+            "messages": messages if self.include_metadata else list(map(openai_form, messages)),
             "message_count": len(messages),
         }
         if self.include_metadata:
@@ -143,7 +143,3 @@ class MessageTracingAgentCallback(AgentCallback):
                 "roles": list(dict.fromkeys(message.get("role") for message in messages)),
             }
         return conversation
-
-
-def _bare(message: Message) -> Message:
-    return {key: message[key] for key in OPENAI_KEYS if key in message}

@@ -8,7 +8,7 @@ from typing import Any
 
 from maseval.core.agent import AgentObserver
 from maseval.core.exceptions import ConfigurationError, UserError
-from maseval.core.messages import OPENAI_KEYS, Message, MessageHistory
+from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
@@ -271,10 +271,10 @@ def _plain(context: Iterable[Message]) -> Iterator[Message]:
     """Messages in OpenAI's form, answers of tools with the name of the tool."""
     names: dict[str, str] = {}
     for message in context:
-        plain = {key: message[key] for key in OPENAI_KEYS if key in message}
+        plain = openai_form(message)
         plain["role"] = _ROLES.get(plain["role"], plain["role"])
         for call in message.get("tool_calls") or ():
             names[call["id"]] = call["function"]["name"]
-        if plain.get("tool_call_id") in names:
-            plain["name"] = names[plain["tool_call_id"]]
+        if (call_id := plain.get("tool_call_id")) in names:
+            plain["name"] = names[call_id]
         yield plain

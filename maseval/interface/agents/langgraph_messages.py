@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.core.messages import Content, Message, ToolCall
+from maseval.core.messages import Content, FunctionCall, Message, ToolCall
 
 _ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 
@@ -42,7 +42,9 @@ def _content(message: Any) -> Content:
     # What is no text in an answer is the provider's own form of thoughts and tool calls.
     if isinstance(content, str) or message.type == "ai":
         return text_of(content)
-    parts = [{"type": "text", "text": p} if isinstance(p, str) else dict(p) for p in content]
+    parts: list[dict[str, object]] = [
+        {"type": "text", "text": p} if isinstance(p, str) else dict(p) for p in content
+    ]
     return parts if any(part.get("type") != "text" for part in parts) else text_of(content)
 
 
@@ -50,5 +52,5 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     arguments = call["args"]
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {}, ensure_ascii=False)
-    function = {"name": call["name"] or "", "arguments": arguments}
+    function: FunctionCall = {"name": call["name"] or "", "arguments": arguments}
     return {"id": call["id"] or "", "type": "function", "function": function}

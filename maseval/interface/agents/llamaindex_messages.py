@@ -3,7 +3,7 @@
 from typing import Any
 
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.messages import Message, MessageHistory, ToolCall
+from maseval.core.messages import FunctionCall, Message, MessageHistory, ToolCall
 from maseval.core.usage import TokenUsage
 from maseval.interface.agents.llamaindex_run import library
 from maseval.interface.inference.chat_completions import as_json, get, usage_of
@@ -42,8 +42,9 @@ class Transcript(MessageHistory):
         """What the first agent was told before the conversation began."""
         told_already = any(message["role"] != "user" for message in self)
         if asked and asked[0].role == "system" and not told_already:
-            since = {"timestamp": self[0]["timestamp"]}
-            self._messages.insert(0, message_of(asked[0]) | since)
+            told = message_of(asked[0])
+            told["timestamp"] = self[0]["timestamp"]
+            self._messages.insert(0, told)
 
     def _answer(self, event: Any) -> None:
         message = message_of(event.response)
@@ -54,11 +55,11 @@ class Transcript(MessageHistory):
             for call in event.tool_calls
             if not hasattr(call, "tool_output")
         ]
-        metadata = {"agent": event.current_agent_name}
+        metadata: dict[str, object] = {"agent": event.current_agent_name}
         if calls:
             self.add_tool_call(calls, message["content"], metadata=metadata)
         else:
-            self.add_message("assistant", message["content"], metadata=metadata)
+            self.add_message("assistant", message["content"] or "", metadata=metadata)
 
 
 def message_of(message: Any) -> Message:
@@ -73,12 +74,15 @@ def message_of(message: Any) -> Message:
     known: Message = {"role": message.role.value, "content": message.content or ""}
     if calls:
         known["tool_calls"] = calls
-    known |= {key: more[key] for key in ("tool_call_id", "name") if more.get(key)}
+    if call_id := more.get("tool_call_id"):
+        known["tool_call_id"] = call_id
+    if name := more.get("name"):
+        known["name"] = name
     return known
 
 
 def _tool_call(id: str | None, name: str, arguments: object) -> ToolCall:
-    function = {"name": name, "arguments": as_json(arguments)}
+    function: FunctionCall = {"name": name, "arguments": as_json(arguments)}
     return {"id": id or "", "type": "function", "function": function}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from maseval.core.messages import MessageHistory, ToolCall
+from maseval.core.messages import FunctionCall, MessageHistory, ToolCall
 from maseval.interface.agents.tools import as_text
 
 
@@ -44,5 +44,5 @@ def _add_request_part(history: MessageHistory, part: Any) -> None:
 
 def _tool_call(part: Any) -> ToolCall:
     arguments = part.args if isinstance(part.args, str) else as_text(part.args or {})
-    function = {"name": part.tool_name, "arguments": arguments or "{}"}
+    function: FunctionCall = {"name": part.tool_name, "arguments": arguments or "{}"}
     return {"id": part.tool_call_id, "type": "function", "function": function}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from maseval.core.messages import ToolCall
+from maseval.core.messages import FunctionCall, ToolCall
 from maseval.core.storage.redaction import redact_text
 from maseval.interface.agents.tools import as_text
 from maseval.interface.inference.chat_completions import as_json, get, text_of
@@ -29,7 +29,7 @@ def calls_of(step: Any) -> list[ToolCall]:
 
 
 def _call(id: str, name: str, arguments: object) -> ToolCall:
-    function = {"name": name, "arguments": as_json(arguments)}
+    function: FunctionCall = {"name": name, "arguments": as_json(arguments)}
     return {"id": id, "type": "function", "function": function}
 
 

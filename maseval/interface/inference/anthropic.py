@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -100,8 +100,8 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         create = self._client.messages.create
         return self._response(create(**with_extra_body(create, request)))
 
-    def _turns(self, messages: Iterable[Message]) -> list[Message]:
-        turns: list[Message] = []
+    def _turns(self, messages: Iterable[Message]) -> list[Block]:
+        turns: list[Block] = []
         for message in messages:
             role = "assistant" if message["role"] == "assistant" else "user"
             blocks = self._blocks(message)
@@ -179,7 +179,7 @@ def _system(messages: Iterable[Message]) -> str:
     return "\n\n".join(text for message in told if (text := text_of(message.get("content"))))
 
 
-def _results_only(turn: Message, blocks: Iterable[Block]) -> bool:
+def _results_only(turn: Block, blocks: Iterable[Block]) -> bool:
     """Whether both are answers of tools: all answers to one message belong into one turn."""
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
 
@@ -236,7 +236,7 @@ def _thoughts(blocks: Iterable[object]) -> list[Block]:
     ]
 
 
-def _usage(usage: object) -> dict[str, Any] | None:
+def _usage(usage: object) -> ChatUsage | None:
     """Tokens as other providers count them: what came from or went to the cache was input too."""
     if usage is None:
         return None
@@ -244,17 +244,13 @@ def _usage(usage: object) -> dict[str, Any] | None:
     written = get(usage, "cache_creation_input_tokens") or 0
     asked = (get(usage, "input_tokens") or 0) + read + written
     answered = get(usage, "output_tokens") or 0
-    parts = {
-        "cached_input_tokens": read,
-        "cache_creation_input_tokens": written,
-        "reasoning_tokens": get(get(usage, "output_tokens_details"), "thinking_tokens"),
-    }
-    return {
-        "input_tokens": asked,
-        "output_tokens": answered,
-        "total_tokens": asked + answered,
-        **{name: value for name, value in parts.items() if value},
-    }
+    return chat_usage(
+        asked,
+        answered,
+        cached_input_tokens=read,
+        cache_creation_input_tokens=written,
+        reasoning_tokens=get(get(usage, "output_tokens_details"), "thinking_tokens"),
+    )
 
 
 def from_id(

@@ -7,10 +7,10 @@ library or a plain mapping.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 
 _KEYS = {
     "assistant": ("content", "name", "tool_calls"),
@@ -35,12 +35,13 @@ def request_messages(messages: Iterable[Message]) -> list[Message]:
 def _request_message(message: Message) -> Message:
     role = message.get("role", "user")
     keys = _KEYS.get(role, _OTHER_KEYS)
-    kept = {key: message[key] for key in keys if message.get(key) is not None}
+    known: Mapping[str, Any] = message
+    kept = {key: known[key] for key in keys if known.get(key) is not None}
     if calls := kept.pop("tool_calls", None):
         kept["tool_calls"] = [_request_call(call) for call in calls]
     # Some servers insist on the key, and all take a null where there are tool calls.
     kept.setdefault("content", None if calls else "")
-    return {"role": role, **kept}
+    return cast(Message, {"role": role, **kept})
 
 
 def _request_call(call: ToolCall) -> ToolCall:
@@ -153,7 +154,7 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
     }
 
 
-def usage_of(usage: object) -> dict[str, Any] | None:
+def usage_of(usage: object) -> ChatUsage | None:
     """Tokens and, where the server tells it, the cost; parts of a sum only if they are not 0."""
     if usage is None:
         return None
@@ -161,19 +162,16 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     of_prompt = get(usage, "prompt_tokens_details")
     of_answer = get(usage, "completion_tokens_details")
     audio = (get(of_prompt, "audio_tokens") or 0) + (get(of_answer, "audio_tokens") or 0)
-    parts = {
-        "cached_input_tokens": get(of_prompt, "cached_tokens"),
-        "cache_creation_input_tokens": get(of_prompt, "cache_creation_tokens"),
-        "reasoning_tokens": get(of_answer, "reasoning_tokens"),
-        "audio_tokens": audio,
-        "cost": get(usage, "cost"),
-    }
-    return {
-        "input_tokens": asked,
-        "output_tokens": answered,
-        "total_tokens": get(usage, "total_tokens") or asked + answered,
-        **{name: value for name, value in parts.items() if value},
-    }
+    return chat_usage(
+        asked,
+        answered,
+        get(usage, "total_tokens"),
+        cached_input_tokens=get(of_prompt, "cached_tokens"),
+        cache_creation_input_tokens=get(of_prompt, "cache_creation_tokens"),
+        reasoning_tokens=get(of_answer, "reasoning_tokens"),
+        audio_tokens=audio,
+        cost=get(usage, "cost"),
+    )
 
 
 def get(thing: object, name: str) -> Any:

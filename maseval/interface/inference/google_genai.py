@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.messages import (
+    ChatResponse,
+    ChatUsage,
+    FunctionCall,
+    Message,
+    ToolCall,
+    chat_usage,
+)
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -95,7 +102,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         return self._response(answer, calls_so_far(messages))
 
     def _contents(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        names = {
+        names: dict[str | None, str] = {
             call.get("id"): call["function"]["name"]
             for message in messages
             for call in message.get("tool_calls") or ()
@@ -109,7 +116,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
                 contents.append({"role": role, "parts": parts})
         return contents
 
-    def _entry(self, message: Message, names: Mapping[object, str]) -> tuple[str, list[Part]]:
+    def _entry(self, message: Message, names: Mapping[str | None, str]) -> tuple[str, list[Part]]:
         text = text_of(message.get("content"))
         if _is_system(message):
             return "system", []
@@ -171,7 +178,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             if signature := get(part, "thought_signature"):
                 self._signatures[call_id] = signature
             arguments = json.dumps(dict(get(called, "args") or {}), ensure_ascii=False)
-            function = {"name": get(called, "name"), "arguments": arguments}
+            function: FunctionCall = {"name": get(called, "name"), "arguments": arguments}
             calls.append({"id": call_id, "type": "function", "function": function})
         return calls
 
@@ -223,7 +230,7 @@ def _retry_info(error: object) -> dict[str, str]:
     return {"retry-after": delay[1]} if delay else {}
 
 
-def _usage(usage: object) -> dict[str, Any] | None:
+def _usage(usage: object) -> ChatUsage | None:
     """Tokens as other providers count them: thoughts are part of the output."""
     if usage is None:
         return None
@@ -231,17 +238,14 @@ def _usage(usage: object) -> dict[str, Any] | None:
     asked = get(usage, "prompt_token_count") or 0
     asked += get(usage, "tool_use_prompt_token_count") or 0
     answered = (get(usage, "candidates_token_count") or 0) + thoughts
-    parts = {
-        "cached_input_tokens": get(usage, "cached_content_token_count"),
-        "reasoning_tokens": thoughts,
-        "audio_tokens": _audio(usage),
-    }
-    return {
-        "input_tokens": asked,
-        "output_tokens": answered,
-        "total_tokens": get(usage, "total_token_count") or asked + answered,
-        **{name: value for name, value in parts.items() if value},
-    }
+    return chat_usage(
+        asked,
+        answered,
+        get(usage, "total_token_count"),
+        cached_input_tokens=get(usage, "cached_content_token_count"),
+        reasoning_tokens=thoughts,
+        audio_tokens=_audio(usage),
+    )
 
 
 def _audio(usage: object) -> int:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.messages import ChatResponse, Message, ToolCall
+from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContextOverflowError,
@@ -91,7 +91,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         return ChatResponse(
             content=None if calls and not spoken else spoken,
             tool_calls=calls or None,
-            usage=None if asked is None else _usage(asked, _count(self._model, text) or 0),
+            usage=None if asked is None else chat_usage(asked, _count(self._model, text) or 0),
             model=self.model_id,
             stop_reason="tool_calls" if calls else "stop",
         )
@@ -163,14 +163,9 @@ def _count(model: Any, text: str) -> int | None:
     return None if encode is None else len(encode(text, add_special_tokens=False))
 
 
-def _usage(asked: int, answered: int) -> dict[str, Any]:
-    total = asked + answered
-    return {"input_tokens": asked, "output_tokens": answered, "total_tokens": total}
-
-
-def _with_objects(messages: list[Message]) -> list[Message]:
+def _with_objects(messages: list[Message]) -> list[dict[str, Any]]:
     """Templates write the arguments of earlier calls themselves, so they want them parsed."""
-    prepared = request_messages(messages)
+    prepared: list[dict[str, Any]] = [dict(message) for message in request_messages(messages)]
     for message in prepared:
         for call in message.get("tool_calls") or ():
             call["function"]["arguments"] = as_object(call["function"]["arguments"])
@@ -209,7 +204,7 @@ def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
 
 def _call(call: dict[str, Any], number: int) -> ToolCall:
     arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
-    function = {"name": call["name"], "arguments": arguments}
+    function: FunctionCall = {"name": call["name"], "arguments": arguments}
     return {"id": f"call_{number}", "type": "function", "function": function}
 
 

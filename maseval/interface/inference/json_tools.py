@@ -85,8 +85,8 @@ def told(messages: Sequence[Message], tools: Iterable[Mapping[str, Any]]) -> lis
     """The conversation with the tools explained, and with calls and results as plain text."""
     explanation = _EXPLANATION.format(tools="\n".join(_line(tool["function"]) for tool in tools))
     system = [text_of(m.get("content")) for m in messages if m["role"] == "system"]
-    first = {"role": "system", "content": "\n\n".join([*system, explanation])}
-    names = {
+    first: Message = {"role": "system", "content": "\n\n".join([*system, explanation])}
+    names: dict[str | None, str] = {
         call.get("id"): call["function"]["name"]
         for message in messages
         for call in message.get("tool_calls") or ()
@@ -94,7 +94,7 @@ def told(messages: Sequence[Message], tools: Iterable[Mapping[str, Any]]) -> lis
     return [first, *(_told(m, names) for m in messages if m["role"] != "system")]
 
 
-def _told(message: Message, names: Mapping[object, str]) -> Message:
+def _told(message: Message, names: Mapping[str | None, str]) -> Message:
     text = text_of(message.get("content"))
     if message["role"] == "tool":
         call_id = message.get("tool_call_id")

@@ -9,15 +9,17 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
 from maseval.benchmark.tau2.world.world import to_json_str
-from maseval.core.messages import ChatResponse, arguments_of
+from maseval.core.messages import ChatResponse, FunctionCall, arguments_of
+from maseval.core.messages import Message as ChatMessage
+from maseval.core.messages import ToolCall as ChatToolCall
 
 
-def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
     """Messages in the form that a ``ModelAdapter`` takes."""
     return [_to_chat(message) for message in messages]
 
 
-def _to_chat(message: Mapping[str, Any]) -> dict[str, Any]:
+def _to_chat(message: Mapping[str, Any]) -> ChatMessage:
     match message["role"]:
         case "tool":
             return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}
@@ -28,8 +30,8 @@ def _to_chat(message: Mapping[str, Any]) -> dict[str, Any]:
             return {"role": role, "content": message["content"]}
 
 
-def _call_to_chat(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+def _call_to_chat(call: ToolCall) -> ChatToolCall:
+    function: FunctionCall = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
     return {"id": call["id"], "type": "function", "function": function}
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from pydantic import BaseModel
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter
 
 
@@ -59,7 +60,7 @@ def judge(
 
 def judge_messages(
     messages: Sequence[Mapping[str, Any]], assertions: Sequence[str]
-) -> list[dict[str, str]]:
+) -> list[Message]:
     """What the judge is sent: the task of grading, the conversation, and the assertions."""
     holes = {
         "conversation": "\n".join(f"{said['role']}: {said.get('content')}" for said in messages),
