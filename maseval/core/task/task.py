@@ -1,0 +1,89 @@
+"""One task: what to ask, and the data to set it up and to judge it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+from uuid import uuid4
+
+from maseval.core.exceptions import TaskFrozenError
+from maseval.core.task.frozen import FrozenDict, frozen, thawed
+from maseval.core.task.protocol import TaskProtocol, mapping_of
+
+_DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
+
+
+@dataclass
+class Task:
+    """One thing for an agent to do, with all that is needed to set it up and to judge it."""
+
+    query: str
+    id: str = field(default_factory=lambda: str(uuid4()))
+    environment_data: dict[str, Any] = field(default_factory=dict)
+    user_data: dict[str, Any] = field(default_factory=dict)
+    evaluation_data: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    protocol: TaskProtocol = field(default_factory=TaskProtocol)
+    _frozen: bool = field(default=False, init=False, repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """A task from the names of its fields, or from a question-and-answer record.
+
+        Without ``query``, the text is that of ``question`` or ``prompt``, and ``text`` and
+        ``short_answer`` become environment and evaluation data. Other keys are not used.
+        """
+        given = {name: data[name] for name in _DATA_FIELDS if data.get(name) is not None}
+        query = data.get("query")
+        if "query" not in data:
+            query = data.get("question") or data.get("prompt")
+            if "text" in data:
+                given.setdefault("environment_data", {"text_content": data["text"]})
+            if "short_answer" in data:
+                given.setdefault("evaluation_data", {"short_answer": data["short_answer"]})
+        for name, value in given.items():
+            given[name] = dict(mapping_of(name, value))
+        if data.get("id") is not None:
+            given["id"] = str(data["id"])
+        protocol = data.get("protocol")
+        if protocol is not None and not isinstance(protocol, TaskProtocol):
+            protocol = TaskProtocol.from_dict(mapping_of("protocol", protocol))
+        return cls(
+            "" if query is None else str(query), protocol=protocol or TaskProtocol(), **given
+        )
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the task refuses to be changed."""
+        return self._frozen
+
+    def freeze(self) -> Self:
+        """Refuse changes of the fields and of the dicts in them; lists stay as they are."""
+        if self._frozen:
+            raise TaskFrozenError(f"task {self.id!r} is already frozen", component="Task")
+        for name in _DATA_FIELDS:
+            setattr(self, name, frozen(getattr(self, name)))
+        self._frozen = True
+        return self
+
+    def unfreeze(self) -> Self:
+        """Allow changes again."""
+        if not self._frozen:
+            raise TaskFrozenError(f"task {self.id!r} is not frozen", component="Task")
+        object.__setattr__(self, "_frozen", False)
+        for name in _DATA_FIELDS:
+            setattr(self, name, thawed(getattr(self, name)))
+        return self
+
+    def __post_init__(self) -> None:
+        # ``dataclasses.replace`` on a frozen task hands its data to a task that is not.
+        for name in _DATA_FIELDS:
+            if isinstance(getattr(self, name), FrozenDict):
+                setattr(self, name, thawed(getattr(self, name)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if self._frozen:
+            raise TaskFrozenError(
+                f"cannot set {name!r} of frozen task {self.id!r}; call task.unfreeze() first",
+                component="Task",
+            )
+        super().__setattr__(name, value)

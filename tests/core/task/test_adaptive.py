@@ -1,0 +1,223 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maseval.core.exceptions import (
+    DuplicateTaskError,
+    HookResultError,
+)
+from tests.core.task.building import InOrder, ids, task, tasks
+
+
+def finish(queue, a_task, repeat_idx=0):
+    report = {"task_id": a_task.id, "repeat_idx": repeat_idx, "status": "success"}
+    queue.on_task_repeat_end(None, report)
+    return report
+
+
+@given(st.integers(1, 8), st.integers(1, 3), st.data())
+def test_each_task_is_handed_out_once_however_the_results_come_in(count, repeats, data):
+    queue = InOrder(tasks(count))
+    source, handed_out, running, finished = iter(queue), [], [], 0
+    exhausted = False
+    while running or not exhausted:
+        if not exhausted and (not running or data.draw(st.booleans(), label="take a task")):
+            chosen = next(source, None)
+            if chosen is None:
+                exhausted = True
+            else:
+                handed_out.append(chosen.id)
+                running += [chosen] * repeats
+        else:
+            position = data.draw(st.integers(0, len(running) - 1), label="finish")
+            finish(queue, running.pop(position))
+            finished += 1
+        shown = ids(queue.remaining + queue.in_flight) + [t.id for t, _ in queue.completed]
+        assert sorted(shown) == sorted(ids(queue.to_list()))
+        assert set(ids(queue.remaining)).isdisjoint(handed_out)
+
+    assert sorted(handed_out) == sorted(ids(queue.to_list()))
+    assert queue.state == {"reports": count * repeats} == {"reports": finished}
+    assert (queue.remaining, queue.in_flight) == ([], [])
+
+
+def test_results_steer_the_choice():
+    class HarderAfterSuccess(InOrder):
+        def initial_state(self):
+            return {"level": 5}
+
+        def select_next_task(self, remaining, state):
+            return min(remaining, key=lambda t: abs(t.protocol.priority - state["level"]))
+
+        def update_state(self, task, report, state):
+            step = 1 if report["status"] == "success" else -1
+            return {"level": task.protocol.priority + step * 2}
+
+    queue = HarderAfterSuccess(task(n, priority=n) for n in range(10))
+    order = []
+    for chosen in queue:
+        order.append(chosen.id)
+        status = "success" if int(chosen.id) < 7 else "agent_error"
+        queue.on_task_repeat_end(None, {"task_id": chosen.id, "status": status})
+    assert order[:4] == ["5", "7", "4", "6"]
+    assert len(order) == 10
+
+
+def test_a_selection_never_sees_a_task_in_flight():
+    seen = []
+
+    class Watching(InOrder):
+        def select_next_task(self, remaining, state):
+            seen.append(ids(remaining))
+            return remaining[-1]
+
+    queue = Watching(tasks(3))
+    assert ids(queue) == ["2", "1", "0"]
+    assert seen == [["0", "1", "2"], ["0", "1"], ["0"]]
+    assert ids(queue.in_flight) == ["2", "1", "0"]
+
+
+def test_every_repetition_is_learnt_from_and_the_first_report_is_kept():
+    queue = InOrder(tasks(2))
+    first = next(iter(queue))
+    reports = [finish(queue, first, n) for n in range(3)]
+
+    assert queue.completed == [(first, reports[0])]
+    assert queue.state == {"reports": 3}
+    assert ids(queue.remaining) == ["1"]
+
+
+def test_a_report_on_a_stranger_is_ignored():
+    queue = InOrder(tasks(1))
+    list(queue)
+    finish(queue, task("stranger"))
+    assert (queue.state, queue.completed) == ({"reports": 0}, [])
+
+
+def test_a_report_before_any_iteration_counts_too():
+    queue = InOrder(tasks(2))
+    finish(queue, queue[1])
+    assert ids(queue.remaining) == ["0"]
+    assert queue.state == {"reports": 1}
+
+
+def test_stopping_ends_the_iteration_but_not_the_learning():
+    queue = InOrder(tasks(3))
+    source = iter(queue)
+    first = next(source)
+    queue.stop()
+
+    assert next(source, None) is None
+    finish(queue, first)
+    assert queue.state == {"reports": 1}
+    assert ids(queue.remaining) == ["1", "2"]
+
+
+def test_choosing_nothing_ends_the_iteration():
+    class AtMostTwo(InOrder):
+        def select_next_task(self, remaining, state):
+            return remaining[0] if len(remaining) > 1 else None
+
+    assert ids(AtMostTwo(tasks(3))) == ["0", "1"]
+
+
+def test_a_new_iteration_begins_afresh():
+    queue = InOrder(tasks(2))
+    for _ in range(2):
+        for chosen in queue:
+            finish(queue, chosen)
+            queue.stop()
+        assert queue.state == {"reports": 1}
+        assert ids(queue.remaining) == ["1"]
+        assert len(queue.completed) == 1
+
+
+def test_looking_at_the_tasks_does_not_disturb_an_iteration():
+    queue = InOrder(tasks(3))
+    source = iter(queue)
+    first = next(source)
+
+    assert len(queue) == 3
+    assert ids(queue.to_list()) == ["0", "1", "2"]
+    assert queue[0] is first
+    assert queue[2] in queue
+    assert queue.index(queue[1]) == 1
+    assert list(queue[1:]) == queue.to_list()[1:]
+    assert ids(queue.in_flight) == ["0"]
+    assert ids(source) == ["1", "2"]
+
+
+def test_before_the_first_iteration_everything_remains():
+    queue = InOrder(tasks(2))
+    assert queue.remaining == queue.to_list()
+    assert (queue.in_flight, queue.completed, queue.state) == ([], [], {"reports": 0})
+
+
+def test_the_views_cannot_be_used_to_interfere():
+    queue = InOrder(tasks(2))
+    source = iter(queue)
+    queue.remaining.clear()
+    queue.completed.append("x")
+    with pytest.raises(TypeError):
+        queue.state["reports"] = 9
+    assert ids(source) == ["0", "1"]
+
+
+@pytest.mark.parametrize("wrong", [task("stranger"), task("0"), "1", 0])
+def test_choosing_what_does_not_remain_is_an_error(wrong):
+    class Wrong(InOrder):
+        def select_next_task(self, remaining, state):
+            return wrong if len(remaining) == 1 else remaining[0]
+
+    source = iter(Wrong(tasks(2)))
+    next(source)
+    with pytest.raises(
+        HookResultError, match=r"Wrong.select_next_task returned .* or None to stop"
+    ):
+        next(source)
+
+
+def test_forgetting_to_return_the_state_is_an_error():
+    class Forgetful(InOrder):
+        def update_state(self, task, report, state):
+            state["reports"] += 1
+
+    queue = Forgetful(tasks(1))
+    with pytest.raises(HookResultError, match=r"Forgetful.update_state returned None; return"):
+        finish(queue, next(iter(queue)))
+
+
+def test_two_tasks_with_one_id_cannot_be_told_apart():
+    with pytest.raises(DuplicateTaskError, match="two tasks have the id '1'"):
+        iter(InOrder([task("1"), task("2"), task(1)]))
+    with pytest.raises(DuplicateTaskError, match="two tasks have the id '1'"):
+        iter(InOrder([task("1")] * 2))
+
+
+def test_a_part_of_a_queue_with_settings_of_its_own_keeps_them():
+    class Budgeted(InOrder):
+        def __init__(self, tasks, budget):
+            super().__init__(tasks)
+            self.budget = budget
+
+        def select_next_task(self, remaining, state):
+            taken = len(self) - len(remaining)
+            return remaining[0] if taken < self.budget else None
+
+    part = Budgeted(tasks(5), budget=2)[2:]
+    assert (part.budget, ids(part)) == (2, ["2", "3"])
+
+
+def test_the_other_hooks_of_a_callback_change_nothing():
+    queue = InOrder(tasks(2))
+    source = iter(queue)
+    first = next(source)
+    queue.on_run_start(None)
+    queue.on_task_start(None, first)
+    queue.on_task_repeat_start(None, first, 0)
+    queue.on_task_end(None, first, {"task_id": "0"})
+    queue.on_run_end(None, [])
+    queue.on_event("anything", detail=1)
+
+    assert queue.gather_traces()["type"] == "InOrder"
+    assert (ids(queue.in_flight), ids(queue.remaining)) == (["0"], ["1"])
