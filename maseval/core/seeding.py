@@ -8,11 +8,12 @@ import hashlib
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
+from maseval.core.exceptions import MASEvalError
 from maseval.core.tracing import ConfigurableMixin
 
 
-class SeedingError(Exception):
-    """A seed was asked for before the task or the repetition it belongs to was known."""
+class SeedingError(MASEvalError):
+    """No seed can be given: its task or repetition is not set, or the provider takes none."""
 
 
 class SeedGenerator(ABC, ConfigurableMixin):

@@ -1,8 +1,13 @@
 import copy
+import importlib
 import pickle
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
+import maseval
 from maseval.core import exceptions
 from maseval.core.exceptions import (
     AgentError,
@@ -54,6 +59,36 @@ def test_every_error_carries_message_component_and_details(name):
     error = getattr(exceptions, name)("it broke", component="pump", details={"bar": 3})
     assert str(error) == "[pump] it broke"
     assert (error.message, error.component, error.details) == ("it broke", "pump", {"bar": 3})
+
+
+OUTSIDE_THE_TREE = {
+    "maseval.interface.agents.camel_tools.Escape": "CAMEL would catch any Exception",
+}
+
+
+def modules() -> Iterator[ModuleType]:
+    for found in pkgutil.walk_packages(maseval.__path__, "maseval."):
+        if not found.name.endswith("__main__"):
+            try:
+                yield importlib.import_module(found.name)
+            except ImportError as error:  # of a framework that is not installed
+                if (error.name or "").startswith("maseval"):
+                    raise
+
+
+def test_every_error_of_the_package_is_a_maseval_error():
+    errors = {
+        f"{value.__module__}.{value.__qualname__}": value
+        for module in modules()
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, BaseException)
+        if value.__module__.startswith("maseval.") and not issubclass(value, Warning)
+    }
+
+    outside = {name for name, error in errors.items() if not issubclass(error, MASEvalError)}
+
+    assert len(errors) > 50
+    assert outside <= set(OUTSIDE_THE_TREE)
 
 
 def test_without_a_component_only_the_message_is_shown():

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 
 _KEYS = {
@@ -19,11 +19,11 @@ _KEYS = {
 _OTHER_KEYS = ("content", "name")
 
 
-class UnreadableAnswerError(Exception):
+class UnreadableAnswerError(MASEvalError):
     """The answer has no message that could be read."""
 
 
-class FilteredAnswerError(Exception):
+class FilteredAnswerError(MASEvalError):
     """The answer was withheld by a content filter."""
 
 

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.core.exceptions import AgentError, UserError
+from maseval.core.exceptions import AgentError, MASEvalError, UserError
 
 Role = Literal["agent", "user", "env"]
 
@@ -37,7 +37,7 @@ class NobodyListensError(AgentError, ValueError):
     """The agent spoke, and there is no user to hear it."""
 
 
-class HistoryError(ValueError):
+class HistoryError(MASEvalError, ValueError):
     """A task's own message history is not a conversation."""
 
 

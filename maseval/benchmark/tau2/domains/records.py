@@ -14,10 +14,12 @@ from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, get_args
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from maseval.core.exceptions import MASEvalError
+
 RawRecord = dict[str, Any]
 
 
-class SharedRecordError(TypeError):
+class SharedRecordError(MASEvalError, TypeError):
     """A tool tried to change a record that all environments share."""
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from maseval.core.exceptions import MASEvalError
+
 CHUNK = 1 << 20
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
@@ -23,7 +25,7 @@ _MARGIN = 16
 _CUT_WORD = re.compile(r"[-+.\w\\]*\s*")
 
 
-class JsonStreamError(ValueError):
+class JsonStreamError(MASEvalError, ValueError):
     """The text is not JSON; ``offset`` is the byte (of the unpacked text) where that shows."""
 
     def __init__(self, problem: str, offset: int) -> None:
