@@ -11,7 +11,7 @@ from maseval.cli.console import stderr
 from maseval.cli.text import inert
 from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.storage.redaction import redact_text
-from maseval.runs.secrets import Secrets
+from maseval.core.storage.secrets import Secrets
 
 FAILED = 1
 WRONG_USE = 2
@@ -43,7 +43,7 @@ def exit_code(error: Exception) -> int:
 
 def _words(error: Exception) -> str:
     words = redact_text(str(error) or type(error).__name__)
-    return str(Secrets({}).removed_from({"words": words})["words"])
+    return Secrets.of({}).removed_from_text(words)
 
 
 def _forget_output() -> None:

@@ -12,15 +12,14 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
-from uuid import uuid4
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import write_bytes
 from maseval.report.page import Page, build_page
 
 _SCRIPTS = ("text.js", "dom.js", "data.js", "overview.js", "tasks.js", "simulation.js", "page.js")
@@ -54,7 +53,7 @@ def write_report(
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    _write_aside(target, _document(build_page(reports, title, summary, plots)))
+    write_bytes(target, _document(build_page(reports, title, summary, plots)).encode())
     return target
 
 
@@ -110,19 +109,3 @@ def _packets(page: Page) -> Iterator[str]:
 def _visible(title: str) -> str:
     """The title as a browser's tab shows it, where the page's script cannot mark characters."""
     return _INVISIBLE.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", title)
-
-
-def _write_aside(path: Path, document: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with aside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(document)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
-    strict_json.sync_folder(path.parent)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import SUFFIX, sync_folder, write_json
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError
@@ -17,8 +17,8 @@ CONFIG, LOG, LOCK = "config.json", "log.jsonl", "lock"
 def create(folder: Path, config: RunConfig) -> None:
     """Make ``folder`` that of a run."""
     described = {"format": FORMAT, "created": now(), "sha256": config.sha256}
-    strict_json.write_file(folder / CONFIG, {**described, "config": config.values})
-    strict_json.sync_folder(folder.parent)
+    write_json(folder / CONFIG, {**described, "config": config.values})
+    sync_folder(folder.parent)
 
 
 def read_config(folder: Path) -> tuple[str, RunConfig]:
@@ -68,7 +68,7 @@ def check_usable(folder: Path, wanted: RunConfig) -> None:
     except NotADirectoryError:
         raise RunFolderError(f"{folder} is a file; choose another path for the run") from None
     # What a process leaves that is killed while it makes the folder is no obstacle.
-    foreign = {name for name in names if name != LOCK and not name.endswith(".tmp")}
+    foreign = {name for name in names if name != LOCK and not name.endswith(SUFFIX)}
     if foreign:
         raise RunFolderError(
             f"{folder} holds other files, such as {min(foreign)!r}, and no {CONFIG}; "

@@ -14,7 +14,10 @@ from types import TracebackType
 from typing import Any
 
 from maseval.core.report import Report
-from maseval.core.storage.records import RecordWriter, iter_records, mend
+from maseval.core.storage.mending import mend
+from maseval.core.storage.records import RecordWriter, iter_records
+from maseval.core.storage.seal import sealed
+from maseval.core.storage.secrets import Secrets
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (
@@ -37,11 +40,9 @@ from maseval.runs.log import (
     contents_of,
     report_at,
     report_record,
-    sealed,
     shared_id,
     simulation_of,
 )
-from maseval.runs.secrets import Secrets
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class RunFolder:
         self.set_aside: Path | None = None
         self._contents: Contents = contents
         self._extended = contents.config is not None
-        self._secrets = Secrets({})
+        self._secrets = Secrets.of({})
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
@@ -87,7 +88,7 @@ class RunFolder:
         ``<name>-3``, ... that is free or fits. If no setting differs, it begins with the finished
         simulations that are still asked for, else empty.
         """
-        secrets = Secrets(config)
+        secrets = Secrets.of(config)
         wanted = RunConfig.of(RunConfig.of(config).values, clean=secrets.removed_from)
         path = Path(os.path.abspath(path))
         if not fork:

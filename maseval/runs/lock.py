@@ -1,10 +1,8 @@
 """One writer for each run folder, and a name for whoever it is.
 
-The operating system's lock on an open file decides: it ends with the process, however that dies,
-and also keeps two openings within one process apart. What stands in the file only tells who has it.
+The operating system's lock decides; the content of the file only says who holds it.
 """
 
-import errno
 import itertools
 import json
 import os
@@ -17,12 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from maseval.core.storage import strict_json
+from maseval.core.storage.locks import LocksUnavailableError, lock
 from maseval.core.tracing import now
 from maseval.runs.exceptions import RunLockedError
 
-# Filesystems that know no locks answer with one of these.
-_NO_LOCKS = frozenset({errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL})
-# Somebody who only looks whether a run is going on holds the lock for a moment.
+# Whoever only looks whether a run is in progress holds the lock for a moment.
 _ATTEMPTS, _PAUSE = 4, 0.05
 _SUBCOMMAND = re.compile(r"[a-z]+\d?")
 
@@ -87,7 +84,7 @@ class FolderLock:
         for attempt in range(_ATTEMPTS):
             if attempt:
                 time.sleep(_PAUSE)
-            if _lock(self._descriptor, self.path):
+            if _free(self._descriptor, self.path):
                 return
         holder = _read(self.path) or "another process that has not said its name"
         raise RunLockedError(
@@ -111,7 +108,7 @@ def holder_of(path: Path) -> Holder | None:
     except OSError:
         return None
     try:
-        return None if _lock(descriptor, path, shared=True) else holder
+        return None if _free(descriptor, path, shared=True) else holder
     finally:
         os.close(descriptor)
 
@@ -123,30 +120,13 @@ def _read(path: Path) -> Holder | None:
         return None
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _system_lock(descriptor: int, shared: bool) -> None:
-        # Far behind the text, as what is locked cannot be read by others there.
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _system_lock(descriptor: int, shared: bool) -> None:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-
-
-def _lock(descriptor: int, path: Path, *, shared: bool = False) -> bool:
+def _free(descriptor: int, path: Path, *, shared: bool = False) -> bool:
+    """Whether the lock is ours now; where there are none, whether the name in the file is dead."""
     try:
-        _system_lock(descriptor, shared)
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            return False
+        return lock(descriptor, shared=shared)
+    except LocksUnavailableError:
         holder = _read(path)
         return holder is None or not holder.is_alive
-    return True
 
 
 def _command() -> str:

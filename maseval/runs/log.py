@@ -7,10 +7,7 @@ ends a session and counts what is there, so that nobody has to read the whole lo
 """
 
 import hashlib
-import json
 import os
-import re
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
+from maseval.core.storage.seal import broken_seal
 from maseval.runs.config import RunConfig, Simulation
 
 # Not the agent's doing: another try may go through. An evaluation that failed is not among them, as
@@ -39,7 +37,6 @@ _END_OF_HEAD = b', "shared": '
 _OWN_KEYS = ("crc", "kind", "domain", "shared")
 # A line is many kilobytes long; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
-_SEAL = re.compile(rb'\{"crc": (\d+), ')
 
 
 class DamagedRecord(NamedTuple):
@@ -98,20 +95,11 @@ def report_record(report: Mapping[str, Any], shared: str | None) -> dict[str, An
     }
 
 
-def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with a checksum of its own text, as the first thing of its line."""
-    plain = json.loads(strict_json.dumps(record))
-    return {"crc": zlib.crc32(strict_json.dumps(plain).encode("ascii")), **plain}
-
-
 def _unsealed(line: bytes) -> dict[str, Any]:
     """The record of a line; raises if anything in it is not as it was written."""
-    record = _object(line)
-    seal = _SEAL.match(line)
-    if seal is None:
-        raise ValueError("it has no checksum")
-    if zlib.crc32(b"{" + line[seal.end() :].rstrip(b"\r\n")) != int(seal[1]):
-        raise ValueError("its checksum is not that of its content")
+    record = strict_json.loads_object(line)
+    if problem := broken_seal(line):
+        raise ValueError(problem)
     return record
 
 
@@ -144,7 +132,7 @@ def heads_of(path: Path) -> Contents:
     for line in _lines(path):
         end = line.find(_END_OF_HEAD)
         with suppress(*_UNREADABLE):
-            contents.add(_object(line if end < 0 else line[:end] + b"}"), offset)
+            contents.add(strict_json.loads_object(line if end < 0 else line[:end] + b"}"), offset)
         offset += len(line)
     contents.shared.clear()
     return contents
@@ -156,7 +144,7 @@ def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, Any]:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - at_most))
-            return _object(file.read().splitlines(keepends=True)[-1])
+            return strict_json.loads_object(file.read().splitlines(keepends=True)[-1])
     except (OSError, ValueError, IndexError, RecursionError):
         return {}
 
@@ -165,7 +153,7 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     """The report that begins at ``offset``, with what it shares with others put back."""
     with path.open("rb") as file:
         file.seek(offset)
-        record = _object(file.readline())
+        record = strict_json.loads_object(file.readline())
     if record["shared"] in shared:
         record["config"]["benchmark"] = shared[record["shared"]]
     return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
@@ -175,13 +163,6 @@ def _lines(path: Path) -> Iterator[bytes]:
     if path.exists():
         with path.open("rb", buffering=_BUFFER) as file:
             yield from file
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    record = json.loads(line.decode())
-    if not isinstance(record, dict):
-        raise ValueError(f"expected a JSON object, found {type(record).__name__}")
-    return record
 
 
 def simulation_of(record: Mapping[str, Any]) -> Simulation:

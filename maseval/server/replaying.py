@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.redaction import redact
+from maseval.core.storage.secrets import Secrets
 from maseval.server.completion import Completion, Refusal, Request
 from maseval.server.http import LOCAL, ChatServer
 from maseval.server.matching import Canonical, canonical, key_of
 from maseval.server.nearest import Nearest, Neighbour
-from maseval.server.secrets import Secrets
+from maseval.server.secrets import exchange_secrets
 from maseval.server.tape import Place, Recording, Tape, TapeError
 from maseval.server.upstream import Upstream
 
@@ -150,10 +152,12 @@ class ReplayServer(ChatServer):
             if not self._client_waits():
                 # It will have asked again: that answer is the one it goes on with.
                 raise Refusal("the client did not wait for the answer", status=MISS_STATUS)
-            secrets = Secrets(self._upstream.key, headers=headers, request=request, answer=answer)
+            secrets = exchange_secrets(
+                self._upstream.key, headers=headers, request=request, answer=answer
+            )
             # The client gets what the tape has, so that playing it leads to the same questions.
-            answer = secrets.cut_from(answer)
-            place = self._kept(Recording(key, secrets.cut_from_request(content), answer))
+            answer = dict(secrets.removed_from(answer))
+            place = self._kept(Recording(key, _clean(content, secrets), answer))
             keep()
             return "recorded", place.line, answer
 
@@ -198,8 +202,8 @@ class ReplayServer(ChatServer):
             ) from error
 
     def _miss(self, content: Canonical, request: Request, headers: Mapping[str, str]) -> Refusal:
-        secrets = Secrets(headers=headers, request=request)
-        near = self._nearest.to(content, secrets.cut_from_request)
+        secrets = exchange_secrets(headers=headers, request=request)
+        near = self._nearest.to(content, lambda request: _clean(request, secrets))
         way_out = f"maseval replay-server {self.tape.path.name} --record --upstream URL"
         return Refusal(
             f"the tape has no answer to this request; {_words(near)}. Record it: {way_out}",
@@ -229,6 +233,11 @@ class ReplayServer(ChatServer):
 
 def _about(request: Request) -> tuple[str, int]:
     return str(request.get("model")), len(request["messages"])
+
+
+def _clean(request: Canonical, secrets: Secrets) -> Canonical:
+    """A request for the tape: as it is only compared, what a name calls secret goes as well."""
+    return dict(secrets.removed_from(redact(request)))
 
 
 def _words(near: Neighbour | None) -> str:

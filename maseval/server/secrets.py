@@ -1,12 +1,11 @@
-"""Secrets: what a client and this machine know and a tape must not."""
+"""What a client and this machine know and a tape must not."""
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from maseval.core.storage.redaction import REDACTED, redact, redact_text, with_texts
+from maseval.core.storage.redaction import REDACTED, redact_text
+from maseval.core.storage.secrets import Secrets, is_secret
 
 PLACEHOLDER = "no-key-needed"
 """What to give to clients that insist on a key."""
@@ -14,8 +13,6 @@ PLACEHOLDER = "no-key-needed"
 _NO_KEYS = frozenset(
     {PLACEHOLDER, "empty", "none", "dummy", "replay", "not-needed", "sk-no-key-required"}
 )
-# Anything shorter is found by chance in innocent texts.
-_SHORTEST = 8
 _WORD = re.compile(r"[\w-]{15,}")
 _TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
 
@@ -30,53 +27,27 @@ def key_in(headers: Mapping[str, str]) -> str | None:
     return None
 
 
-class Secrets:
-    """What must not get onto a tape: keys of this machine, those of a request, and what looks so.
+def exchange_secrets(
+    *keys: str | None,
+    headers: Mapping[str, str] | None = None,
+    request: Mapping[str, object] | None = None,
+    answer: Mapping[str, object] | None = None,
+) -> Secrets:
+    """What must not get onto a tape: keys of this machine and of a request, and what looks so.
 
-    In a request, which is only compared, whatever stands under a telling name goes as well. In an
-    answer, which is to be played as it was, a ``token`` may be a word: there only values go that
-    are known to be secret or have the form of a well-known kind of key.
+    In an answer, which is to be played as it was, a ``token`` may be a word: there only values
+    count that are known to be secret or have the form of a well-known kind of key.
     """
-
-    def __init__(
-        self,
-        *keys: str | None,
-        headers: Mapping[str, str] | None = None,
-        request: Mapping[str, Any] | None = None,
-        answer: Mapping[str, Any] | None = None,
-    ) -> None:
-        sent = [word for value in _named(headers or {}) for word in (value, *value.split())]
-        found = {*filter(None, keys), *sent, *_named(os.environ), *_named(request or {})}
-        plain = {one for one in found if len(one) >= _SHORTEST and one.lower() not in _NO_KEYS}
-        plain |= {*_formed(request), *_formed(answer)}
-        # Within the arguments of a tool call a key is spelled as JSON spells it.
-        self._values = sorted({*plain, *(json.dumps(one)[1:-1] for one in plain)}, key=_rank)
-
-    def cut_from_request(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy for the tape, with ``<redacted>`` where a secret was."""
-        return self.cut_from(redact(request))
-
-    def cut_from(self, record: dict[str, Any]) -> dict[str, Any]:
-        """A copy with ``<redacted>`` for every value that is secret."""
-        clean: dict[str, Any] = with_texts(record, self.text)
-        return clean
-
-    def text(self, text: str) -> str:
-        """The text without secrets."""
-        for secret in self._values:
-            text = text.replace(secret, REDACTED)
-        return text
+    sent = [word for value in _named(headers or {}) for word in (value, *value.split())]
+    found = {*filter(None, keys), *sent, *_named(os.environ), *_named(request or {})}
+    known = {value for value in found if value.lower() not in _NO_KEYS}
+    return Secrets({*known, *_formed(request), *_formed(answer)})
 
 
-def _rank(value: str) -> tuple[int, str]:
-    # Longest first: one secret may contain another.
-    return -len(value), value
-
-
-def _named(options: Mapping[str, Any]) -> Iterator[str]:
+def _named(options: Mapping[str, object]) -> Iterator[str]:
     """Texts that stand under a name which says that they are secret."""
     for key, value in options.items():
-        if isinstance(value, str) and redact({key: value})[str(key)] == REDACTED:
+        if isinstance(value, str) and is_secret(str(key), value):
             yield value
         elif isinstance(value, Mapping) and key not in ("tools", "response_format"):
             yield from _named(value)

@@ -11,21 +11,22 @@ import re
 import sys
 import threading
 import warnings
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import RecordWriter, TornRecordWarning, mend
+from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.core.storage.mending import mend
+from maseval.core.storage.records import RecordWriter, TornRecordWarning
+from maseval.core.storage.seal import broken_seal, sealed
 from maseval.server.matching import Canonical
 
 _NAME = {"format": "maseval-tape", "version": 1}
 _HEADER = (strict_json.dumps(_NAME) + "\n").encode("ascii")
-_HEAD = re.compile(rb'\{"crc": (\d+), "key": "([0-9a-f]{32})", ')
-_SEALED = re.compile(rb'\{"crc": \d+, ')
+_HEAD = re.compile(rb'\{"crc": \d+, "key": "([0-9a-f]{32})", ')
 # A line holds a whole conversation; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
 _WAY_OUT = "restore the tape from a copy, or remove that line and record it again"
@@ -100,7 +101,7 @@ class Tape:
         """Add a recording; when this returns it is on the disk."""
         if self._writer is None:
             raise TapeError(f"{self.path} was opened for playing; open it with growing=True")
-        record = _sealed(recording._asdict())
+        record = sealed(recording._asdict())
         with self._lock:
             offset = self._writer.append(record)
             self._lines += 1
@@ -133,10 +134,7 @@ class Tape:
 
     def _check_torn(self, line: bytes) -> None:
         if line.endswith(b"\n"):
-            known = _SEALED.match(line)
-            raise self._damage(
-                self._lines, "its checksum is not that of its content" if known else "no recording"
-            )
+            raise self._damage(self._lines, broken_seal(line) or "it is not a recording")
         warnings.warn(
             f"{self.path}: the last line is cut off; {len(line)} bytes are left out",
             TornRecordWarning,
@@ -153,24 +151,15 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-if sys.platform == "win32":
-
-    def _lock(file: BinaryIO, path: Path) -> None:
-        """What is locked cannot be read there, and a tape is to be played while it grows."""
-
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO, path: Path) -> None:
-        """Keep others from adding to the tape until it is closed, or the process ends."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+def _lock(file: BinaryIO, path: Path) -> None:
+    """Keep others from adding to the tape until it is closed, or the process ends."""
+    if sys.platform == "win32":
+        return  # locked files cannot be read there, and a tape may be played while it grows
+    with suppress(LocksUnavailableError):
+        if not lock(file.fileno()):
             raise TapeError(
                 f"{path} is being recorded to by another server; end that one, or give another tape"
-            ) from None
-        except OSError:
-            return  # a filesystem that knows no locks
+            )
 
 
 def _prepare(path: Path) -> None:
@@ -216,16 +205,7 @@ def _opened(path: Path) -> BinaryIO:
         ) from None
 
 
-def _sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with a checksum of its own text, as the first thing of its line."""
-    plain = json.loads(strict_json.dumps(record))
-    return {"crc": zlib.crc32(strict_json.dumps(plain).encode("ascii")), **plain}
-
-
 def _key_in(line: bytes) -> str | None:
-    """The key of a recording; nothing if anything in its line is not as it was written."""
-    head, sealed = _HEAD.match(line), _SEALED.match(line)
-    if head is None or sealed is None:
-        return None
-    content = memoryview(line)[sealed.end() : len(line.rstrip(b"\r\n"))]
-    return head[2].decode() if zlib.crc32(content, zlib.crc32(b"{")) == int(head[1]) else None
+    """The key of a recording; None if its line is not as it was written."""
+    head = _HEAD.match(line)
+    return None if head is None or broken_seal(line) else head[1].decode()

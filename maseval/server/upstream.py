@@ -11,9 +11,10 @@ from typing import IO, Any
 from urllib.parse import SplitResult, urlsplit
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.secrets import Secrets
 from maseval.server.completion import Completion, Refusal
 from maseval.server.handling import LOCAL_NAMES
-from maseval.server.secrets import Secrets, key_in
+from maseval.server.secrets import exchange_secrets, key_in
 
 _CHAT = "/chat/completions"
 _TIMEOUT = 600.0
@@ -59,7 +60,7 @@ class Upstream:
                 return _answer(response.read())
         except urllib.error.HTTPError as error:
             with error:
-                secrets = Secrets(self.key, headers=headers)
+                secrets = exchange_secrets(self.key, headers=headers)
                 raise _refusal(error.code, error.headers, error.read(), secrets) from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
@@ -121,7 +122,7 @@ def _answer(content: bytes) -> Completion:
 
 
 def _refusal(status: int, headers: Message, content: bytes, secrets: Secrets) -> Refusal:
-    text = secrets.text(content.decode("utf-8", "replace"))
+    text = secrets.removed_from_text(content.decode("utf-8", "replace"))
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):

@@ -4,6 +4,7 @@ import logging
 import pytest
 
 from maseval import normalise
+from maseval.core.storage.seal import sealed
 from maseval.runs import (
     DamagedRecord,
     RunConfigError,
@@ -14,7 +15,6 @@ from maseval.runs import (
     run_into,
     task_ids,
 )
-from maseval.runs.log import sealed
 from tests.runs.worlds import AWKWARD_IDS, config, desk, finished_run, report, tasks
 
 
@@ -237,7 +237,10 @@ def test_a_record_that_lacks_only_its_line_end_counts(tmp_path):
         (sealed_line({"kind": "report"}), "it lacks 'status'"),
         (sealed_line({"kind": "riddle"}), "unknown kind 'riddle'"),
         (sealed_line({"a": 1}), "it lacks 'kind'"),
-        (sealed_line({"kind": "closed"}).replace(b"closed", b"report"), "its checksum is not"),
+        (
+            sealed_line({"kind": "closed"}).replace(b"closed", b"report"),
+            "its checksum does not match",
+        ),
         (b'{"kind": "closed"}\n', "it has no checksum"),
         (b"\xff\n", "can't decode byte"),
     ],

@@ -100,10 +100,10 @@ def test_somebody_who_looks_sees_the_holder_and_does_not_disturb(tmp_path, holdi
 
 
 def test_where_the_system_has_no_locks_the_name_in_the_file_decides(tmp_path, monkeypatch):
-    def unsupported(descriptor, shared):
+    def unsupported(descriptor, shared, wait):
         raise OSError(95, "not supported")
 
-    monkeypatch.setattr("maseval.runs.lock._system_lock", unsupported)
+    monkeypatch.setattr("maseval.core.storage.locks._lock", unsupported)
     lock = FolderLock(tmp_path / "lock")
     with pytest.raises(RunLockedError):
         FolderLock(tmp_path / "lock")

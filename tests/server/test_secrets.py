@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.server import ReplayServer
-from maseval.server.secrets import Secrets
+from maseval.server.secrets import exchange_secrets
 from tests.server.provider import ask, asking, saying
 
 HEADER = "CANARY-header-7f3a9b"
@@ -114,4 +114,6 @@ def test_an_answer_keeps_its_words(monkeypatch):
     answer = saying("See https://x.org/?key=12345678 or `Bearer YOUR-TOKEN-HERE`; short.")
     answer["choices"][0]["logprobs"] = {"content": [{"token": "See", "logprob": -0.1}]}
 
-    assert Secrets("no-key-needed", "replay", answer=answer).cut_from(answer) == answer
+    secrets = exchange_secrets("no-key-needed", "replay", answer=answer)
+
+    assert secrets.removed_from(answer) == answer

@@ -21,8 +21,8 @@ from maseval.commands.tau2.progress import RunProgress
 from maseval.commands.tau2.selection import TasksByDomain, cast_models, select_tasks
 from maseval.commands.tau2.stopping import INTERRUPTED, RunWatch, interruptible
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.storage.secrets import Secrets
 from maseval.runs import RunFolder, default_root, run_into, task_ids
-from maseval.runs.secrets import Secrets
 from maseval.server import ModelServer
 
 DEFAULT_SEED = 300
@@ -115,7 +115,7 @@ def run(
     config = {**_config(tasks, trials), **options.to_config()}
     path = Path(output) if output is not None else _new_folder(domains, options)
     with RunFolder.open(path, config, fork=fork) as folder:
-        session = _Session(folder, options, tasks, Secrets(config), limit)
+        session = _Session(folder, options, tasks, Secrets.of(config), limit)
         return session.run(concurrency, retry_failed, display or (lambda progress: nullcontext()))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
 from maseval.core.messages import Message, openai_form
-from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import write_json
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
@@ -43,7 +43,7 @@ class MessageTracingCallback(BenchmarkCallback):
         conversation = _messages((report["traces"].get("environment") or {}).get("simulation"))
         agents = report["traces"].get("agents") or {}
         said = {name: _messages(trace) for name, trace in agents.items()}
-        strict_json.write_file(
+        write_json(
             self.path_of(report),
             {
                 "task_id": report["task_id"],

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.exceptions import ResultFileError
-from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import write_json
 from maseval.core.storage.records import RecordWriter, iter_records, new_record_file
 from maseval.core.storage.rescue import Rescue
 from maseval.core.task import AdaptiveTaskQueue, Task
@@ -184,9 +184,7 @@ class FileResultLogger(ResultLogger):
             return
         self._writer.close()
         if self.write_metadata:
-            strict_json.write_file(
-                _companion(self._writer.path, "meta"), self._metadata(self._writer)
-            )
+            write_json(_companion(self._writer.path, "meta"), self._metadata(self._writer))
 
     def validate(self) -> bool:
         problems = self._problems()
@@ -216,7 +214,7 @@ class FileResultLogger(ResultLogger):
         first = self._shared is None and benchmark is not None
         if first or not self._run_file_written:
             try:
-                strict_json.write_file(
+                write_json(
                     _companion(path, "run"),
                     {"run_id": report["run_id"], "benchmark": benchmark, "format": FORMAT},
                 )

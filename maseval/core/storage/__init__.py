@@ -1,1 +1,1 @@
-"""What is kept on disk: strict JSON in sealed lines, written so that nothing is lost or leaked."""
+"""What is kept on disk: strict JSON, sealed lines, atomic files, locks, and no secrets."""

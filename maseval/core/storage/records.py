@@ -5,18 +5,17 @@ file holds every finished record and at most one torn last line, which readers r
 """
 
 import errno
-import itertools
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import sync_folder
 
 # Windows would otherwise turn line ends into two bytes.
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -56,7 +55,7 @@ class RecordWriter:
                 f"Output file already exists: {self.path}. "
                 "Set overwrite=True to allow replacing it, or choose another name"
             ) from None
-        strict_json.sync_folder(self.path.parent)
+        sync_folder(self.path.parent)
 
     def append(self, record: Mapping[str, Any]) -> int:
         """Add one record and return where it begins.
@@ -134,55 +133,6 @@ def new_record_file(path: Path, *, sync: bool = True) -> RecordWriter:
             candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
-def mend(path: str | os.PathLike[str]) -> Path | None:
-    """Make a file fit for more records; call it only while nobody writes to the file.
-
-    A torn last line is moved to the first free ``torn-<n>.jsonl`` beside the file, whose path is
-    returned; a last record that lacks only its line end gets one. Lines that have an end stay.
-    """
-    path = Path(path)
-    aside = None
-    with path.open("r+b") as file:
-        start = _start_of_last_line(file)
-        file.seek(start)
-        tail = file.read()
-        if not tail:
-            return None
-        try:
-            _parsed(tail)
-            file.write(b"\n")
-        except (ValueError, RecursionError):
-            # First the copy, then the cut: a crash in between leaves the line in both places.
-            aside = _write_aside(path, tail)
-            file.truncate(start)
-        file.flush()
-        os.fsync(file.fileno())
-        return aside
-
-
-def _start_of_last_line(file: BinaryIO, step: int = 1 << 16) -> int:
-    position = file.seek(0, os.SEEK_END)
-    while position:
-        size = min(step, position)
-        position = file.seek(position - size)
-        line_end = file.read(size).rfind(b"\n")
-        if line_end >= 0:
-            return position + line_end + 1
-    return 0
-
-
-def _write_aside(path: Path, tail: bytes) -> Path:
-    for number in itertools.count(1):
-        aside = path.with_name(f"torn-{number}.jsonl")
-        with suppress(FileExistsError), aside.open("xb") as file:
-            file.write(tail)
-            file.flush()
-            os.fsync(file.fileno())
-            break
-    strict_json.sync_folder(path.parent)
-    return aside
-
-
 class Records(NamedTuple):
     """The content of a record file; ``torn`` is the text of a last line that was cut off."""
 
@@ -210,7 +160,7 @@ def iter_records(
             if line.isspace():
                 continue
             try:
-                record = _parsed(line)
+                record = strict_json.loads_object(line)
             except (ValueError, RecursionError) as error:
                 if file.peek(1):
                     raise ResultFileError(
@@ -220,13 +170,6 @@ def iter_records(
                 (on_torn or _warn_of(path))(line)
             else:
                 yield record
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    record = json.loads(line)
-    if not isinstance(record, dict):
-        raise ValueError(f"expected a JSON object, found {type(record).__name__}")
-    return record
 
 
 def _warn_of(path: str | os.PathLike[str]) -> Callable[[bytes], object]:

@@ -1,7 +1,7 @@
 """What must not reach a log, a trace or a report: keys, tokens and passwords."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,19 +40,6 @@ def redact_text(text: str) -> str:
     text = _QUERY_VALUE.sub(_clean_query_value, text)
     text = _BEARER.sub(rf"\1 {REDACTED}", text)
     return _KNOWN_KEY.sub(REDACTED, text)
-
-
-def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of what JSON can hold, with every text in it changed, at any depth, keys included."""
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {change(str(key)): with_texts(item, change) for key, item in value.items()}
-        case list():
-            return [with_texts(item, change) for item in value]
-        case _:
-            return value
 
 
 def _clean(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Any value as JSON that every parser reads, and files that appear whole or not at all.
+"""Any value as JSON that every parser reads.
 
 A report may hold what a user's tool or evaluator put into it. Writing it must not fail: what JSON
 has no word for becomes text.
@@ -6,10 +6,7 @@ has no word for becomes text.
 
 import json
 import math
-import os
-from contextlib import suppress
-from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
 _MAX_DEPTH = 200
 
@@ -26,31 +23,13 @@ def dumps(value: object, *, indent: int | None = None) -> str:
         return json.dumps(_plain(value, frozenset()), indent=indent)
 
 
-def write_file(path: Path, value: object) -> None:
-    """Write ``value`` as JSON: a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with aside.open("x", encoding="ascii") as file:
-            file.write(dumps(value, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the folder's list of names survive a power cut, where the platform can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def loads_object(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line; raises ``ValueError`` for anything else."""
+    # Decoded first, as zeros left by a crash would be taken for another encoding.
+    value = json.loads(line.decode())
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+    return value
 
 
 def _plain(value: object, ancestors: frozenset[int]) -> object:

@@ -76,21 +76,7 @@ def test_nesting_without_end_is_cut():
     assert "<nested too deeply>" in strict_json.dumps(deep)
 
 
-def test_a_file_that_cannot_be_replaced_leaves_no_trace_of_the_attempt(tmp_path):
-    target = tmp_path / "taken.json"
-    target.mkdir()
-
-    with pytest.raises(OSError):
-        strict_json.write_file(target, {"a": 1})
-
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_file_replaces_the_old_one_and_makes_its_folders(tmp_path):
-    target = tmp_path / "new" / "folder" / "x.json"
-
-    strict_json.write_file(target, {"a": 1})
-    strict_json.write_file(target, {"a": 2})
-
-    assert json.loads(target.read_text()) == {"a": 2}
-    assert list(target.parent.iterdir()) == [target]
+@pytest.mark.parametrize("line", [b"[1]", b"7", b"null", b"{", b"\xff", b"\0\0\0\0"])
+def test_only_an_object_is_taken_for_one(line):
+    with pytest.raises(ValueError):
+        strict_json.loads_object(line)

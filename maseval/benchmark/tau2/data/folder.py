@@ -7,10 +7,8 @@ them is trusted. Several processes may fill one folder at the same time.
 import errno
 import hashlib
 import json
-import os
 import sys
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -26,11 +24,9 @@ from maseval.benchmark.tau2.data.files import (
 )
 from maseval.benchmark.tau2.data.progress import Progress
 from maseval.benchmark.tau2.data.sources import Source
+from maseval.core.storage.atomic import SUFFIX, write_bytes, write_json
+from maseval.core.storage.locks import LocksUnavailableError, lock
 
-if sys.platform != "win32":
-    import fcntl
-
-_PARTIAL = ".partial-"
 _ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -72,27 +68,21 @@ class DataFolder:
     def store(self, file: DataFile, content: bytes) -> None:
         file.verify(content)
         target = self.path(file)
-        partial = target.parent / f"{_PARTIAL}{uuid.uuid4().hex}"
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _write_through(partial, content)
-            os.replace(partial, target)
+            write_bytes(target, content)
         except OSError as error:
             raise _cannot_write(target, error) from error
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
 
     @contextmanager
     def locked(self, progress: Progress) -> Iterator[None]:
         """Let one process at a time download, where the platform has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            lock = (self.root / ".lock").open("a")
+            file = (self.root / ".lock").open("a")
         except OSError as error:
             raise _cannot_write(self.root, error) from error
-        with lock:
-            _take(lock, progress)
+        with file:
+            _take(file, progress)
             self._sweep()
             yield
 
@@ -126,22 +116,16 @@ class DataFolder:
 
     def _write_stamps(self, stamps: dict[str, Stamp]) -> None:
         """Remember, if that is possible: a folder that cannot be written to is still readable."""
-        partial = self._stamps.with_name(f"{_PARTIAL}{uuid.uuid4().hex}")
-        kept = {"version": self.manifest.version, "files": stamps}
         with suppress(OSError):
-            self._stamps.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-            os.replace(partial, self._stamps)
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+            write_json(self._stamps, {"version": self.manifest.version, "files": stamps})
 
     def _sweep(self) -> None:
         """Remove what processes that were killed have left behind."""
         oldest = time.time() - _ABANDONED_AFTER
-        for partial in self.root.rglob(f"{_PARTIAL}*"):
+        for hidden in self.root.rglob(f".*{SUFFIX}"):
             with suppress(OSError):
-                if partial.stat().st_mtime < oldest:
-                    partial.unlink()
+                if hidden.stat().st_mtime < oldest:
+                    hidden.unlink()
 
 
 def fill(
@@ -185,24 +169,14 @@ def _take_over(
                 missing.remove(file)
 
 
-def _write_through(path: Path, content: bytes) -> None:
-    with path.open("xb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _take(lock: IO[str], progress: Progress) -> None:
+def _take(file: IO[str], progress: Progress) -> None:
     """Wait for the lock; it is freed when its file is closed, however that comes about."""
     if sys.platform == "win32":
         return  # downloading twice costs time but does no harm
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        progress.note("waiting for another process that is downloading")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    except OSError:
-        return  # a file system without locks
+    with suppress(LocksUnavailableError):
+        if not lock(file.fileno()):
+            progress.note("waiting for another process that is downloading")
+            lock(file.fileno(), wait=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> CacheError:

@@ -3,11 +3,9 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from uuid import uuid4
 
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_raw_task
@@ -18,6 +16,7 @@ from maseval.benchmark.tau2.results.run_info import run_info
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import atomic_file, write_json
 from maseval.core.tracing import now
 
 
@@ -63,7 +62,7 @@ def export_results(
         export = _Export(spool, domain)
         for report in reports:
             export.add(report)
-        with _written_aside(target) as file:
+        with atomic_file(target) as file:
             export.write(file, dict(info or {}), data_dir)
     return ExportSummary(
         target,
@@ -142,22 +141,5 @@ def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
         path.unlink(missing_ok=True)  # of an earlier export that this one replaces
         return None
     entries = [each._asdict() for each in omitted]
-    strict_json.write_file(path, {"results": target.name, "omitted": entries})
+    write_json(path, {"results": target.name, "omitted": entries})
     return path
-
-
-@contextmanager
-def _written_aside(target: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its place when it is whole."""
-    aside = target.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with aside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
-    strict_json.sync_folder(target.parent)

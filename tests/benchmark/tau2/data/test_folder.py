@@ -215,7 +215,7 @@ def test_a_source_that_brings_everything_is_asked_for_all_that_is_missing(folder
 
 def test_what_a_killed_process_left_behind_is_swept_away_after_a_while(folder, mirror):
     filled(folder, tag(mirror))
-    old, young = (folder.root / "domains" / f".partial-{name}" for name in ("old", "young"))
+    old, young = (folder.root / "domains" / f".{name}.tmp" for name in ("old", "young"))
     old.write_bytes(b"half")
     young.write_bytes(b"half")
     os.utime(old, (time.time() - 7200,) * 2)

@@ -1,0 +1,56 @@
+"""Files that appear whole or not at all: a reader sees the old file or the new one, never a part.
+
+The content is written to a hidden file in the same folder and flushed to the disk before it takes
+the target's name. A process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from maseval.core.storage import strict_json
+
+SUFFIX = ".tmp"
+"""The end of the names of hidden files."""
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that becomes ``path`` at the end; after an error nothing has changed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
+    try:
+        with hidden.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        hidden.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            hidden.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path``, and make the folders on the way."""
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write ``value`` as indented JSON, and make the folders on the way."""
+    write_bytes(path, (strict_json.dumps(value, indent=2) + "\n").encode("ascii"))
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the folder's list of names survive a power failure, where the platform can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
