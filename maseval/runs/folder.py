@@ -34,9 +34,9 @@ from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteErro
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
     RETRIED,
-    Contents,
     DamagedRecord,
-    Place,
+    LogContents,
+    ReportPlace,
     contents_of,
     report_at,
     report_record,
@@ -64,7 +64,7 @@ class RunFolder:
         self.config = contents.config or first
         self.damaged: list[DamagedRecord] = contents.damaged
         self.set_aside: Path | None = None
-        self._contents: Contents = contents
+        self._contents: LogContents = contents
         self._extended = contents.config is not None
         self._secrets = Secrets.of({})
         self._lock: FolderLock | None = None
@@ -190,7 +190,7 @@ class RunFolder:
         Raises ``RunWriteError`` if it is not; then the log is as it was before.
         """
         writer = self._open_writer()
-        place = Place(self._append(writer, self._slim_record(report)), report["status"])
+        place = ReportPlace(self._append(writer, self._slim_record(report)), report["status"])
         self._contents.places[Simulation.of(report)] = place
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
@@ -204,7 +204,7 @@ class RunFolder:
             simulation = simulation_of(record)
             if simulation in self.planned and simulation not in self._contents.places:
                 offset = self._append(self._open_writer(), record)
-                self._contents.places[simulation] = Place(offset, record["status"])
+                self._contents.places[simulation] = ReportPlace(offset, record["status"])
                 adopted.append(simulation)
         return adopted
 

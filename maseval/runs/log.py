@@ -49,7 +49,7 @@ class DamagedRecord(NamedTuple):
         return f"line {self.line}: {self.reason}"
 
 
-class Place(NamedTuple):
+class ReportPlace(NamedTuple):
     """Where in the log a report stands, and how its simulation ended."""
 
     offset: int
@@ -57,10 +57,10 @@ class Place(NamedTuple):
 
 
 @dataclass
-class Contents:
+class LogContents:
     """What is in a log. Of several reports on one simulation the last one counts."""
 
-    places: dict[Simulation, Place] = field(default_factory=dict)
+    places: dict[Simulation, ReportPlace] = field(default_factory=dict)
     shared: dict[str, object] = field(default_factory=dict)
     damaged: list[DamagedRecord] = field(default_factory=list)
     config: RunConfig | None = None
@@ -70,7 +70,7 @@ class Contents:
         """Take note of one line; raises if it lacks what its kind needs."""
         match record["kind"]:
             case "report":
-                self.places[simulation_of(record)] = Place(offset, str(record["status"]))
+                self.places[simulation_of(record)] = ReportPlace(offset, str(record["status"]))
             case "shared":
                 self.shared[record["id"]] = record["benchmark"]
             case "extended":
@@ -108,9 +108,9 @@ def shared_id(benchmark: object) -> str:
     return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
 
 
-def contents_of(path: Path) -> Contents:
+def contents_of(path: Path) -> LogContents:
     """Read the whole log, every record to its last byte."""
-    contents, offset = Contents(), 0
+    contents, offset = LogContents(), 0
     for number, line in enumerate(_lines(path), 1):
         try:
             contents.add(_unsealed(line), offset)
@@ -123,12 +123,12 @@ def contents_of(path: Path) -> Contents:
     return contents
 
 
-def heads_of(path: Path) -> Contents:
+def heads_of(path: Path) -> LogContents:
     """As ``contents_of``, without looking further into a report than its head; many times faster.
 
     Leaves out what reports share, and every line it cannot read.
     """
-    contents, offset = Contents(), 0
+    contents, offset = LogContents(), 0
     for line in _lines(path):
         end = line.find(_END_OF_HEAD)
         with suppress(*_UNREADABLE):

@@ -1,4 +1,4 @@
-"""Where two requests part: the one place that explains why a recording was not found."""
+"""Where two requests part: the one place that explains why an exchange was not found."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _NOTHING = _Nothing()
 
 
 @dataclass(frozen=True)
-class Difference:
+class RequestDifference:
     """The first place where a recorded request and the one that was made differ."""
 
     path: str
@@ -37,7 +37,7 @@ class Difference:
         return f"{place}: recorded {recorded}, asked {asked}"
 
 
-def first_difference(recorded: Canonical, asked: Canonical) -> Difference | None:
+def first_difference(recorded: Canonical, asked: Canonical) -> RequestDifference | None:
     """The first of them: in the model and the parameters, then in the tools and the messages."""
     keys = sorted({*recorded, *asked}, key=_rank)
     for key in keys:
@@ -53,7 +53,7 @@ def _rank(key: str) -> tuple[int, str]:
     return (_LAST.index(key) + 1 if key in _LAST else 0), key
 
 
-def _differences(path: str, recorded: Any, asked: Any) -> Iterator[Difference]:
+def _differences(path: str, recorded: Any, asked: Any) -> Iterator[RequestDifference]:
     if recorded == asked:
         return
     match recorded, asked:
@@ -67,7 +67,7 @@ def _differences(path: str, recorded: Any, asked: Any) -> Iterator[Difference]:
             for place, pair in enumerate(zip_longest(recorded, asked, fillvalue=_NOTHING)):
                 yield from _differences(f"{path}[{place}]", *pair)
         case _:
-            yield Difference(path, recorded, asked)
+            yield RequestDifference(path, recorded, asked)
 
 
 def _parting(recorded: object, asked: object) -> int:

@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from maseval.server.difference import Difference, first_difference
+from maseval.server.difference import RequestDifference, first_difference
 from maseval.server.matching import Canonical, digest
-from maseval.server.tape import Place, Tape
+from maseval.server.tape import Tape, TapePlace
 
 Clean = Callable[[Canonical], Canonical]
 """Takes out of a request what a tape does not hold."""
@@ -15,12 +15,12 @@ Clean = Callable[[Canonical], Canonical]
 class Neighbour(NamedTuple):
     """A recorded request and where it first differs; nowhere, if only a secret differs."""
 
-    place: Place
-    difference: Difference | None
+    place: TapePlace
+    difference: RequestDifference | None
 
 
-class _Known(NamedTuple):
-    place: Place
+class _KnownRequest(NamedTuple):
+    place: TapePlace
     key: str
 
 
@@ -36,9 +36,9 @@ class Nearest:
         self._lock = threading.Lock()
         self._seen = 0
         # By its hash: who goes on from a beginning, and who has nothing more to say.
-        self._going_on: dict[str, _Known] = {}
-        self._ending: dict[str, _Known] = {}
-        self._models: dict[str, _Known] = {}
+        self._going_on: dict[str, _KnownRequest] = {}
+        self._ending: dict[str, _KnownRequest] = {}
+        self._models: dict[str, _KnownRequest] = {}
 
     def models(self) -> list[str]:
         """The names of the models on the tape."""
@@ -58,7 +58,7 @@ class Nearest:
         best = max(recorded, key=lambda known: _likeness(recorded[known], asked))
         return Neighbour(best.place, first_difference(recorded[best], asked))
 
-    def _candidates(self, asked: Canonical) -> list[_Known]:
+    def _candidates(self, asked: Canonical) -> list[_KnownRequest]:
         model = str(asked.get("model"))
         found = [self._models[model]] if model in self._models else []
         for conversation in _views(asked["messages"]):
@@ -70,11 +70,11 @@ class Nearest:
         return list(dict.fromkeys(found))
 
     def _catch_up(self) -> None:
-        for place, recording in self._tape.since(self._seen):
-            self._note(_Known(place, recording.key), recording.request)
+        for place, exchange in self._tape.since(self._seen):
+            self._note(_KnownRequest(place, exchange.key), exchange.request)
             self._seen += 1
 
-    def _note(self, known: _Known, request: Canonical) -> None:
+    def _note(self, known: _KnownRequest, request: Canonical) -> None:
         self._models.setdefault(str(request.get("model")), known)
         for conversation in _views(request["messages"]):
             *beginnings, whole = _beginnings(conversation)

@@ -15,7 +15,7 @@ from maseval.server.http import LOCAL, ChatServer
 from maseval.server.matching import Canonical, canonical, key_of
 from maseval.server.nearest import Nearest, Neighbour
 from maseval.server.secrets import exchange_secrets
-from maseval.server.tape import Place, Recording, Tape, TapeError
+from maseval.server.tape import Exchange, Tape, TapeError, TapePlace
 from maseval.server.upstream import Upstream
 
 TAPE_MISS = "tape_miss"
@@ -23,13 +23,13 @@ TAPE_MISS = "tape_miss"
 MISS_STATUS = 422
 
 
-Outcome = Literal["played", "recorded", "missed", "refused"]
+RequestOutcome = Literal["played", "recorded", "missed", "refused"]
 
 
 class Served(NamedTuple):
     """What became of one request; ``line`` is the tape's, ``words`` are those of a refusal."""
 
-    outcome: Outcome
+    outcome: RequestOutcome
     model: str
     messages: int
     line: int | None = None
@@ -136,7 +136,7 @@ class ReplayServer(ChatServer):
 
     def _answered(
         self, request: Request, headers: Mapping[str, str]
-    ) -> tuple[Outcome, int | None, Completion]:
+    ) -> tuple[RequestOutcome, int | None, Completion]:
         content = canonical(request)
         key = key_of(content)
         place = self._next_place(key)
@@ -157,11 +157,11 @@ class ReplayServer(ChatServer):
             )
             # The client gets what the tape has, so that playing it leads to the same questions.
             answer = dict(secrets.removed_from(answer))
-            place = self._kept(Recording(key, _clean(content, secrets), answer))
+            place = self._kept(Exchange(key, _clean(content, secrets), answer))
             keep()
             return "recorded", place.line, answer
 
-    def _next_place(self, key: str) -> Place | None:
+    def _next_place(self, key: str) -> TapePlace | None:
         """Where the next answer to a question lies, if the tape has it."""
         with self._counting:
             places = self.tape.places.get(key, [])
@@ -190,9 +190,9 @@ class ReplayServer(ChatServer):
                 self._asked[key] -= not kept
                 self._forwarded -= 1
 
-    def _kept(self, recording: Recording) -> Place:
+    def _kept(self, exchange: Exchange) -> TapePlace:
         try:
-            return self.tape.append(recording)
+            return self.tape.append(exchange)
         except OSError as error:
             # Not 500: asking again would be paid for again.
             raise Refusal(

@@ -36,14 +36,14 @@ class TapeError(MASEvalError, ValueError):
     """A tape is missing, is not a tape, or is damaged."""
 
 
-class Place(NamedTuple):
-    """Where on a tape a recording lies."""
+class TapePlace(NamedTuple):
+    """Where on a tape an exchange lies."""
 
     line: int
     offset: int
 
 
-class Recording(NamedTuple):
+class Exchange(NamedTuple):
     """One answered request."""
 
     key: str
@@ -52,7 +52,7 @@ class Recording(NamedTuple):
 
 
 class Tape:
-    """The recordings in a file, found by their keys.
+    """The exchanges in a file, found by their keys.
 
     ``growing`` says that more are to be added: a file that is not there is made, readable by its
     owner only, and what a crash left of a last line is moved out of the way. Many threads may use
@@ -61,8 +61,8 @@ class Tape:
 
     def __init__(self, path: str | os.PathLike[str], *, growing: bool = False) -> None:
         self.path = Path(path)
-        self.places: dict[str, list[Place]] = {}
-        self._order: list[tuple[Place, str]] = []
+        self.places: dict[str, list[TapePlace]] = {}
+        self._order: list[tuple[TapePlace, str]] = []
         self._lines = 0
         self._lock = threading.Lock()
         if growing:
@@ -82,30 +82,30 @@ class Tape:
     def __len__(self) -> int:
         return len(self._order)
 
-    def since(self, number: int = 0) -> Iterator[tuple[Place, Recording]]:
-        """The recordings in the order of the tape, without the first ones."""
+    def since(self, number: int = 0) -> Iterator[tuple[TapePlace, Exchange]]:
+        """The exchanges in the order of the tape, without the first ones."""
         for place, key in self._order[number:]:
             yield place, self.at(place, key)
 
-    def at(self, place: Place, key: str) -> Recording:
-        """The recording at a place; ``key`` must be its own, or the tape is not what it was."""
+    def at(self, place: TapePlace, key: str) -> Exchange:
+        """The exchange at a place; ``key`` must be its own, or the tape is not what it was."""
         with self._lock:
             self._file.seek(place.offset)
             line = self._file.readline()
         if _key_in(line) != key:
             raise self._damage(place.line, "it was changed since the tape was opened")
         record = json.loads(line)
-        return Recording(record["key"], record["request"], record["answer"])
+        return Exchange(record["key"], record["request"], record["answer"])
 
-    def append(self, recording: Recording) -> Place:
-        """Add a recording; when this returns it is on the disk."""
+    def append(self, exchange: Exchange) -> TapePlace:
+        """Add an exchange; when this returns it is on the disk."""
         if self._writer is None:
             raise TapeError(f"{self.path} was opened for playing; open it with growing=True")
-        record = sealed(recording._asdict())
+        record = sealed(exchange._asdict())
         with self._lock:
             offset = self._writer.append(record)
             self._lines += 1
-            return self._note(recording.key, Place(self._lines, offset))
+            return self._note(exchange.key, TapePlace(self._lines, offset))
 
     def close(self) -> None:
         """Let go of the file, after what is being written; may be called twice."""
@@ -122,19 +122,19 @@ class Tape:
             self._lines += 1
             key = _key_in(line)
             if key is not None:
-                self._note(key, Place(self._lines, offset))
+                self._note(key, TapePlace(self._lines, offset))
             elif not line.isspace():
                 self._check_torn(line)
             offset += len(line)
 
-    def _note(self, key: str, place: Place) -> Place:
+    def _note(self, key: str, place: TapePlace) -> TapePlace:
         self.places.setdefault(key, []).append(place)
         self._order.append((place, key))
         return place
 
     def _check_torn(self, line: bytes) -> None:
         if line.endswith(b"\n"):
-            raise self._damage(self._lines, broken_seal(line) or "it is not a recording")
+            raise self._damage(self._lines, broken_seal(line) or "it is not an exchange")
         warnings.warn(
             f"{self.path}: the last line is cut off; {len(line)} bytes are left out",
             TornRecordWarning,
@@ -163,7 +163,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
 
 def _prepare(path: Path) -> None:
-    """Make the file fit for more recordings; whatever is no tape stays as it is."""
+    """Make the file fit for more exchanges; whatever is no tape stays as it is."""
     with _opened(path) as file:
         first = file.readline()
     if not _HEADER.startswith(first):
@@ -206,6 +206,6 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _key_in(line: bytes) -> str | None:
-    """The key of a recording; None if its line is not as it was written."""
+    """The key of an exchange; None if its line is not as it was written."""
     head = _HEAD.match(line)
     return None if head is None or broken_seal(line) else head[1].decode()

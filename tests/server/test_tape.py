@@ -10,20 +10,20 @@ import time
 import pytest
 
 from maseval.core.storage.records import TornRecordWarning
-from maseval.server.tape import Recording, Tape, TapeError
+from maseval.server.tape import Exchange, Tape, TapeError
 
 
-def recording(number, text="hello"):
-    return Recording(f"{number:032x}", {"messages": [text]}, {"choices": [text]})
+def exchange(number, text="hello"):
+    return Exchange(f"{number:032x}", {"messages": [text]}, {"choices": [text]})
 
 
 @pytest.fixture
 def path(tmp_path):
-    """A tape with three recordings."""
+    """A tape with three exchanges."""
     path = tmp_path / "tape.jsonl"
     tape = Tape(path, growing=True)
     for number in range(3):
-        tape.append(recording(number, "grüße \ud83d"))
+        tape.append(exchange(number, "grüße \ud83d"))
     tape.close()
     return path
 
@@ -35,7 +35,7 @@ def contents(tape):
 
 
 def test_what_was_recorded_is_there(path):
-    assert contents(Tape(path)) == [recording(number, "grüße \ud83d") for number in range(3)]
+    assert contents(Tape(path)) == [exchange(number, "grüße \ud83d") for number in range(3)]
 
 
 def test_a_tape_is_json_lines_under_a_header(path):
@@ -52,10 +52,10 @@ def test_only_its_owner_may_read_a_new_tape(path):
 
 def test_a_tape_goes_on_where_it_ended(path):
     tape = Tape(path, growing=True)
-    place = tape.append(recording(1, "again"))
+    place = tape.append(exchange(1, "again"))
 
     assert place.line == 5
-    answers = [tape.at(one, recording(1).key).answer for one in tape.places[recording(1).key]]
+    answers = [tape.at(one, exchange(1).key).answer for one in tape.places[exchange(1).key]]
     assert [answer["choices"] for answer in answers] == [["grüße \ud83d"], ["again"]]
     assert len(contents(tape)) == 4
 
@@ -89,7 +89,7 @@ def test_recording_goes_on_after_a_torn_line_and_nothing_is_thrown_away(path):
 
     with pytest.warns(TornRecordWarning, match=r"torn-1\.jsonl"):
         tape = Tape(path, growing=True)
-    tape.append(recording(7))
+    tape.append(exchange(7))
 
     assert [one.key[-1] for one in contents(tape)] == ["0", "1", "7"]
     assert (path.parent / "torn-1.jsonl").read_bytes() == content.splitlines()[-1][:-19]
@@ -106,9 +106,9 @@ def test_recording_starts_anew_if_even_the_header_is_torn(path, end):
             tape = Tape(path, growing=True)
     else:
         tape = Tape(path, growing=True)
-    tape.append(recording(1))
+    tape.append(exchange(1))
 
-    assert contents(tape) == [recording(1)]
+    assert contents(tape) == [exchange(1)]
     assert len(contents(Tape(path))) == 1
 
 
@@ -187,7 +187,7 @@ def test_an_empty_file_is_no_tape_to_play(tmp_path):
 
 def test_a_tape_that_changes_while_it_is_played_is_noticed(path):
     tape = Tape(path)
-    key = recording(2).key
+    key = exchange(2).key
     place = tape.places[key][0]
     changed(path, 4, lambda line: line.replace(b"gr", b"GR"))
 
@@ -200,7 +200,7 @@ def test_a_tape_for_playing_takes_nothing(path):
     tape = Tape(path)
 
     with pytest.raises(TapeError, match="growing=True"):
-        tape.append(recording(1))
+        tape.append(exchange(1))
     tape.close()
 
 
@@ -220,7 +220,7 @@ def test_many_threads_may_record_and_play(path):
 
     def work(number):
         for turn in range(20):
-            new = recording(100 + number * 20 + turn, f"{number} {turn}")
+            new = exchange(100 + number * 20 + turn, f"{number} {turn}")
             assert tape.at(tape.append(new), new.key) == new
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -236,7 +236,7 @@ def test_a_long_tape_opens_quickly(tmp_path):
     path = tmp_path / "tape.jsonl"
     tape = Tape(path, growing=True)
     for number in range(100):
-        tape.append(recording(number, "x" * 5_000))
+        tape.append(exchange(number, "x" * 5_000))
     tape.close()
     header, *lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(header + b"".join(lines * 200))

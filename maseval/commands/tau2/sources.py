@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.results import (
     Omitted,
     Recorded,
     ResultsFile,
-    Simulation,
+    SimulationForm,
     read_results,
     simulation_of,
 )
@@ -84,7 +84,7 @@ def record_of(report: Report, index: int = 0) -> tuple[Recorded, Domain] | Omitt
     rules = mapping(report, "config", "benchmark", "tau2")
     domain = _domain(str(environment["domain"]), bool(rules.get("lenient_order_ids")))
     solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
-    return Recorded(index, cast("Simulation", simulation), domain.name, solo, verdict), domain
+    return Recorded(index, cast("SimulationForm", simulation), domain.name, solo, verdict), domain
 
 
 def _domain(name: str, lenient: bool) -> Domain:

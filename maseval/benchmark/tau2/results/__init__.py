@@ -1,6 +1,6 @@
 """Results files of tau2-bench v0.2.0: read of any size, written from our reports."""
 
-from maseval.benchmark.tau2.results.form import ResultsFormatError, RunInfo, Simulation
+from maseval.benchmark.tau2.results.form import ResultsFormatError, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.reading import Recorded, ResultsFile, layout_of, read_results
 from maseval.benchmark.tau2.results.reports import Omitted, simulation_of
 from maseval.benchmark.tau2.results.writing import ExportSummary, export_results
@@ -12,7 +12,7 @@ __all__ = [
     "ResultsFile",
     "ResultsFormatError",
     "RunInfo",
-    "Simulation",
+    "SimulationForm",
     "export_results",
     "layout_of",
     "read_results",

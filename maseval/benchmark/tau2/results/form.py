@@ -96,7 +96,7 @@ class RewardInfo(TypedDict):
 
 
 @_open
-class Simulation(TypedDict):
+class SimulationForm(TypedDict):
     """One conversation, from its beginning to the verdict."""
 
     id: str
@@ -165,7 +165,7 @@ class RawTask(TypedDict):
     evaluation_criteria: NotRequired[dict[str, Any] | None]
 
 
-SIMULATION: TypeAdapter[Simulation] = TypeAdapter(Simulation)
+SIMULATION: TypeAdapter[SimulationForm] = TypeAdapter(SimulationForm)
 RUN_INFO: TypeAdapter[RunInfo] = TypeAdapter(RunInfo)
 TASK: TypeAdapter[RawTask] = TypeAdapter(RawTask)
 REWARD_INFO: TypeAdapter[RewardInfo] = TypeAdapter(RewardInfo)

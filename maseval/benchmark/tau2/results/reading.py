@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.results.form import (
     ResultsFormatError,
     RewardInfo,
     RunInfo,
-    Simulation,
+    SimulationForm,
     checked,
     short,
 )
@@ -52,7 +52,7 @@ class Recorded:
     """
 
     index: int
-    simulation: Simulation
+    simulation: SimulationForm
     domain: str | None
     solo: bool = False
     verdict: RewardInfo | None = None
@@ -76,7 +76,7 @@ class ResultsFile:
             )
         self.layout: Layout = layout
 
-    def __iter__(self) -> Iterator[Simulation]:
+    def __iter__(self) -> Iterator[SimulationForm]:
         return (recorded.simulation for recorded in self.records())
 
     @cached_property
