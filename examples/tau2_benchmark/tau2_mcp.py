@@ -17,7 +17,7 @@ from maseval import MessageHistory, TokenUsage
 from maseval.commands.tau2 import AgentBrief
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.mcp_tools import serve_tools
+from maseval.interface.agents.mcp import serve_tools
 
 with needing("mcp,openai"):
     from mcp import Client

@@ -17,10 +17,10 @@ from maseval.benchmark.tau2.players.players import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.commands.tau2 import visited
 from maseval.interface import extras
-from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
+from maseval.interface.agents.mcp.conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder
 from tests.cli.commandline import COMMAND, maseval, started
-from tests.interface.agents.mcp_client import connected, text_of, with_mcp
+from tests.interface.agents.mcp.client import connected, text_of, with_mcp
 
 LIBRARY_TASK = str(load_tasks("library").to_list()[0].id)
 LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)

@@ -22,9 +22,9 @@ from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.task import Task
 from maseval.interface.agents.mcp import conversation_server
-from maseval.interface.agents.mcp_conversation import AgentLeftError
-from maseval.interface.agents.mcp_tools import load_mcp
-from maseval.interface.agents.mcp_transports import LOCAL, over_http, over_stdio
+from maseval.interface.agents.mcp.conversation import AgentLeftError
+from maseval.interface.agents.mcp.tools import load_mcp
+from maseval.interface.agents.mcp.transports import LOCAL, over_http, over_stdio
 
 TRANSPORTS = ("stdio", "http")
 

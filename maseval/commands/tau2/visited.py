@@ -15,7 +15,7 @@ from maseval.commands.tau2.own_agents import AgentBrief, MakeAgent
 from maseval.core.exceptions import MASEvalError
 from maseval.core.report import TaskExecutionStatus
 from maseval.interface.agents.mcp import McpAgentAdapter
-from maseval.interface.agents.mcp_conversation import Conversation
+from maseval.interface.agents.mcp.conversation import Conversation
 from maseval.runs import RunFolder
 
 OnResult = Callable[[RunResult, str], None]

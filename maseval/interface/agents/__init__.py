@@ -1,7 +1,8 @@
-"""Adapters to agent frameworks, one file for each.
+"""Adapters to agent frameworks, one folder for each.
 
-Every name can be listed and imported without any of the frameworks; they are needed at use. Each
-file also has ``as_tools``, which turns functions into the framework's own tools.
+Every name can be listed and imported without any of the frameworks, which are needed only at use.
+Each folder of a framework also has ``as_tools``, which turns functions into its own tools. What the
+adapters share is beside the folders: ``framework``, ``tools``, ``failures`` and the rest.
 """
 
 from maseval.core import lazy

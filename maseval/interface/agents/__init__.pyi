@@ -10,7 +10,7 @@ from maseval.interface.agents.langgraph import LangGraphLLMUser as LangGraphLLMU
 from maseval.interface.agents.llamaindex import LlamaIndexAgentAdapter as LlamaIndexAgentAdapter
 from maseval.interface.agents.llamaindex import LlamaIndexLLMUser as LlamaIndexLLMUser
 from maseval.interface.agents.mcp import McpAgentAdapter as McpAgentAdapter
-from maseval.interface.agents.mcp_tools import serve_tools as serve_tools
+from maseval.interface.agents.mcp import serve_tools as serve_tools
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter as OpenAIAgentsAdapter
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter as PydanticAIAgentAdapter
 from maseval.interface.agents.smolagents import SmolAgentAdapter as SmolAgentAdapter

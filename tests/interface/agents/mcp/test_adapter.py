@@ -7,8 +7,8 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.mcp import McpAgentAdapter, conversation_server
-from maseval.interface.agents.mcp_conversation import Conversation
-from tests.interface.agents.mcp_client import MODES, connected, text_of, with_mcp
+from maseval.interface.agents.mcp.conversation import Conversation
+from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
 
 
 def weigh(item: str) -> str:

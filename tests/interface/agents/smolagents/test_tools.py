@@ -1,7 +1,7 @@
 import copy
 import json
 
-from maseval.interface.agents.smolagents_tools import Inputs
+from maseval.interface.agents.smolagents.tools import Inputs
 from maseval.interface.agents.tools import described
 
 

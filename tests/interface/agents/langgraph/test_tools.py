@@ -3,7 +3,7 @@ import pytest
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from tests.interface.agents.frameworks import LangGraph
-from tests.interface.agents.graphs import custom_graph
+from tests.interface.agents.langgraph.graphs import custom_graph
 from tests.interface.agents.served import served
 
 pytestmark = LangGraph.marks()

@@ -8,7 +8,7 @@ import pytest
 from maseval.core.clock import Clock
 from maseval.core.exceptions import EnvironmentError, TaskTimeoutError
 from maseval.interface.agents.mcp import McpAgentAdapter
-from maseval.interface.agents.mcp_conversation import (
+from maseval.interface.agents.mcp.conversation import (
     BEGUN_AGAIN,
     AgentLeftError,
     Conversation,

@@ -2,7 +2,7 @@ import pytest
 
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from tests.interface.agents.frameworks import LangGraph
-from tests.interface.agents.graphs import agent_graph, one_node
+from tests.interface.agents.langgraph.graphs import agent_graph, one_node
 from tests.interface.agents.served import look
 
 pytestmark = LangGraph.marks()

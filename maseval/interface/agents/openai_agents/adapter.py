@@ -1,13 +1,11 @@
 """OpenAIAgentsAdapter: agents of the OpenAI Agents SDK, one or several that hand over."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 from maseval.core.agent import AgentObserver
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
     ContentFilterError,
@@ -17,50 +15,17 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface import extras
-from maseval.interface.agents.event_loop import in_thread, run_async
+from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.failures import is_of_reading_an_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.openai_agents_messages import add_items
-from maseval.interface.agents.tools import Tool, Tools, as_text, described
+from maseval.interface.agents.openai_agents.messages import add_items
+from maseval.interface.agents.openai_agents.tools import EXTRA, MODULE, PACKAGE, sdk_module
+from maseval.interface.agents.tools import as_text
 
 # The SDK's own limit, 10, is less than some tasks' reference solutions need.
 MAX_TURNS = 100
 _NO_CHOICES = "response has no choices"
 _FILTERED = "content filter"
-
-
-def as_tools(tools: Tools) -> list[Any]:
-    """Functions, such as ``environment.tools``, as ``FunctionTool`` with their full schemas."""
-    return [_function_tool(tool) for tool in described(tools)]
-
-
-def _function_tool(tool: Tool) -> Any:
-    sdk = _sdk()
-
-    async def invoke(context: Any, arguments: str) -> str:
-        try:
-            sent = json.loads(arguments) if arguments else {}
-        except ValueError as error:
-            return f"Error: the arguments are not valid JSON: {error}"
-        if not isinstance(sent, dict):
-            return f"Error: the arguments must be a JSON object, not {arguments}"
-        try:
-            return as_text(await in_thread(lambda: tool.function(**sent)))
-        except AgentError as error:  # its own fault, which it may correct
-            return f"Error: {error}"
-        except MASEvalError:
-            raise
-        except Exception as error:  # a tool of the user's own: told as the SDK tells it
-            return str(sdk.default_tool_error_function(context, error))
-
-    return sdk.FunctionTool(
-        name=tool.name,
-        description=tool.description,
-        params_json_schema=tool.parameters,
-        on_invoke_tool=invoke,
-        strict_json_schema=False,  # strict mode would rewrite the schema
-    )
 
 
 class OpenAIAgentsAdapter(FrameworkAgentAdapter):
@@ -81,9 +46,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         model_id: The model to report, if not the agent's.
     """
 
-    module = "agents"
-    extra = "openai-agents"
-    package = "openai-agents"
+    module = MODULE
+    extra = EXTRA
+    package = PACKAGE
 
     def __init__(
         self,
@@ -113,7 +78,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             return run_async(self._turn(query))
 
     async def _turn(self, query: str) -> str:
-        sdk = _sdk()
+        sdk = sdk_module()
         if self._run_context is None:
             self._run_context = sdk.RunContextWrapper(self.context)
         self._record_question(query)
@@ -144,7 +109,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         return "" if result.final_output is None else as_text(result.final_output)
 
     def _effective_run_config(self) -> Any:
-        sdk = _sdk()
+        sdk = sdk_module()
         config = self.run_config or sdk.RunConfig(tracing_disabled=True)
         if config.tool_execution is not None:
             return config
@@ -153,7 +118,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
 
     def _raise_if_the_providers(self, error: Exception) -> None:
         """The SDK has errors of its own for a model that gives no usable answer."""
-        sdk = _sdk()
+        sdk = sdk_module()
         kind: type[ProviderError] | None = None
         is_empty = isinstance(error, sdk.ModelBehaviorError) and _NO_CHOICES in str(error)
         if isinstance(error, sdk.ModelTimeoutError):
@@ -167,7 +132,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             raise kind(str(error), provider=self.extra, model_id=model_id) from None
 
     def _gave_up(self, error: Exception) -> bool:
-        sdk = _sdk()
+        sdk = sdk_module()
         return isinstance(
             error, sdk.MaxTurnsExceeded | sdk.ModelBehaviorError | sdk.ModelRefusalError
         )
@@ -205,11 +170,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             "has_run_config": self.run_config is not None,
         }
         return {**super().gather_config(), "openai_agents_config": redact(config)}
-
-
-def _sdk() -> ModuleType:
-    adapter = OpenAIAgentsAdapter
-    return extras.load(adapter.module, extra=adapter.extra, package=adapter.package)
 
 
 def _model_id(model: Any) -> str | None:

@@ -1,15 +1,11 @@
 """PydanticAIAgentAdapter: agents of Pydantic AI."""
 
-import inspect
 import json
 from collections.abc import Iterable
-from types import ModuleType
 from typing import Any
 
-from pydantic_core import SchemaValidator, core_schema
-
 from maseval.core.agent import AgentObserver
-from maseval.core.exceptions import AgentError, ConfigurationError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -27,12 +23,12 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface import extras
-from maseval.interface.agents.event_loop import in_thread, run_async
+from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.failures import is_of_reading_an_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.pydantic_ai_messages import add_messages
-from maseval.interface.agents.tools import Tool, Tools, as_text, described
+from maseval.interface.agents.pydantic_ai.messages import add_messages
+from maseval.interface.agents.pydantic_ai.tools import EXTRA, MODULE, PACKAGE, pydantic_ai
+from maseval.interface.agents.tools import as_text
 
 _UNUSABLE = "Invalid response from"
 _KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
@@ -52,39 +48,6 @@ _KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
 )
 
 
-def as_tools(tools: Tools) -> list[Any]:
-    """Functions, such as ``environment.tools``, as ``Tool`` with their full schemas."""
-    return [_tool(tool) for tool in described(tools)]
-
-
-def _tool(tool: Tool) -> Any:
-    library = _library()
-    # Of what is called, not of what it wraps: a tool that takes anything judges for itself.
-    signature = inspect.signature(tool.function, follow_wrapped=False)
-
-    async def call(**arguments: Any) -> str:
-        try:
-            signature.bind(**arguments)
-        except TypeError as error:
-            raise library.ModelRetry(str(error)) from None
-        try:
-            return as_text(await in_thread(lambda: tool.function(**arguments)))
-        except AgentError as error:  # its own fault, which it may correct
-            raise library.ModelRetry(str(error)) from error
-
-    made = library.Tool.from_schema(
-        call,
-        name=tool.name,
-        description=tool.description,
-        json_schema=tool.parameters,
-        sequential=True,  # in the order of the calls in the model's answer
-    )
-    made.strict = False  # strict mode would rewrite the schema
-    # Any object passes as it is; what is none is refused, so that the model can try again.
-    made.function_schema.validator = SchemaValidator(core_schema.dict_schema())
-    return made
-
-
 class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of Pydantic AI.
 
@@ -98,9 +61,9 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         model_id: The model to report, if not the agent's.
     """
 
-    module = "pydantic_ai"
-    extra = "pydantic-ai"
-    package = "pydantic-ai-slim"
+    module = MODULE
+    extra = EXTRA
+    package = PACKAGE
 
     def __init__(
         self,
@@ -124,7 +87,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
             return run_async(self._turn(query))
 
     async def _turn(self, query: str) -> str:
-        library = _library()
+        library = pydantic_ai()
         self._usages.append(library.RunUsage())
         result = None
         with library.capture_run_messages() as captured:
@@ -157,7 +120,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
 
         Those with a status are told apart where those of all frameworks are.
         """
-        errors = _library().exceptions
+        errors = pydantic_ai().exceptions
         if isinstance(error, errors.ModelHTTPError):
             return
         kind = next((k for name, k in _KINDS if isinstance(error, getattr(errors, name))), None)
@@ -173,7 +136,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
             ) from None
 
     def _gave_up(self, error: Exception) -> bool:
-        library = _library()
+        library = pydantic_ai()
         return isinstance(error, library.UsageLimitExceeded | library.UnexpectedModelBehavior)
 
     def _gather_usage(self) -> Usage:
@@ -203,11 +166,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
             "usage_limits": None if self.usage_limits is None else repr(self.usage_limits),
         }
         return {**super().gather_config(), "pydantic_ai_config": redact(config)}
-
-
-def _library() -> ModuleType:
-    adapter = PydanticAIAgentAdapter
-    return extras.load(adapter.module, extra=adapter.extra, package=adapter.package)
 
 
 def _token_usage(usage: Any) -> TokenUsage:

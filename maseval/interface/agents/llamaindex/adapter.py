@@ -1,33 +1,29 @@
 """LlamaIndex: its agents and workflows of agents, and what else of it can chat or be queried."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from maseval.core.agent import AgentObserver
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.llamaindex_messages import (
+from maseval.interface.agents.llamaindex.messages import (
     Transcript,
     answer_text,
     message_of,
     tokens_of,
 )
-from maseval.interface.agents.llamaindex_run import (
+from maseval.interface.agents.llamaindex.run import (
     EXTRA,
     MODULE,
     PACKAGE,
-    as_tools,
     in_order,
     library,
     overheard,
 )
-
-__all__ = ["LlamaIndexAgentAdapter", "LlamaIndexLLMUser", "as_tools"]
 
 _log = logging.getLogger(__name__)
 
@@ -170,13 +166,6 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             config["root_agent"] = self.agent.root_agent
             config["agents"] = [_description(member) for member in members.values()]
         return config
-
-
-class LlamaIndexLLMUser(AskedLLMUser):
-    """A simulated user whom an agent of LlamaIndex can ask, by one of its tools."""
-
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        return as_tools([function])[0]
 
 
 def _new_context(agent: Any) -> Any:

@@ -6,7 +6,7 @@ from maseval.core.provider_errors import OverloadedError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.server import ModelServer
 from tests.interface.agents.frameworks import LangGraph
-from tests.interface.agents.graphs import GRAPHS, agent_graph, custom_graph, one_node
+from tests.interface.agents.langgraph.graphs import GRAPHS, agent_graph, custom_graph, one_node
 
 pytestmark = LangGraph.marks()
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -14,14 +14,11 @@ from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
 from maseval.interface import extras
-from maseval.interface.agents.asking import AskedLLMUser
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.langgraph_callbacks import Heard
-from maseval.interface.agents.langgraph_messages import converted, text_of
-from maseval.interface.agents.langgraph_tools import as_tools, langchain
-
-__all__ = ["LangGraphAgentAdapter", "LangGraphLLMUser", "as_tools"]
+from maseval.interface.agents.langgraph.callbacks import Heard
+from maseval.interface.agents.langgraph.messages import converted, text_of
+from maseval.interface.agents.langgraph.tools import langchain
 
 _LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"}
 
@@ -187,13 +184,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
                 "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
             },
         }
-
-
-class LangGraphLLMUser(AskedLLMUser):
-    """A simulated user whom an agent can ask, by a LangChain tool."""
-
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        return as_tools([function])[0]
 
 
 def _messages(state: Mapping[str, Any]) -> list[Any]:

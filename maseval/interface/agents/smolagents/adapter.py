@@ -8,7 +8,6 @@ events of a run, and looks at every step; nothing of the library is replaced.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -22,22 +21,19 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.core.user import LLMUser
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.smolagents_steps import (
+from maseval.interface.agents.smolagents.steps import (
     TOKENS,
     calls_of,
     is_last_resort,
     log_entry,
     plain,
 )
-from maseval.interface.agents.smolagents_tools import EXTRA, as_tools
+from maseval.interface.agents.smolagents.tools import EXTRA
 from maseval.interface.inference.chat_completions import get, text_of, usage_of
 from maseval.interface.inference.http_errors import error_from_status
-
-__all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
 
 ANSWERING_TOOL = "final_answer"
 
@@ -201,27 +197,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "smolagents_config": redact(_config(self.agent))}
-
-
-class SmolAgentLLMUser(LLMUser):
-    """A simulated user whom the agent can ask by a tool."""
-
-    def get_tool(self) -> Any:
-        """smolagents' ``user_input``, answered by this user."""
-        return _user_tool_class(extras.load("smolagents", extra=EXTRA).UserInputTool)(self)
-
-
-@cache
-def _user_tool_class(base: Any) -> type[Any]:
-    class AskUserTool(base):  # type: ignore[misc]
-        def __init__(self, user: LLMUser) -> None:
-            super().__init__()
-            self.user = user
-
-        def forward(self, question: str) -> str:
-            return self.user.respond(question)
-
-    return AskUserTool
 
 
 def _team(agent: Any) -> Iterator[Any]:

@@ -10,7 +10,13 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from tests.interface.agents.frameworks import LangGraph
-from tests.interface.agents.graphs import GRAPHS, agent_graph, async_graph, one_node, saver
+from tests.interface.agents.langgraph.graphs import (
+    GRAPHS,
+    agent_graph,
+    async_graph,
+    one_node,
+    saver,
+)
 from tests.interface.agents.served import KEY, LOOKING, look
 from tests.interface.agents.solving import solve
 from tests.interface.provider_server import OpenAIProtocol, Reply

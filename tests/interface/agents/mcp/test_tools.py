@@ -10,6 +10,7 @@ import textwrap
 import threading
 import urllib.error
 import urllib.request
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,11 @@ from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.tool import tool_definition
-from maseval.interface.agents import mcp_tools
+from maseval.interface import extras
 from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
-from maseval.interface.agents.mcp_tools import serve_tools
+from maseval.interface.agents.mcp.tools import serve_tools
 from maseval.interface.extras import MissingExtraError
-from tests.interface.agents.mcp_client import MODES, connected, text_of, with_mcp
+from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
 from tests.interface.agents.solving import Rehearsed, tasks_of
 
 DOMAINS = ["airline", "retail", "telecom", "library"]
@@ -252,7 +253,7 @@ def test_a_client_that_listens_for_news_is_told_that_there_are_none():
 
 
 def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
-    monkeypatch.setattr(mcp_tools.extras, "is_installed", lambda module: False)
+    monkeypatch.setattr(extras, "is_installed", lambda module: False)
 
     with (
         pytest.raises(MissingExtraError, match=re.escape("pip install 'maseval[mcp]'")),
@@ -330,7 +331,7 @@ def test_an_agent_in_another_process_is_asked_by_http_and_has_its_tools_by_mcp(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
     ) as process:
         url = process.stdout.readline().strip()
         (report,) = Asked(None, None, "gold").run([task], {"url": url})
@@ -340,3 +341,9 @@ def test_an_agent_in_another_process_is_asked_by_http_and_has_its_tools_by_mcp(
     messages = report["traces"]["environment"]["simulation"]["messages"]
     called = [call for m in messages for call in m.get("tool_calls") or ()]
     assert [{"name": c["name"], "arguments": c["arguments"]} for c in called] == gold
+
+
+def test_the_earlier_import_path_still_works():
+    earlier = import_module("maseval.interface.agents.mcp_tools")
+
+    assert earlier.serve_tools is serve_tools

@@ -5,7 +5,7 @@ from typing import Any
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import FunctionCall, Message, MessageHistory, ToolCall
 from maseval.core.usage import TokenUsage
-from maseval.interface.agents.llamaindex_run import library
+from maseval.interface.agents.llamaindex.run import library
 from maseval.interface.inference.chat_completions import as_json, get, usage_of
 
 

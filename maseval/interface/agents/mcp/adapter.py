@@ -12,8 +12,8 @@ from typing import Any
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.event_loop import in_thread
-from maseval.interface.agents.mcp_conversation import Conversation
-from maseval.interface.agents.mcp_tools import mcp_server
+from maseval.interface.agents.mcp.conversation import Conversation
+from maseval.interface.agents.mcp.tools import mcp_server
 from maseval.interface.agents.tools import Tools, described
 
 

@@ -1,0 +1,124 @@
+"""Functions as the tools of an MCP server, for agents that know their tools only through MCP."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.mcp.transports import LOCAL, over_http
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+Call: TypeAlias = Callable[[str, dict[str, Any], str | None], Awaitable[str]]
+"""Carries out the call of a tool, given its name, its arguments and who calls; what it raises is
+told to the agent."""
+
+
+@dataclass(frozen=True)
+class ServedTools:
+    """Tools that are being served."""
+
+    url: str
+    """The address of the MCP server (streamable HTTP)."""
+
+
+@contextmanager
+def serve_tools(
+    tools: Tools,
+    *,
+    host: str = LOCAL,
+    port: int = 0,
+    instructions: str | None = None,
+    name: str = "maseval",
+) -> Iterator[ServedTools]:
+    """Serve functions, such as ``environment.tools``, as MCP tools for as long as this is open.
+
+    Every tool has its full schema. Arguments reach the function as they were sent, for it to judge,
+    and its text reaches the agent unchanged. What a tool raises is told to the agent; a failure of
+    maseval that is not the agent's fault is raised here as well, on leaving.
+
+    Args:
+        tools: Tools by name, or functions that are called after themselves.
+        host: Where to listen; by default on this machine only.
+        port: 0 is any that is free.
+        instructions: What the agent is told when it connects, such as a policy.
+        name: The server's name.
+    """
+    offered = {tool.name: tool for tool in described(tools)}
+    # The server has a thread of its own; what its tools do belongs to whoever opened it.
+    context = copy_context()
+    failures: list[MASEvalError] = []
+
+    async def call(name: str, arguments: dict[str, Any], client: str | None) -> str:
+        work = partial(offered[name].function, **arguments)
+        try:
+            return as_text(await in_thread(partial(context.copy().run, work)))
+        except MASEvalError as error:
+            if not isinstance(error, AgentError):
+                failures.append(error)
+            raise
+
+    server = mcp_server(list(offered.values()), call, name=name, instructions=instructions)
+    with over_http(server, host=host, port=port) as running:
+        yield ServedTools(running.url)
+    if failures:
+        raise failures[0]
+
+
+def load_mcp() -> ModuleType:
+    """The library's servers; version 1 has none of this name."""
+    return extras.load("mcp.server.mcpserver", extra="mcp", package="mcp 2")
+
+
+def mcp_server(
+    tools: Sequence[Tool], call: Call, *, name: str, instructions: str | None = None
+) -> Any:
+    """An MCP server with these tools, each call of which is made by ``call``.
+
+    It is one of the library's low level, which checks no arguments by itself.
+    """
+    load_mcp()
+    types = extras.load("mcp_types", extra="mcp")
+    lowlevel = extras.load("mcp.server.lowlevel", extra="mcp")
+    listed = [
+        types.Tool(name=tool.name, description=tool.description, input_schema=tool.parameters)
+        for tool in tools
+    ]
+    names = [tool.name for tool in tools]
+
+    def answer(text: str, *, is_error: bool = False) -> Any:
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
+
+    async def list_tools(context: Any, params: Any) -> Any:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(context: Any, params: Any) -> Any:
+        if params.name not in names:
+            known = ", ".join(names)
+            return answer(
+                f"Error: Tool '{params.name}' not found. There are: {known}", is_error=True
+            )
+        try:
+            client = _client(context.session.client_params)
+            return answer(await call(params.name, dict(params.arguments or {}), client))
+        except Exception as error:  # a tool called by a model: its error is an answer
+            return answer(f"Error: {error}", is_error=True)
+
+    return lowlevel.Server(
+        name,
+        version=version("maseval"),
+        instructions=instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _client(params: Any) -> str | None:
+    """Name and version of the client, if it told."""
+    return f"{params.client_info.name} {params.client_info.version}" if params else None

@@ -1,0 +1,50 @@
+"""Functions as tools of the OpenAI Agents SDK, with their full schemas."""
+
+import json
+from types import ModuleType
+from typing import Any
+
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+MODULE, EXTRA, PACKAGE = "agents", "openai-agents", "openai-agents"
+
+
+def sdk_module() -> ModuleType:
+    """The SDK, which is imported as ``agents``."""
+    return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions, such as ``environment.tools``, as ``FunctionTool`` with their full schemas."""
+    return [_function_tool(tool) for tool in described(tools)]
+
+
+def _function_tool(tool: Tool) -> Any:
+    sdk = sdk_module()
+
+    async def invoke(context: Any, arguments: str) -> str:
+        try:
+            sent = json.loads(arguments) if arguments else {}
+        except ValueError as error:
+            return f"Error: the arguments are not valid JSON: {error}"
+        if not isinstance(sent, dict):
+            return f"Error: the arguments must be a JSON object, not {arguments}"
+        try:
+            return as_text(await in_thread(lambda: tool.function(**sent)))
+        except AgentError as error:  # its own fault, which it may correct
+            return f"Error: {error}"
+        except MASEvalError:
+            raise
+        except Exception as error:  # a tool of the user's own: told as the SDK tells it
+            return str(sdk.default_tool_error_function(context, error))
+
+    return sdk.FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.parameters,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,  # strict mode would rewrite the schema
+    )

@@ -1,0 +1,52 @@
+"""Functions as tools of Pydantic AI, with their full schemas."""
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from maseval.core.exceptions import AgentError
+from maseval.interface import extras
+from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.tools import Tool, Tools, as_text, described
+
+MODULE, EXTRA, PACKAGE = "pydantic_ai", "pydantic-ai", "pydantic-ai-slim"
+
+
+def pydantic_ai() -> ModuleType:
+    """The framework's module."""
+    return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Functions, such as ``environment.tools``, as ``Tool`` with their full schemas."""
+    return [_tool(tool) for tool in described(tools)]
+
+
+def _tool(tool: Tool) -> Any:
+    library = pydantic_ai()
+    # Of what is called, not of what it wraps: a tool that takes anything judges for itself.
+    signature = inspect.signature(tool.function, follow_wrapped=False)
+
+    async def call(**arguments: Any) -> str:
+        try:
+            signature.bind(**arguments)
+        except TypeError as error:
+            raise library.ModelRetry(str(error)) from None
+        try:
+            return as_text(await in_thread(lambda: tool.function(**arguments)))
+        except AgentError as error:  # its own fault, which it may correct
+            raise library.ModelRetry(str(error)) from error
+
+    made = library.Tool.from_schema(
+        call,
+        name=tool.name,
+        description=tool.description,
+        json_schema=tool.parameters,
+        sequential=True,  # in the order of the calls in the model's answer
+    )
+    made.strict = False  # strict mode would rewrite the schema
+    # Any object passes as it is; what is none is refused, so that the model can try again.
+    made.function_schema.validator = SchemaValidator(core_schema.dict_schema())
+    return made

@@ -1,0 +1,29 @@
+"""A simulated user that an agent can ask by smolagents' own tool for that."""
+
+from functools import cache
+from typing import Any
+
+from maseval.core.user import LLMUser
+from maseval.interface import extras
+from maseval.interface.agents.smolagents.tools import EXTRA
+
+
+class SmolAgentLLMUser(LLMUser):
+    """A simulated user whom the agent can ask by a tool."""
+
+    def get_tool(self) -> Any:
+        """smolagents' ``user_input``, answered by this user."""
+        return _user_tool_class(extras.load("smolagents", extra=EXTRA).UserInputTool)(self)
+
+
+@cache
+def _user_tool_class(base: Any) -> type[Any]:
+    class AskUserTool(base):  # type: ignore[misc]
+        def __init__(self, user: LLMUser) -> None:
+            super().__init__()
+            self.user = user
+
+        def forward(self, question: str) -> str:
+            return self.user.respond(question)
+
+    return AskUserTool
