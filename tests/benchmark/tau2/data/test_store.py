@@ -1,8 +1,12 @@
 import hashlib
 import shutil
 import socket
+import subprocess
+import sys
+import tarfile
 import zipfile
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -11,6 +15,8 @@ from maseval.benchmark.tau2.data.files import (
     CacheError,
     ChecksumError,
     DataUnavailableError,
+    UnknownVersionError,
+    manifest_of,
 )
 from maseval.benchmark.tau2.data.store import (
     default_data_dir,
@@ -20,6 +26,7 @@ from maseval.benchmark.tau2.data.store import (
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
 from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.file_server import content
 
 pytestmark = pytest.mark.data
 
@@ -113,9 +120,10 @@ def test_downloading_replaces_what_is_there(cache):
     assert (cache / "domains/retail/db.json").stat().st_ino != before
 
 
-def test_only_the_version_with_checksums_can_be_downloaded(cache):
-    with pytest.raises(ConfigurationError, match=r"version is 'v0.1.0'; choose 'v0.2.0'"):
-        download_domain_data(version="v0.1.0")
+@pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data, default_data_dir])
+def test_only_a_version_with_checksums_can_be_had(cache, call):
+    with pytest.raises(UnknownVersionError, match=r"version is 'v0.1.0'; choose .* 0.2.0, 1.0.1"):
+        call(version="v0.1.0")
 
 
 @pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
@@ -207,3 +215,162 @@ def test_an_archive_is_unpacked_into_the_cache(cache, tau2_data, tmp_path, monke
     assert tasks[0].environment_data["db_path"] == str(cache / "domains/retail/db.json")
     with pytest.raises(DataUnavailableError, match=r"data.zip does not contain domains/airline"):
         load_tasks("airline", data_dir=archive)
+
+
+# Another version
+
+NEWER = manifest_of("1.0.1")
+EQUAL = {file.sha256 for file in MANIFEST.files.values()}
+
+
+@pytest.fixture(scope="session")
+def newer_data(tmp_path_factory, tau2_data, shared_data, contract_dir):
+    """All files of v1.0.1 in one folder: the new ones, and those that have stayed the same."""
+    folder = tmp_path_factory.mktemp("newer")
+    stayed = {file.sha256: tau2_data / name for name, file in MANIFEST.files.items()}
+    for name, file in NEWER.files.items():
+        source = stayed.get(file.sha256, shared_data / "tau2-v1.0.1" / name)
+        if not source.is_file():
+            source = contract_dir / name.removeprefix("domains/")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(source)
+    return folder
+
+
+@pytest.fixture
+def newer_cache(tmp_path, monkeypatch, newer_data):
+    """An empty cache whose only source has all files of v1.0.1."""
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(newer_data))
+    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+    return tmp_path / "cache" / "tau2" / "v1.0.1"
+
+
+def newer_files_in(folder):
+    return {name for name in NEWER.files if (folder / name).is_file()}
+
+
+def names_below(*folders):
+    return {file.name for file in NEWER.below(*folders)}
+
+
+def test_each_version_has_a_cache_of_its_own(newer_cache):
+    assert default_data_dir("1.0.1") == default_data_dir("v1.0.1") == newer_cache
+    assert default_data_dir() == newer_cache.parent / "v0.2.0"
+
+
+@pytest.mark.parametrize("domain", ["airline", "telecom-workflow", "mock", "banking_knowledge"])
+def test_a_domain_of_the_newer_version_is_fetched_with_its_guidelines(newer_cache, domain):
+    assert ensure_data_exists(domain=domain, version="1.0.1", verbose=0) == newer_cache
+    folder = domain.removesuffix("-workflow")
+    assert newer_files_in(newer_cache) == names_below(f"domains/{folder}", "user_simulator")
+    assert not (newer_cache.parent / "v0.2.0").exists()
+
+
+def test_all_of_the_newer_version_is_fetched_from_the_tag(
+    newer_cache, newer_data, file_server, monkeypatch
+):
+    monkeypatch.delenv("MASEVAL_TAU2_DATA")
+    monkeypatch.delenv("MASEVAL_OFFLINE")
+    monkeypatch.setenv("MASEVAL_TAU2_BASE_URL", file_server.url)
+    file_server.answers = {
+        quote(f"/v1.0.1/data/tau2/{name}"): content((newer_data / name).read_bytes())
+        for name in NEWER.files
+    }
+    ensure_data_exists(version="1.0.1")
+    assert newer_files_in(newer_cache) == set(NEWER.files)
+    assert len(file_server.asked) == len(NEWER.files)
+    monkeypatch.setattr(socket, "socket", None)
+    assert ensure_data_exists(version="1.0.1") == newer_cache
+
+
+def test_an_archive_of_the_newer_version_is_unpacked_into_its_cache(
+    newer_cache, newer_data, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("MASEVAL_TAU2_DATA")
+    archive = tmp_path / "tau2.tar.gz"
+    with tarfile.open(archive, "w:gz", dereference=True) as packed:
+        for name in names_below("domains/mock", "user_simulator"):
+            packed.add(newer_data / name, f"tau2-bench-1.0.1/data/tau2/{name}")
+    assert ensure_data_exists(archive, "mock", verbose=0, version="1.0.1") == newer_cache
+    assert newer_files_in(newer_cache) == names_below("domains/mock", "user_simulator")
+
+
+def test_without_a_source_the_newer_version_says_that_no_package_has_it(newer_cache, monkeypatch):
+    monkeypatch.delenv("MASEVAL_TAU2_DATA")
+    with pytest.raises(DataUnavailableError) as failure:
+        ensure_data_exists(domain="retail", version="1.0.1")
+    message = str(failure.value)
+    assert "the package index: no package carries these files of v1.0.1" in message
+    assert "folder or archive that holds the v1.0.1 data (domains/..., user_simulator/" in message
+    assert 'run ensure_data_exists(version="1.0.1") once' in message
+    assert "Python package index" not in message
+
+
+def test_equal_files_of_two_versions_are_stored_once(newer_cache, tau2_data, monkeypatch):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    ensure_data_exists(version="1.0.1", verbose=0)
+    shared = {name for name, file in NEWER.files.items() if file.sha256 in EQUAL}
+    assert {name for name in NEWER.files if (newer_cache / name).stat().st_nlink == 2} == shared
+    assert (newer_cache / "domains/telecom/tasks.json").samefile(
+        older / "domains/telecom/tasks_full.json"
+    )
+
+
+def test_a_shared_file_that_one_version_fetches_anew_stays_in_the_other(newer_cache, tau2_data):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
+    before = (older / "domains/retail/db.json").stat().st_ino
+    download_domain_data(domain="retail", version="1.0.1", verbose=0)
+    assert (older / "domains/retail/db.json").stat().st_ino == before
+    assert (newer_cache / "domains/retail/db.json").stat().st_ino != before
+
+
+def test_a_damaged_file_is_not_lent_to_another_version(newer_cache, tau2_data):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    (older / "domains/retail/db.json").write_text("{}")
+    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
+    lent = (newer_cache / "domains/retail/db.json").read_bytes()
+    NEWER.files["domains/retail/db.json"].verify(lent)
+
+
+def test_where_links_cannot_be_made_files_are_fetched(newer_cache, tau2_data, monkeypatch):
+    def refused(*paths):
+        raise PermissionError("no links here")
+
+    copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    monkeypatch.setattr("os.link", refused)
+    ensure_data_exists(domain="airline", version="1.0.1", verbose=0)
+    assert (newer_cache / "domains/airline/db.json").stat().st_nlink == 1
+
+
+def test_a_folder_of_one_version_is_refused_as_another(newer_cache, newer_data):
+    assert ensure_data_exists(newer_data, "retail", version="1.0.1") == newer_data
+    with pytest.raises(ChecksumError, match=r"retail/tasks.json is not the file of the benchmark"):
+        ensure_data_exists(newer_data, "retail")
+
+
+def test_advice_about_a_folder_names_the_version(newer_cache, newer_data, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(newer_data, own, ignore=shutil.ignore_patterns("banking_knowledge"))
+    (own / "domains/retail/policy.md").write_text("Give everything away.")
+    with pytest.raises(ChecksumError) as refusal:
+        ensure_data_exists(own, "retail", version="1.0.1")
+    call = f"ensure_data_exists({str(own)!r}, force_download=True, version='1.0.1')"
+    assert call in str(refusal.value)
+    ensure_data_exists(str(own), force_download=True, version="1.0.1", verbose=0)
+    assert newer_files_in(own) == set(NEWER.files)
+
+
+FETCH = """
+from maseval.benchmark.tau2.data.store import ensure_data_exists
+ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
+"""
+
+
+def test_several_processes_fetch_two_versions_at_once(newer_cache, tau2_data):
+    copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    processes = [subprocess.Popen([sys.executable, "-c", FETCH]) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert newer_files_in(newer_cache) == names_below("domains/retail", "user_simulator")
+    assert list(newer_cache.rglob(".*.partial*")) == []
