@@ -18,7 +18,8 @@ from benchmarks.table import best, show
 from benchmarks.tau2 import data_folder, in_y, replayable, yardstick
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world.world import World, calls_with_answers
+from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.world import World
 
 COLD = """
 import json, sys, time
@@ -64,7 +65,7 @@ def replayed(folder: Path, record: dict[str, Any]) -> World:
     """A world in which a recorded conversation's calls were made."""
     world = World(domain_named("airline"), folder / "domains/airline")
     state = load_raw_task("airline", record["task_id"]).get("initial_state") or {}
-    world.initialize(state.get("initialization_data"), state.get("initialization_actions"))
+    world.set_state(state.get("initialization_data"), state.get("initialization_actions"), [])
     for _, call, _ in calls_with_answers(record["simulation"]["messages"]):
         world.respond(call)
     return world

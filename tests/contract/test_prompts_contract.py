@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.conversation.prompts import resolution_steps, scenar
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.user import flipped
-from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.benchmark.tau2.world.answers import to_json_str
 from tests.contract.replay import assert_same, records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]

@@ -5,13 +5,13 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import functools
 import inspect
-import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.benchmark.tau2.conversation.chat import from_chat
 from maseval.benchmark.tau2.conversation.messages import (
@@ -26,9 +26,11 @@ from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
-from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.world.world import ReplayError, World, WorldState, to_json_str
+from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.setting import Beginning, beginning, world_at_start
+from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.core.environment import Environment, EnvironmentObserver
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
@@ -64,19 +66,16 @@ class Tau2Environment(Environment):
             domain = domain.lenient
         self.folder = _folder(domain, task_data.get("db_path"))
         self.solo = bool(task_data.get("solo", False))
-        self.world = World(domain, self.folder, solo=self.solo)
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
-        history = from_chat(self.initial_state.get("message_history") or [])
-        self.set_state(
-            self.initial_state.get("initialization_data"),
-            self.initial_state.get("initialization_actions"),
-            history,
-        )
+        self._start = initial_state(self.initial_state)
+        history = self._start.history
+        with _errors_of_the_original():
+            self.world = world_at_start(domain, self.folder, self._start, history, solo=self.solo)
         policy = task_data.get("policy")
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
         initial_db_hash = self.get_initial_db_hash()
-        self.trajectory = Trajectory(history)  # last: the simulation's time begins here
+        self.trajectory = Trajectory(list(history))  # last: the simulation's time begins here
         return {
             "db": self.world.tools.db,
             "toolkit": self.world.tools,
@@ -228,12 +227,8 @@ class Tau2Environment(Environment):
         ``ReplayError``, unless the original raises something that is no ``ValueError``.
         """
         history = from_chat(message_history)
-        try:
+        with _errors_of_the_original():
             self.world.set_state(initialization_data, initialization_actions, history)
-        except ReplayError as error:
-            if isinstance(error.original, ValueError):
-                raise
-            raise error.original from error
 
     def sync_tools(self) -> None:
         """Let each side's database see what the other's says."""
@@ -254,15 +249,14 @@ class Tau2Environment(Environment):
 
     def get_initial_db_hash(self) -> str:
         """The hash of the company's database when the simulation began."""
-        return self._start().hashes[0]
+        return self._beginning().hashes[0]
 
-    def _start(self) -> "_Start":
-        initial_state = canonical_json(self.initial_state)
-        return _start(self.world.domain, self.folder, self.solo, initial_state)
+    def _beginning(self) -> Beginning:
+        return beginning(self.world.domain, self.folder, self._start, solo=self.solo)
 
     def _final_hashes(self) -> tuple[str, str | None]:
         # A hash reads the whole database, so what was never touched is not hashed again.
-        start, state = self._start(), self.world.state()
+        start, state = self._beginning(), self.world.state()
         company, customer = start.hashes
         return (
             company if state.company == start.state.company else state_hash(state.company),
@@ -272,7 +266,7 @@ class Tau2Environment(Environment):
         )
 
     def gather_traces(self) -> dict[str, Any]:
-        initial, final = self._start().hashes, self._final_hashes()
+        initial, final = self._beginning().hashes, self._final_hashes()
         return {
             **super().gather_traces(),
             "domain": self.domain,
@@ -341,22 +335,15 @@ def _tools_sha256(domain: Domain) -> dict[str, str]:
     }
 
 
-class _Start(NamedTuple):
-    """The world in which a task begins."""
-
-    state: WorldState
-    hashes: tuple[str, str | None]
-
-
-@once(maxsize=4096)
-def _start(domain: Domain, folder: Path, solo: bool, initial_state: str) -> _Start:
-    world, initial = World(domain, folder, solo=solo), json.loads(initial_state)
-    world.set_state(
-        initial.get("initialization_data"),
-        initial.get("initialization_actions"),
-        from_chat(initial.get("message_history") or []),
-    )
-    return _Start(world.state(), (world.get_db_hash(), world.get_user_db_hash()))
+@contextmanager
+def _errors_of_the_original() -> Iterator[None]:
+    """Replay errors as they are, unless the original raises something that is no ValueError."""
+    try:
+        yield
+    except ReplayError as error:
+        if isinstance(error.original, ValueError):
+            raise
+        raise error.original from error
 
 
 def get_environment_constructor(

@@ -7,12 +7,18 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.recording import TerminationReason, read_recording
+from maseval.benchmark.tau2.conversation.recording import (
+    Recording,
+    TerminationReason,
+    read_recording,
+)
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.scoring.checks import Case, StateMatch
+from maseval.benchmark.tau2.scoring.case import Case, KnownTask
+from maseval.benchmark.tau2.scoring.checks import StateMatch
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
-from maseval.benchmark.tau2.scoring.score import EvaluationType, RewardInfo, Verdict, cut_off, score
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.scoring.score import EvaluationType, RewardInfo, Verdict, score
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.evaluator import Evaluator
 from maseval.core.model import ModelAdapter
 from maseval.core.task import Task
@@ -35,7 +41,7 @@ class Tau2Evaluator(Evaluator):
     ) -> None:
         super().__init__(task, environment)
         self.nl_model = nl_model
-        self._spec = TaskSpec.of(task)
+        self._known = KnownTask.of(task)
         data = task.evaluation_data
         self.actions: list[dict[str, Any]] | None = data.get("actions")
         self.env_assertions: list[dict[str, Any]] | None = data.get("env_assertions")
@@ -45,7 +51,7 @@ class Tau2Evaluator(Evaluator):
 
     @property
     def _criteria(self) -> Criteria:
-        return self._spec.evaluation_criteria or Criteria()
+        return self._known.spec.evaluation_criteria or Criteria()
 
     def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
         """The trajectory, and why it ended, as the environment recorded them."""
@@ -67,16 +73,13 @@ class Tau2Evaluator(Evaluator):
             }
         )
         skipped = "Skipped: there is no model to judge them"
-        if not recording.ended_by_choice:
-            verdict = Verdict(cut_off(recording.termination_reason))
-        else:
-            case = self._case(list(recording.messages))
-            try:
-                verdict = self._judged(case)
-            except JudgeReplyError as error:
-                if RewardType.NL_ASSERTION in self.reward_basis:
-                    raise
-                verdict, skipped = score(case), f"Skipped: {error}"
+        case = self._case(recording)
+        try:
+            verdict = self._judged(case)
+        except JudgeReplyError as error:
+            if RewardType.NL_ASSERTION in self.reward_basis:
+                raise
+            verdict, skipped = score(case), f"Skipped: {error}"
         reward = verdict.reward_info["reward"]
         return {
             "reward": reward,
@@ -87,9 +90,10 @@ class Tau2Evaluator(Evaluator):
             "reward_info": verdict.reward_info,
         }
 
-    def _case(self, messages: list[dict[str, Any]]) -> Case:
+    def _case(self, recording: Recording) -> Case:
         world, folder = self.environment.world, self.environment.folder
-        return Case(messages, self._spec, world.domain, folder, world.solo)
+        setting = Setting(world.domain, folder, self._known.spec, world.solo)
+        return Case(recording, setting, self._known.raw)
 
     def _judged(self, case: Case) -> Verdict:
         judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL

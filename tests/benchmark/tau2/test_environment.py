@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
-from maseval.benchmark.tau2.world.world import ReplayError
+from maseval.benchmark.tau2.world.replay import ReplayError
 from tests.benchmark.tau2.rooms import room_domain
 
 

@@ -36,7 +36,9 @@ class Player:
     def __init__(self, domain_name: str, folder: Path, sequence: tuple[dict, list[dict]]) -> None:
         start, self.calls = sequence
         self.world = World(domain_named(domain_name), folder / "domains" / domain_name)
-        self.world.initialize(start.get("initialization_data"), start.get("initialization_actions"))
+        self.world.set_state(
+            start.get("initialization_data"), start.get("initialization_actions"), []
+        )
         self.answers: list[str | None] = []
 
     def step(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
-from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.core.messages import ChatResponse, FunctionCall, arguments_of
 from maseval.core.messages import Message as ChatMessage
 from maseval.core.messages import ToolCall as ChatToolCall

@@ -5,15 +5,15 @@ After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.conversation.messages import Message, has_text
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError, judge
-from maseval.benchmark.tau2.world.gold import gold_state
-from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType, TaskSpec
-from maseval.benchmark.tau2.world.world import ReplayError, World
+from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType
+from maseval.benchmark.tau2.world.world import World
 from maseval.core.model import ModelAdapter
 
 
@@ -75,26 +75,16 @@ class Check:
     match: StateMatch | None = None
 
 
-class Case(NamedTuple):
-    """A finished conversation, and the task and world in which it took place."""
-
-    messages: Sequence[Message]
-    task: TaskSpec
-    domain: Domain
-    folder: Path
-    solo: bool = False
-
-
 def check_environment(case: Case, criteria: Criteria) -> Check:
     """Play the conversation again and compare where it led with where it should have led.
 
     A conversation that does not come out as recorded raises a ``ReplayError``.
     """
-    if criteria.actions is None and criteria.env_assertions is None:
+    if not criteria.look_at_the_world:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
         return Check(findings={"db_check": untouched}, note="No expected actions or env assertions")
-    world = _replayed(case)
-    gold = gold_state(case.domain, case.folder, case.task).state
+    world = case.replayed()
+    gold = gold_state(case.setting).state
     found = world.state()
     match = StateMatch(found.company == gold.company, found.customer == gold.customer)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
@@ -108,12 +98,6 @@ def check_environment(case: Case, criteria: Criteria) -> Check:
         findings={"db_check": db, "env_assertions": asserted},
         match=match,
     )
-
-
-def _replayed(case: Case) -> World:
-    world, start = World(case.domain, case.folder, solo=case.solo), case.task.start
-    world.set_state(start.initialization_data, start.initialization_actions, case.messages)
-    return world
 
 
 def _check_assertion(world: World, assertion: EnvAssertion) -> EnvAssertionCheck:

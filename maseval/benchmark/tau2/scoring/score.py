@@ -4,26 +4,20 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
 """
 
 import math
-import os
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.conversation.recording import (
     Recorded,
-    Recording,
-    SimulationFormatError,
     TerminationReason,
     read_recording,
 )
-from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_folder
-from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
 from maseval.benchmark.tau2.scoring.checks import (
     ActionCheck,
-    Case,
     Check,
     CommunicateCheck,
     DBCheck,
@@ -36,13 +30,10 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_nl_assertions,
 )
 from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
-from maseval.benchmark.tau2.world.world import ReplayError
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.core.task import Task
-
-AnyTask = Task | TaskSpec | Mapping[str, Any]
 
 VERDICT = ("reward", "reward_breakdown", "db_check")
 """The keys of a verdict that every release which writes results files means the same by."""
@@ -115,12 +106,7 @@ def score_simulation(
     kind = _evaluation_type(evaluation_type)
     if not recording.ended_by_choice:
         return cut_off(recording.termination_reason)
-    if data_dir is None and isinstance(task, Task):
-        data_dir = task.environment_data.get("data_dir")
-    own = None if data_dir is None else Path(data_dir)
-    folder = _folder(chosen, own, default_data_dir())
-    spec = _task_named(chosen, recording, folder, own) if task is None else TaskSpec.of(task)
-    case = Case(recording.messages, spec, chosen, folder, solo)
+    case = case_of(recording, chosen, task, solo=solo, data_dir=data_dir)
     return score(case, kind, nl_model=nl_model, strict=strict).reward_info
 
 
@@ -131,7 +117,9 @@ def score(
     nl_model: ModelAdapter | None = None,
     strict: bool = False,
 ) -> Verdict:
-    """The verdict on a conversation that one of its sides ended."""
+    """The verdict on a conversation; one that neither side ended is not looked at."""
+    if not case.recording.ended_by_choice:
+        return Verdict(cut_off(case.recording.termination_reason))
     criteria = case.task.evaluation_criteria
     if criteria is None:
         return Verdict(_reward_info(1.0, info={"note": "No evaluation criteria"}))
@@ -270,33 +258,3 @@ def _evaluation_type(name: str) -> EvaluationType:
         raise ConfigurationError(
             f"evaluation_type is {name!r}; choose one of: {', '.join(EvaluationType)}"
         ) from None
-
-
-@lru_cache(maxsize=64)
-def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
-    """Where the domain's databases lie, verified once per process and not once per verdict."""
-    names = [name for name in (domain.db_file, domain.user_db_file) if name]
-    return domain_folder(domain, names, data_dir)
-
-
-def _task_named(
-    domain: Domain, recording: Recording, folder: Path, data_dir: Path | None
-) -> TaskSpec:
-    if recording.task_id is None:
-        raise SimulationFormatError(
-            "task_id is None; it must name a task of the domain, or the task must be given"
-        )
-    files = (f"{folder}/{name}" for name in domain.task_files.values())
-    versions = tuple(os.stat(file).st_mtime_ns for file in files if os.path.exists(file))
-    return _known_task(domain, recording.task_id, folder, data_dir, versions)
-
-
-@lru_cache(maxsize=4096)
-def _known_task(
-    domain: Domain,
-    task_id: str,
-    folder: Path,
-    data_dir: Path | None,
-    versions: tuple[int, ...],
-) -> TaskSpec:
-    return TaskSpec.of(load_raw_task(domain, task_id, data_dir))

@@ -6,11 +6,12 @@ After tau2-bench v0.2.0, src/tau2/data_model/tasks.py (MIT, Sierra Research).
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from maseval.benchmark.tau2.conversation.messages import Message, Requestor
+from maseval.benchmark.tau2.conversation.chat import from_chat
+from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.task import Task
@@ -28,6 +29,9 @@ class RewardType(StrEnum):
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
+
+
+PartT = TypeVar("PartT", bound=_Part)
 
 
 class Action(_Part):
@@ -51,6 +55,15 @@ class Action(_Part):
         made = call["arguments"]
         names = made.keys() if self.compare_args is None else self.compare_args
         return _only(names, made) == _only(names, self.arguments)
+
+    def call(self) -> ToolCall:
+        """The action as a call, which has the action's id."""
+        return {
+            "id": self.action_id,
+            "name": self.name,
+            "arguments": self.arguments,
+            "requestor": self.requestor,
+        }
 
 
 def _only(names: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,13 +89,35 @@ class Criteria(_Part):
     nl_assertions: list[str] | None = None
     reward_basis: list[RewardType] = [RewardType.DB, RewardType.COMMUNICATE]
 
+    @property
+    def look_at_the_world(self) -> bool:
+        """Whether the end state is compared at all."""
+        return self.actions is not None or self.env_assertions is not None
+
 
 class InitialState(_Part):
-    """What a task changes in the world, and says in it, before it begins."""
+    """What a task changes in the world, and says in it, before it begins.
+
+    A history in OpenAI's form is read as one in v0.2.0's.
+    """
 
     initialization_data: dict[str, Any] | None = None
     initialization_actions: list[dict[str, Any]] | None = None
     message_history: list[Message] | None = None
+
+    @property
+    def history(self) -> Sequence[Message]:
+        return self.message_history or ()
+
+    @field_validator("message_history", mode="before")
+    @classmethod
+    def _flat(cls, value: object) -> object:
+        if not isinstance(value, list):
+            return value
+        try:
+            return from_chat(value)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a list of messages: {error!r}") from error
 
 
 class TaskSpec(_Part):
@@ -121,9 +156,18 @@ class TaskSpec(_Part):
             name, form = task.get("id"), task
         else:
             raise TaskFormatError(f"a task is a Task or a mapping in v0.2.0's form, not {task!r}")
-        try:
-            return cls.model_validate(form)
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise TaskFormatError(f"task {name!r}, field {field}: {first['msg']}") from error
+        return _read(cls, form, f"task {name!r}, field ")
+
+
+def initial_state(form: Mapping[str, Any]) -> InitialState:
+    """Read the state in which a task begins, in v0.2.0's form."""
+    return _read(InitialState, form, "initial_state.")
+
+
+def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:
+    try:
+        return model.model_validate(form)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise TaskFormatError(f"{where}{field}: {first['msg']}") from error

@@ -7,26 +7,15 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 """
 
 import copy
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-
-from maseval.benchmark.tau2.conversation.messages import (
-    Message,
-    ToolCall,
-    ToolMessage,
-    call_text,
-    is_tool_call,
-    message_text,
-)
+from maseval.benchmark.tau2.conversation.messages import Message, ToolCall, ToolMessage
 from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.records import Record, record_text
-from maseval.core.exceptions import MASEvalError
+from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 
 # A model may invent any argument name. In the original these three collide with the parameters
 # of the function that carries the call; the texts are what its users have recorded.
@@ -38,29 +27,6 @@ _REQUESTOR_COLLISION = (
     "tau2.environment.environment.Environment.make_tool_call() "
     "got multiple values for keyword argument 'requestor'"
 )
-
-
-class ReplayError(MASEvalError, ValueError):
-    """A recorded conversation does not come out the same when its calls are made again.
-
-    ``original`` is the exception that v0.2.0 raises here.
-    """
-
-    def __init__(
-        self,
-        text: str,
-        index: int | None,
-        call: Mapping[str, Any] | None = None,
-        expected: str | None = None,
-        found: str | None = None,
-        original: Exception | None = None,
-    ) -> None:
-        super().__init__(text)
-        self.original = original or ValueError(text)
-        self.index = index
-        self.call = call
-        self.expected = expected
-        self.found = found
 
 
 class WorldState(NamedTuple):
@@ -178,17 +144,14 @@ class World:
     ) -> None:
         """Bring a fresh world to where a task, and a conversation in it, have left off."""
         if self.solo:
-            _refuse_users(message_history)
-        self.initialize(initialization_data, initialization_actions)
-        self.replay(message_history)
+            refuse_user_messages(message_history)
+        self._initialize(initialization_data, initialization_actions)
+        replay(self.respond, message_history)
         self.sync()
 
-    def initialize(
-        self,
-        data: Mapping[str, Any] | None,
-        actions: Iterable[Mapping[str, Any]] | None,
+    def _initialize(
+        self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
     ) -> None:
-        """Apply what a task file says of the state in which it begins."""
         data = data or {}
         if data.get("agent_data"):
             self.tools.update_db(data["agent_data"])
@@ -196,29 +159,6 @@ class World:
             self.user_tools.update_db(data["user_data"])
         for action in actions or ():
             self.run_function(action)
-
-    def replay(self, messages: Sequence[Message]) -> None:
-        """Make the recorded calls again; a different answer is a ``ReplayError``."""
-        for index, call, recorded in list(calls_with_answers(messages)):
-            self._repeat(index, call, recorded)
-
-    def _repeat(self, index: int, call: ToolCall, recorded: Message) -> None:
-        expected = recorded.get("content")
-        try:
-            found = self.respond(call)
-            same = same_content(found["content"], expected)
-        except (TypeError, ValueError, RecursionError) as error:  # one of them is no readable text
-            raise ReplayError(str(error), index, call, expected, original=error) from error
-        if not same:
-            returned = message_text({**found, "timestamp": recorded.get("timestamp")})
-            raise ReplayError(
-                f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
-                f"Expected:\n{message_text(recorded)}",
-                index,
-                call,
-                expected,
-                found["content"],
-            )
 
     def get_db_hash(self) -> str:
         """The hash of the company's database."""
@@ -245,115 +185,3 @@ def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
         name: copy.deepcopy(value) if isinstance(value, list | dict) else value
         for name, value in arguments.items()
     }
-
-
-def _refuse_users(messages: Sequence[Message]) -> None:
-    for index, message in enumerate(messages):
-        if message["role"] == "user":
-            text = "User messages are not allowed in solo mode"
-            raise ReplayError(text, index, original=AssertionError(text))
-
-
-def calls_with_answers(
-    messages: Sequence[Message],
-) -> Iterator[tuple[int, ToolCall, Message]]:
-    """Each recorded call with the index of its answer and the answer itself.
-
-    Every call must be followed, in order, by one tool message with its id.
-    """
-    index = 0
-    while index < len(messages):
-        message = messages[index]
-        index += 1
-        if message["role"] == "tool":
-            raise ReplayError(
-                "Tool message not expected. Tool messages should always follow a tool call.",
-                index - 1,
-            )
-        if message["role"] not in ("assistant", "user") or not is_tool_call(message):
-            continue
-        for recorded in message["tool_calls"]:
-            call = _complete(recorded)
-            answer = messages[index] if index < len(messages) else None
-            _check_answer(call, answer, index)
-            assert answer is not None
-            yield index, call, answer
-            index += 1
-
-
-def _complete(call: Mapping[str, Any]) -> ToolCall:
-    return {
-        "id": call.get("id", ""),
-        "name": call["name"],
-        "arguments": call["arguments"],
-        "requestor": call.get("requestor", "assistant"),
-    }
-
-
-def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
-    if answer is None:
-        raise ReplayError("Tool message expected. Got None.", index, call)
-    if answer["role"] != "tool":
-        kind = f"tau2.data_model.message.{answer['role'].capitalize()}Message"
-        raise ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
-    answer_id = answer.get("id", "")
-    if call["id"] != answer_id:
-        raise ReplayError(f"Tool call id mismatch. Got {call['id']} and {answer_id}", index, call)
-
-
-_VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/"
-
-
-def same_content(found: str | None, recorded: str | None) -> bool:
-    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere.
-
-    As in the original, an answer with a NaN in it does not even equal itself.
-    """
-    if recorded is not None and found == recorded and "NaN" not in recorded:
-        return True
-    mine, theirs = _decoded(found), _decoded(recorded)
-    if isinstance(mine, str) and isinstance(theirs, str):
-        return _without_version(mine) == _without_version(theirs)
-    return bool(mine == theirs)
-
-
-def _decoded(content: str | None) -> object:
-    try:
-        return json.loads(content)  # type: ignore[arg-type]  # None raises, as in the original
-    except ValueError:
-        return content
-
-
-def _without_version(text: str) -> str:
-    # Validation errors end each entry with a link that names the installed library's version;
-    # no verdict may depend on that.
-    if _VALIDATION_FOOTER not in text:
-        return text
-    return "\n".join(line for line in text.splitlines() if _VALIDATION_FOOTER not in line)
-
-
-def to_json_str(result: Any) -> str:
-    """A tool's result as the text a model reads."""
-    if isinstance(result, str):
-        return result
-    if isinstance(result, Record):
-        return record_text(result)
-    return json.dumps(_plain(result), default=str)
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case BaseModel():
-            return value.model_dump(warnings=False)
-        case str() | None:
-            return value
-        case int() | float():
-            return str(value)
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case dict():
-            return {key: _plain(item) for key, item in value.items()}
-        case date():
-            return value.isoformat()
-        case _:
-            raise ValueError(f"Unsupported type: {type(value)}")

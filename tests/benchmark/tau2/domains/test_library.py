@@ -16,7 +16,8 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domain_check import check_domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
-from maseval.benchmark.tau2.world.gold import gold_state
+from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 
@@ -244,7 +245,7 @@ def test_the_reference_solution_works_and_leads_where_it_is_compared_with(raw):
     answers = [m for m in conversation(raw)["messages"] if m["role"] == "tool"]
     for action in raw["evaluation_criteria"]["actions"]:
         world.respond({"id": "", **{k: action[k] for k in ("name", "arguments", "requestor")}})
-    gold = gold_state(LIBRARY, FOLDER, TaskSpec.of(raw))
+    gold = gold_state(Setting(LIBRARY, FOLDER, TaskSpec.of(raw)))
 
     assert not any(answer["error"] for answer in answers)
     assert gold.errors == ()

@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from maseval.benchmark.tau2.data.store import AnyPath
+from maseval.benchmark.tau2.data_loader import RawTask, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.records import Table, canonical_json
-from maseval.benchmark.tau2.scoring.checks import Case
-from maseval.benchmark.tau2.trust.explain.course import begun
-from maseval.benchmark.tau2.world.gold import GoldState, gold_state
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.reference import GoldState, gold_state
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 
 
@@ -68,15 +69,25 @@ def _by_id(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {str(each[key]): each for each in records} if key else {}
 
 
+def audited_domain(domain: Domain, data_dir: AnyPath | None = None) -> AuditedDomain:
+    """A domain over its files, which are fetched if they are missing."""
+    return AuditedDomain(domain, load_domain_config(domain, data_dir)["db_path"].parent)
+
+
 class AuditedTask:
     """A task with what follows from it."""
 
-    def __init__(self, audited: AuditedDomain, raw: Mapping[str, Any], spec: TaskSpec) -> None:
+    def __init__(self, audited: AuditedDomain, raw: RawTask, spec: TaskSpec) -> None:
         self.audited = audited
         self.raw = raw
         self.spec = spec
         self.id = str(raw.get("id"))
-        self.case = Case((), spec, audited.domain, audited.folder)
+        self.setting = Setting(audited.domain, audited.folder, spec)
+
+    @classmethod
+    def of(cls, audited: AuditedDomain, raw: RawTask) -> "AuditedTask":
+        """Read a task; one that scoring could not read is a ``TaskFormatError``."""
+        return cls(audited, raw, TaskSpec.of(raw))
 
     @property
     def criteria(self) -> Criteria | None:
@@ -84,32 +95,40 @@ class AuditedTask:
 
     @cached_property
     def gold(self) -> GoldState:
-        return gold_state(self.audited.domain, self.audited.folder, self.spec)
+        return gold_state(self.setting)
 
     def begun(self) -> World:
         """A world of its own in which the task begins."""
-        return begun(self.case, history=self.spec.start.message_history or [])
+        return self.setting.world(self.spec.start.history)
 
     @cached_property
     def start(self) -> WorldState:
         return self.begun().state()
 
-    def gates(self, kind: RewardType) -> bool:
+    def counts(self, kind: RewardType) -> bool:
         return self.criteria is not None and kind in self.criteria.reward_basis
 
     @property
     def looks_at_the_world(self) -> bool:
         """Whether the end state is compared at all."""
-        criteria = self.criteria
-        return criteria is not None and not (
-            criteria.actions is None and criteria.env_assertions is None
-        )
+        return self.criteria is not None and self.criteria.look_at_the_world
 
     @cached_property
     def told(self) -> str:
         """All that the user, or the ticket, says of the task."""
         parts = (self.raw.get("user_scenario"), self.raw.get("ticket"))
         return "\n".join(_texts(parts))
+
+
+def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
+    """The tools of whoever takes an action; None if the action's tool is not among them."""
+    kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
+    return kit if kit is not None and kit.has_tool(action.name) else None
+
+
+def no_tool(action: Action) -> str:
+    """What is wrong with an action for which there is no toolkit."""
+    return f"the {action.requestor} has no tool {action.name!r}"
 
 
 def _texts(value: Any) -> Iterator[str]:

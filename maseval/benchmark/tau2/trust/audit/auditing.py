@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.data.store import AnyPath
-from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.trust.audit import criteria, knowledge, preconditions, references
-from maseval.benchmark.tau2.trust.audit.audited import AuditedDomain, AuditedTask
+from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, audited_domain
 from maseval.benchmark.tau2.trust.audit.finding import SEVERITIES, Finding
-from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
 
 _TASK_CHECKS = (
@@ -37,12 +36,11 @@ def audit(
 
 
 def _of(domain: Domain, split: str, data_dir: AnyPath | None) -> Iterator[Finding]:
-    folder = load_domain_config(domain, data_dir)["db_path"].parent
-    audited = AuditedDomain(domain, folder)
+    audited = audited_domain(domain, data_dir)
     tasks = []
     for raw in load_raw_tasks(domain, split, data_dir):
         try:
-            tasks.append(AuditedTask(audited, raw, TaskSpec.of(raw)))
+            tasks.append(AuditedTask.of(audited, raw))
         except TaskFormatError as error:
             task_id = str(raw.get("id"))
             yield Finding(domain.name, task_id, "task cannot be read", "error", str(error))

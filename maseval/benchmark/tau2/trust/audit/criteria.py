@@ -7,9 +7,8 @@ from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.trust.audit.audited import AuditedDomain, AuditedTask
 from maseval.benchmark.tau2.trust.audit.finding import Finding, Severity
-from maseval.benchmark.tau2.trust.explain.course import call_of, may_write
 from maseval.benchmark.tau2.trust.explain.text import shown_call
-from maseval.benchmark.tau2.trust.labels.outer_faults import reference_misses
+from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import RewardType
 
 
@@ -24,8 +23,8 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
     """An action that fails; worse if it should have written."""
     actions = {action.action_id: action for action in task.spec.actions}
     for fault in task.gold.errors:
-        call = call_of(actions[fault.action_id])
-        writes = may_write(task.case, call)
+        call = actions[fault.action_id].call()
+        writes = task.setting.may_write(call)
         yield found(
             task,
             "gold raises",
@@ -40,7 +39,7 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
 
 def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
     """A reference solution that only reads, where the end state counts."""
-    if task.looks_at_the_world and task.gates(RewardType.DB) and task.gold.state == task.start:
+    if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
         count = len(task.spec.actions)
         text = f"after its {count} gold actions the database is as it was before"
         yield found(task, "gold changes nothing", "info", text, gold_actions=count)
@@ -48,7 +47,7 @@ def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
 
 def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
     """A reference solution that does not pass when it is carried out as a run would."""
-    missed = [kind for kind in reference_misses(task.case) if task.gates(RewardType(kind))]
+    missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
     if missed:
         text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
         yield found(task, "gold misses its own checks", "error", text, checks=missed)
@@ -69,14 +68,14 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
     criteria = task.criteria
     if criteria is None or not task.looks_at_the_world:
         return
-    said = task.gates(RewardType.COMMUNICATE) and criteria.communicate_info
-    done = task.gates(RewardType.ACTION) and criteria.actions
-    judged = task.gates(RewardType.NL_ASSERTION) and criteria.nl_assertions
+    said = task.counts(RewardType.COMMUNICATE) and criteria.communicate_info
+    done = task.counts(RewardType.ACTION) and criteria.actions
+    judged = task.counts(RewardType.NL_ASSERTION) and criteria.nl_assertions
     if said or done or judged:
         return
-    if task.gates(RewardType.DB) and task.gold.state != task.start:
+    if task.counts(RewardType.DB) and task.gold.state != task.start:
         return
-    if task.gates(RewardType.ENV_ASSERTION) and not _holds_at_the_start(task):
+    if task.counts(RewardType.ENV_ASSERTION) and not _holds_at_the_start(task):
         return
     text = "an agent that does nothing and says nothing gets the full reward"
     yield found(task, "doing nothing passes", "warning", text)
@@ -110,7 +109,7 @@ def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
 def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
     """Checks that count in a task and have nothing to look for there; one remark per check."""
     for kind in RewardType:
-        counting = [task for task in tasks if task.gates(kind)]
+        counting = [task for task in tasks if task.counts(kind)]
         empty = [task.id for task in counting if _is_vacuous(task, kind)]
         if empty:
             text = f"{kind.value} counts in {len(counting)} tasks; in {len(empty)} it cannot fail"
@@ -122,7 +121,7 @@ def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -
 def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
     """Natural-language assertions outside the basis: the author's wish, but nobody looks."""
     criteria = task.criteria
-    if criteria and criteria.nl_assertions and not task.gates(RewardType.NL_ASSERTION):
+    if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
         count = len(criteria.nl_assertions)
         text = f"{count} natural-language assertions do not count"
         assertions = list(criteria.nl_assertions)
@@ -132,14 +131,14 @@ def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
 def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
     """A comma is taken out of what is said, so a text with one is never found."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
-        if "," in info and task.gates(RewardType.COMMUNICATE):
+        if "," in info and task.counts(RewardType.COMMUNICATE):
             text = f"{info!r} has a comma, and commas are taken out of what is said"
             yield found(task, "text can never match", "error", text, info=info)
 
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
     """A text so short, or so common, that a wrong answer has it too."""
-    if not task.gates(RewardType.COMMUNICATE):
+    if not task.counts(RewardType.COMMUNICATE):
         return
     common = {
         "the agent's greeting": INITIAL_GREETING,

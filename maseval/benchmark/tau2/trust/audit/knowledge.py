@@ -10,8 +10,8 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
 from maseval.benchmark.tau2.trust.audit.audited import AuditedDomain, AuditedTask, words_of
 from maseval.benchmark.tau2.trust.audit.criteria import found
 from maseval.benchmark.tau2.trust.audit.finding import Finding
-from maseval.benchmark.tau2.trust.explain.course import call_of
-from maseval.benchmark.tau2.world.world import World, to_json_str
+from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.world import World
 
 _MOST_COMBINATIONS = 64
 
@@ -86,7 +86,7 @@ class _Reader:
     def _follow_the_gold(self, wanted: set[str]) -> None:
         """Answers to the gold's own calls, writes included: they make ids that are then known."""
         for action in self._task.spec.actions:
-            answer = self._world.respond(call_of(action))
+            answer = self._world.respond(action.call())
             if not answer["error"]:
                 self._hear(answer["content"] or "")
 

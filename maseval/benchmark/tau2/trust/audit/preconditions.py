@@ -11,13 +11,12 @@ from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
-from maseval.benchmark.tau2.trust.audit.audited import AuditedTask
+from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, no_tool, toolkit_with
 from maseval.benchmark.tau2.trust.audit.criteria import found
 from maseval.benchmark.tau2.trust.audit.finding import Finding
 from maseval.benchmark.tau2.trust.audit.rules_of_airline import RULES as AIRLINE_RULES
 from maseval.benchmark.tau2.trust.audit.rules_of_retail import RULES as RETAIL_RULES
 from maseval.benchmark.tau2.trust.audit.rules_of_telecom import RULES as TELECOM_RULES
-from maseval.benchmark.tau2.trust.explain.course import call_of
 from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -43,9 +42,9 @@ def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
                 "warning",
                 text,
                 action_id=action.action_id,
-                call=shown_call(call_of(action)),
+                call=shown_call(action.call()),
             )
-        world.respond(call_of(action))
+        world.respond(action.call())
 
 
 def _rules_of(toolkit: type[ToolKitBase[Any]]) -> Mapping[str, Broken]:
@@ -64,10 +63,9 @@ def _broken(rules: Mapping[str, Broken], toolkit: Any, action: Action) -> list[s
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
     """Arguments that the tool's own description does not offer."""
-    domain = task.audited.domain
-    kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
-    if kit is None or not kit.has_tool(action.name):
-        yield f"the {action.requestor} has no tool {action.name}"
+    kit = toolkit_with(task.audited.domain, action)
+    if kit is None:
+        yield no_tool(action)
         return
     inputs: Mapping[str, Any] = kit.get_tool_metadata(action.name)["inputs"]
     for name, value in action.arguments.items():

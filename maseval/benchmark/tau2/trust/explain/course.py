@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.messages import Message, ToolCall
-from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.scoring.checks import Case
+from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.trust.explain.snapshot import Snapshot
-from maseval.benchmark.tau2.world.gold import gold_state
-from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.world import World, calls_with_answers
-
-_WRITE = ToolType.WRITE
+from maseval.benchmark.tau2.world.reference import (
+    evaluators_call,
+    evaluators_world,
+    gold_state,
+)
+from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.world import World
 
 
 class Step(NamedTuple):
@@ -46,27 +48,6 @@ class Course(NamedTuple):
         return self.steps[number - 1].after if number else self.start
 
 
-def begun(case: Case, *, history: Sequence[Message] = (), reference: bool = False) -> World:
-    """A world in which the task begins."""
-    world, start = (
-        World(case.domain, case.folder, solo=case.solo and not reference),
-        case.task.start,
-    )
-    if reference:
-        for toolkit in filter(None, (world.tools, world.user_tools)):
-            toolkit.as_reference()
-    world.set_state(start.initialization_data, start.initialization_actions, history)
-    return world
-
-
-def may_write(case: Case, call: ToolCall) -> bool:
-    """Whether a call means a tool of a kind that changes the world."""
-    ours, theirs = case.domain.toolkit, case.domain.user_toolkit
-    kits = [theirs] if call["requestor"] == "user" else [ours, theirs] if case.solo else [ours]
-    name = call["name"]
-    return any(kit and kit.has_tool(name) and kit.tool_type(name) is _WRITE for kit in kits)
-
-
 def recorded_calls(messages: Sequence[Message]) -> Iterator[tuple[int, ToolCall]]:
     """Every answered call with the index of the message that holds it."""
     for index, call, _ in calls_with_answers(messages):
@@ -78,38 +59,24 @@ def recorded_calls(messages: Sequence[Message]) -> Iterator[tuple[int, ToolCall]
 
 def conversation_course(case: Case) -> Course:
     """Play a conversation again, whose replay is known to come out as recorded."""
-    calls = list(recorded_calls(case.messages))
-    writes = [each for each in calls if may_write(case, each[1])]
-    course = _played(begun(case), writes, _answered)
-    if course.end.state != begun(case, history=case.messages).state():
+    setting, calls = case.setting, list(recorded_calls(case.messages))
+    writes = [each for each in calls if setting.may_write(each[1])]
+    course = _played(setting.world(), writes, _answered)
+    if course.end.state != case.replayed().state():
         # A tool that is declared as reading has written: then every call is looked at.
-        course = _played(begun(case), calls, _answered)
+        course = _played(setting.world(), calls, _answered)
     return course
 
 
-def gold_course(case: Case) -> Course:
-    """Play the reference solution as the evaluator does: nothing synchronised, errors ignored."""
-    calls = [(number, call_of(action)) for number, action in enumerate(case.task.actions)]
-    writes = [each for each in calls if may_write(case, each[1])]
-    course = _played(_reference(case), writes, _called)
-    if course.end.state != gold_state(case.domain, case.folder, case.task).state:
+def gold_course(setting: Setting) -> Course:
+    """Carry out the reference solution in the evaluator's way."""
+    calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
+    writes = [each for each in calls if setting.may_write(each[1])]
+    course = _played(evaluators_world(setting), writes, _called)
+    if course.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
-        course = _played(_reference(case), calls, _called)
+        course = _played(evaluators_world(setting), calls, _called)
     return course
-
-
-def _reference(case: Case) -> World:
-    return begun(case, history=case.task.start.message_history or [], reference=True)
-
-
-def call_of(action: Action, call_id: str = "") -> ToolCall:
-    """An action of a reference solution as a call."""
-    return {
-        "id": call_id or action.action_id,
-        "name": action.name,
-        "arguments": action.arguments,
-        "requestor": action.requestor,
-    }
 
 
 def _played(
@@ -133,8 +100,4 @@ def _answered(world: World, call: ToolCall) -> bool:
 
 
 def _called(world: World, call: ToolCall) -> bool:
-    try:
-        world.call(call["name"], call["requestor"], call["arguments"])
-    except Exception:  # as in the evaluator: an action that raises is passed over
-        return True
-    return False
+    return evaluators_call(world, call) is not None

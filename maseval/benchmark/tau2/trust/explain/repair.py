@@ -11,10 +11,9 @@ from itertools import combinations
 from typing import Literal
 
 from maseval.benchmark.tau2.conversation.messages import ToolCall
-from maseval.benchmark.tau2.scoring.checks import Case
-from maseval.benchmark.tau2.trust.explain.course import begun, call_of, may_write, recorded_calls
+from maseval.benchmark.tau2.trust.explain.course import recorded_calls
 from maseval.benchmark.tau2.trust.explain.subject import Subject
-from maseval.benchmark.tau2.world.gold import gold_state
+from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
@@ -65,24 +64,25 @@ class Workshop:
     """Where sets of changes to one conversation are tried out."""
 
     def __init__(self, subject: Subject, *, most_trials: int = MOST_TRIALS) -> None:
-        self.case: Case = subject.case
-        self.criteria = subject.criteria
+        self.case = subject.case
+        self.setting = self.case.setting
         self.tried = 0
         self._known: dict[tuple[tuple[int, ...], tuple[str, ...]], Placement | None] = {}
         self.most_trials = most_trials
-        self._gates = {kind for kind in RewardType if subject.gates(kind)}
+        self._gates = {kind for kind in RewardType if subject.case.counts(kind)}
         every = list(recorded_calls(self.case.messages))
-        self.reads = [call for _, call in every if not may_write(self.case, call)]
-        self.writes = [each for each in every if may_write(self.case, each[1])]
-        self.missing = list(_missing(self._gold_writes(), self.writes, solo=self.case.solo))
+        self.reads = [call for _, call in every if not self.setting.may_write(call)]
+        self.writes = [each for each in every if self.setting.may_write(each[1])]
+        self.missing = list(_missing(self._gold_writes(), self.writes, solo=self.setting.solo))
 
     def _gold_writes(self) -> Iterator[Action]:
         for action in self.case.task.actions:
             # Where actions count by themselves, one that only reads may be missing as well.
-            if RewardType.ACTION in self._gates or may_write(
-                self.case, _own(action, self.case.solo)
-            ):
+            if RewardType.ACTION in self._gates or self.setting.may_write(self._call(action)):
                 yield action
+
+    def _call(self, action: Action) -> ToolCall:
+        return _own(action, self.setting.solo)
 
     def place(self, dropped: Sequence[int] = (), added: Sequence[Action] = ()) -> Placement | None:
         """Where the added calls must stand for all that tool calls decide to be right.
@@ -103,10 +103,10 @@ class Workshop:
 
     def _passes(self, dropped: Sequence[int], added: Sequence[Action], place: Placement) -> bool:
         self.tried += 1
-        calls = self._sequence(dropped, [_own(each, self.case.solo) for each in added], place)
+        calls = self._sequence(dropped, [self._call(each) for each in added], place)
         if RewardType.ACTION in self._gates and not self._all_taken(calls):
             return False
-        world = begun(self.case)
+        world = self.setting.world()
         for call in calls:
             world.respond(call)
         return self._state_is_right(world)
@@ -124,12 +124,14 @@ class Workshop:
 
     def _state_is_right(self, world: World) -> bool:
         if RewardType.DB in self._gates:
-            gold = gold_state(self.case.domain, self.case.folder, self.case.task).state
+            gold = gold_state(self.setting).state
             if world.state() != gold:
                 return False
         if RewardType.ENV_ASSERTION in self._gates:
             try:
-                return all(world.check(e.model_dump()) for e in self.criteria.env_assertions or ())
+                return all(
+                    world.check(e.model_dump()) for e in self.case.criteria.env_assertions or ()
+                )
             except Exception:  # a task's function in a world it did not foresee
                 return False
         return True
@@ -198,10 +200,7 @@ class Workshop:
             Change("leave out", call, message_index=position)
             for position, call in (self.writes[number] for number in sorted(dropped))
         )
-        extra = (
-            Change("add", _own(action, self.case.solo), action_id=action.action_id)
-            for action in added
-        )
+        extra = (Change("add", self._call(action), action_id=action.action_id) for action in added)
         return (*left_out, *extra)
 
 
@@ -242,5 +241,5 @@ def _missing(
 
 def _own(action: Action, solo: bool) -> ToolCall:
     """The action as a call of whoever would make it: alone, the agent makes the user's too."""
-    call = call_of(action)
+    call = action.call()
     return {**call, "requestor": "assistant"} if solo else call

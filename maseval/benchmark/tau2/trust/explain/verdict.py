@@ -7,10 +7,9 @@ from maseval.benchmark.tau2.conversation.recording import Recorded
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.metrics import is_successful
-from maseval.benchmark.tau2.scoring.score import AnyTask
+from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.trust.explain.course import (
     Course,
-    begun,
     conversation_course,
     gold_course,
 )
@@ -55,29 +54,29 @@ def explain(
 
 def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Explanation:
     """``explain`` for what is already scored."""
-    reward_info, messages = subject.reward_info, subject.recording.messages
+    reward_info, messages = subject.reward_info, subject.case.recording.messages
     fault = replay_fault(reward_info)
-    looked = subject.recording.ended_by_choice and fault is None
+    looked = subject.case.recording.ended_by_choice and fault is None
     passed = is_successful(reward_info["reward"])
     parts: dict[str, Any] = {}
     if looked and subject.case.task.evaluation_criteria is not None:
         said = communication_evidence(messages, reward_info["communicate_checks"] or ())
         parts["communication"] = said
-        if subject.gates(RewardType.COMMUNICATE):
+        if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in said if not each.met)
         parts |= _of_the_world(subject, passed, most_trials)
-    checks = check_summaries(subject.criteria, reward_info, looked=looked)
+    checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
-    if not subject.recording.ended_by_choice:
-        cut_off = subject.recording.termination_reason or "none recorded"
+    if not subject.case.recording.ended_by_choice:
+        cut_off = subject.case.recording.termination_reason or "none recorded"
     explanation = Explanation(
-        domain=subject.case.domain.name,
-        task_id=subject.recording.task_id,
+        domain=subject.case.setting.domain.name,
+        task_id=subject.case.recording.task_id,
         reward=reward_info["reward"],
         passed=passed,
         summary="",
         checks=checks,
-        state_gates=subject.gates(RewardType.DB),
+        state_gates=subject.case.counts(RewardType.DB),
         cut_off=cut_off,
         replay_fault=fault,
         **parts,
@@ -117,25 +116,25 @@ def _calls_decide(subject: Subject) -> bool:
         RewardType.ENV_ASSERTION: not all(e["met"] for e in info["env_assertions"] or ()),
         RewardType.ACTION: not all(e["action_match"] for e in info["action_checks"] or ()),
     }
-    return any(subject.gates(kind) and wrong for kind, wrong in failed.items())
+    return any(subject.case.counts(kind) and wrong for kind, wrong in failed.items())
 
 
 def _wrong(subject: Subject) -> tuple[list[WrongField], Course | None, Course | None]:
     check = subject.reward_info["db_check"]
-    if check is None or check["db_match"] or not subject.gates(RewardType.DB):
+    if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
         return [], None, None
-    played, gold = conversation_course(subject.case), gold_course(subject.case)
+    played, gold = conversation_course(subject.case), gold_course(subject.case.setting)
     return wrong_fields(played, gold, subject.case.task.actions), played, gold
 
 
 def _divergence(
     subject: Subject, repair: Repair | None, played: Course | None, gold: Course | None
 ) -> Divergence | None:
-    last = len(subject.recording.messages) - 1
+    last = len(subject.case.recording.messages) - 1
     open_to_the_end = repair is not None and repair.only_adds and repair.placement == "end"
     if played is not None and gold is not None:
         return divergence(
-            subject.case.domain, played, gold.end, last, open_to_the_end=open_to_the_end
+            subject.case.setting.domain, played, gold.end, last, open_to_the_end=open_to_the_end
         )
     if open_to_the_end:
         reason = "the missing calls could have been made until the conversation ended"
@@ -147,11 +146,11 @@ def _assertions(subject: Subject) -> tuple[AssertionEvidence, ...]:
     checks = subject.reward_info["env_assertions"] or ()
     if all(check["met"] for check in checks):
         return ()
-    return assertion_evidence(begun(subject.case, history=subject.case.messages), checks)
+    return assertion_evidence(subject.case.replayed(), checks)
 
 
 def _not_taken(subject: Subject) -> tuple[Action, ...]:
-    if not subject.gates(RewardType.ACTION):
+    if not subject.case.counts(RewardType.ACTION):
         return ()
     return tuple(
         Action.model_validate(check["action"])

@@ -6,7 +6,6 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import ToolCall
 from maseval.benchmark.tau2.conversation.recording import TerminationReason
-from maseval.benchmark.tau2.trust.explain.course import may_write
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
 
@@ -21,7 +20,7 @@ _REFUSES = re.compile(
 
 def ran_out_of_steps(failure: Failure) -> Label | None:
     """The conversation was cut off when all its steps were used up."""
-    if failure.subject.recording.termination_reason != TerminationReason.MAX_STEPS:
+    if failure.subject.case.recording.termination_reason != TerminationReason.MAX_STEPS:
         return None
     evidence = (f"cut off after {len(failure.messages)} messages",)
     return Label("agent", "ran out of steps", "ran out of steps", evidence)
@@ -29,7 +28,7 @@ def ran_out_of_steps(failure: Failure) -> Label | None:
 
 def too_many_errors(failure: Failure) -> Label | None:
     """The conversation was cut off because too many calls failed."""
-    if failure.subject.recording.termination_reason != TerminationReason.TOO_MANY_ERRORS:
+    if failure.subject.case.recording.termination_reason != TerminationReason.TOO_MANY_ERRORS:
         return None
     failed = sum(bool(m.get("error")) for m in failure.messages if m["role"] == "tool")
     return Label("agent", "too many failed calls", "too many errors", (f"{failed} calls failed",))
@@ -149,7 +148,9 @@ def missing_write(failure: Failure) -> Label | None:
     """Something was not done that the reference solution does."""
     if not failure.to_add:
         return None
-    writes = [change for change in failure.to_add if may_write(failure.subject.case, change.call)]
+    writes = [
+        change for change in failure.to_add if failure.subject.case.setting.may_write(change.call)
+    ]
     what = "missing write" if writes else "missing action"
     return Label("agent", what, "missing write", tuple(_missing(failure)))
 

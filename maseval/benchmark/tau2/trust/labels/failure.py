@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from maseval.benchmark.tau2.conversation.messages import Message, ToolCall, has_text
-from maseval.benchmark.tau2.trust.explain.course import may_write
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.repair import Change
 from maseval.benchmark.tau2.trust.explain.subject import Subject
@@ -46,7 +45,7 @@ class Failure:
     def __init__(self, subject: Subject, explanation: Explanation) -> None:
         self.subject = subject
         self.explanation = explanation
-        self.messages = subject.recording.messages
+        self.messages = subject.case.recording.messages
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -72,7 +71,7 @@ class Failure:
     def writes(self) -> list[tuple[int, ToolCall, Message]]:
         """The recorded writes with their places and answers, whether they worked or not."""
         from_calls = list(_answered(self.messages))
-        return [each for each in from_calls if may_write(self.subject.case, each[1])]
+        return [each for each in from_calls if self.subject.case.setting.may_write(each[1])]
 
     @property
     def gold(self) -> tuple[Action, ...]:

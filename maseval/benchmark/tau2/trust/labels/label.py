@@ -10,7 +10,7 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.recording import Recorded
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.scoring.score import AnyTask
+from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.subject import subject_of
 from maseval.benchmark.tau2.trust.explain.verdict import explain_subject

@@ -1,17 +1,11 @@
 """Failures that are neither side's: the recording is broken, or the task is."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from functools import lru_cache
-
 from maseval.benchmark.tau2.conversation.messages import ToolCall
 from maseval.benchmark.tau2.conversation.recording import TerminationReason
-from maseval.benchmark.tau2.scoring.checks import Case
-from maseval.benchmark.tau2.trust.explain.course import begun, call_of
 from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
-from maseval.benchmark.tau2.world.gold import gold_state
-from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.benchmark.tau2.world.reference import gold_state, shortfall
+from maseval.benchmark.tau2.world.tasks import Action
 
 _ENDINGS = {each.value for each in TerminationReason}
 
@@ -25,7 +19,7 @@ def nothing_recorded(failure: Failure) -> Label | None:
 
 def ended_from_outside(failure: Failure) -> Label | None:
     """It ended by something that is no rule of the benchmark: a time-out, a crash."""
-    reason = failure.subject.recording.termination_reason
+    reason = failure.subject.case.recording.termination_reason
     if reason in _ENDINGS:
         return None
     return Label("infrastructure", "ended from outside", "ended from outside", (str(reason),))
@@ -44,7 +38,7 @@ def cannot_be_replayed(failure: Failure) -> Label | None:
 
 def gold_cannot_be_reached(failure: Failure) -> Label | None:
     """Carried out call by call, the reference solution itself does not pass."""
-    missed = reference_misses(failure.subject.case)
+    missed = shortfall(failure.subject.case.setting).kinds
     counted = [kind for kind in missed if kind in failure.explanation.failed_gates]
     if not counted:
         return None
@@ -65,9 +59,7 @@ def text_that_cannot_match(failure: Failure) -> Label | None:
 def gold_raises(failure: Failure) -> Label | None:
     """What would have to be left out is what the reference solution wants to do, and cannot."""
     case = failure.subject.case
-    faults = {
-        each.action_id: each for each in gold_state(case.domain, case.folder, case.task).errors
-    }
+    faults = {each.action_id: each for each in gold_state(case.setting).errors}
     for action in failure.gold:
         for change in failure.to_leave_out:
             same = change.call["name"] == action.name and _same_subject(change.call, action)
@@ -85,38 +77,6 @@ def _same_subject(call: ToolCall, action: Action) -> bool:
     """Whether both calls are about the same record: their first arguments are equal."""
     first = next(iter(action.arguments), None)
     return first is not None and call["arguments"].get(first) == action.arguments[first]
-
-
-def reference_misses(case: Case) -> tuple[str, ...]:
-    """The checks of the state that the reference solution fails when it is really carried out."""
-    key = (id(case.domain), case.folder, case.task.model_dump_json())
-    return _reference_misses(_Question(key, case))
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A question to the cache; it holds the domain, so no other can have the same id."""
-
-    key: Hashable
-    case: Case = field(compare=False)
-
-
-@lru_cache(maxsize=4096)
-def _reference_misses(question: _Question) -> tuple[str, ...]:
-    case, criteria = question.case, question.case.task.evaluation_criteria
-    if criteria is None or (criteria.actions is None and criteria.env_assertions is None):
-        return ()
-    world = begun(case._replace(solo=False), history=case.task.start.message_history or [])
-    for action in case.task.actions:
-        world.respond(call_of(action))
-    missed = []
-    if world.state() != gold_state(case.domain, case.folder, case.task).state:
-        missed.append(RewardType.DB.value)
-    try:
-        met = all(world.check(each.model_dump()) for each in criteria.env_assertions or ())
-    except Exception:  # a task's function in a world it did not foresee
-        met = False
-    return (*missed, *(() if met else (RewardType.ENV_ASSERTION.value,)))
 
 
 INFRASTRUCTURE_RULES: tuple[Rule, ...] = (

@@ -51,7 +51,7 @@ def stopped_before_the_action(failure: Failure) -> Label | None:
         return None
     if failure.wrong_writers or _done_otherwise(failure):
         return None
-    if failure.subject.recording.termination_reason != "user_stop" or not failure.messages:
+    if failure.subject.case.recording.termination_reason != "user_stop" or not failure.messages:
         return None
     last = failure.messages[-1]
     if last["role"] != "user" or STOP not in (last.get("content") or ""):
@@ -134,7 +134,7 @@ class _Known:
 
     @cached_property
     def _scenario(self) -> str:
-        raw = self._failure.subject.raw_task
+        raw = self._failure.subject.case.raw_task
         told = (raw.get("user_scenario"), raw.get("ticket"), raw.get("initial_state"))
         return json.dumps(told, default=str).lower()
 

@@ -1,0 +1,133 @@
+"""What is scored: a recorded conversation, with the task and the world in which it took place.
+
+Whoever scores, explains or labels a simulation comes in by ``case_of``.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.conversation.messages import Message
+from maseval.benchmark.tau2.conversation.recording import Recording, SimulationFormatError
+from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_folder
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import World
+from maseval.core.task import Task
+
+AnyTask = Task | TaskSpec | Mapping[str, Any]
+
+
+class KnownTask(NamedTuple):
+    """A task as its author wrote it, and as scoring reads it."""
+
+    raw: Mapping[str, Any]
+    spec: TaskSpec
+
+    @classmethod
+    def of(cls, task: AnyTask) -> "KnownTask":
+        """Read a task in any form."""
+        return cls(_raw_form(task), TaskSpec.of(task))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recorded conversation and where it took place; ``raw_task`` is as its author wrote it."""
+
+    recording: Recording
+    setting: Setting
+    raw_task: Mapping[str, Any]
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        return self.recording.messages
+
+    @property
+    def task(self) -> TaskSpec:
+        return self.setting.task
+
+    @property
+    def criteria(self) -> Criteria:
+        """What the task's author looks at; a task without criteria counts nothing."""
+        return self.task.evaluation_criteria or Criteria(reward_basis=[])
+
+    def counts(self, kind: RewardType) -> bool:
+        """Whether the reward depends on this check."""
+        return kind in self.criteria.reward_basis
+
+    def replayed(self) -> World:
+        """The world in which the conversation ended; see ``world.replay``."""
+        return self.setting.world(self.messages)
+
+
+def case_of(
+    recording: Recording,
+    domain: Domain,
+    task: AnyTask | None = None,
+    *,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+) -> Case:
+    """Find a recording's task and the folder of its domain's files.
+
+    Without ``task``, the one that the recording names is looked up in the domain's data.
+    """
+    if data_dir is None and isinstance(task, Task):
+        data_dir = task.environment_data.get("data_dir")
+    own = None if data_dir is None else Path(data_dir)
+    folder = _folder(domain, own, default_data_dir())
+    known = _task_named(domain, recording, folder, own) if task is None else KnownTask.of(task)
+    return Case(recording, Setting(domain, folder, known.spec, solo), known.raw)
+
+
+@lru_cache(maxsize=64)
+def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
+    """Where the domain's databases lie, verified once per process and not once per verdict."""
+    names = [name for name in (domain.db_file, domain.user_db_file) if name]
+    return domain_folder(domain, names, data_dir)
+
+
+def _task_named(
+    domain: Domain, recording: Recording, folder: Path, data_dir: Path | None
+) -> KnownTask:
+    if recording.task_id is None:
+        raise SimulationFormatError(
+            "task_id is None; it must name a task of the domain, or the task must be given"
+        )
+    files = (f"{folder}/{name}" for name in domain.task_files.values())
+    versions = tuple(os.stat(file).st_mtime_ns for file in files if os.path.exists(file))
+    return _known_task(domain, recording.task_id, folder, data_dir, versions)
+
+
+@lru_cache(maxsize=4096)
+def _known_task(
+    domain: Domain,
+    task_id: str,
+    folder: Path,
+    data_dir: Path | None,
+    versions: tuple[int, ...],
+) -> KnownTask:
+    return KnownTask.of(load_raw_task(domain, task_id, data_dir))
+
+
+def _raw_form(task: AnyTask) -> Mapping[str, Any]:
+    """A task in v0.2.0's form, as far as it can be known."""
+    match task:
+        case Task():
+            told = {key: task.user_data.get(key) for key in ("persona", "instructions")}
+            return {
+                "id": task.id,
+                "user_scenario": told,
+                "ticket": task.metadata.get("ticket"),
+                "initial_state": task.environment_data.get("initial_state"),
+                "evaluation_criteria": task.evaluation_data,
+            }
+        case TaskSpec():
+            return task.model_dump()
+        case _:
+            return task

@@ -1,0 +1,134 @@
+"""A task's reference solution, carried out in one of two ways.
+
+The evaluator's way calls each tool directly: nothing is synchronised between the two sides, and an
+action that raises is passed over. Where it leads is the *gold state*, which depends on nothing but
+the task and the data, so each is worked out once and kept. A run's way makes the same calls as an
+agent would, with both sides synchronised after each; what it fails at, nobody can earn.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Research).
+"""
+
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.conversation.messages import ToolCall
+from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.world.setting import Setting, world_at_start
+from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
+from maseval.benchmark.tau2.world.world import World, WorldState
+
+_KEPT = 4096
+
+
+class GoldFault(NamedTuple):
+    """An action of a reference solution that raised; the original passes over it in silence."""
+
+    action_id: str
+    name: str
+    error_type: str
+    error: str
+
+
+class GoldState(NamedTuple):
+    """Where a reference solution leads, and what went wrong on the way."""
+
+    state: WorldState
+    errors: tuple[GoldFault, ...]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question to a cache; it holds the domain, so no other can have the same id."""
+
+    key: Hashable
+    setting: Setting = field(compare=False)
+
+
+def gold_state(setting: Setting) -> GoldState:
+    """The end state of the reference solution, carried out in the evaluator's way."""
+    return _gold_state(_question(setting, setting.task.gold_key))
+
+
+def _question(setting: Setting, task: str) -> _Question:
+    domain, folder = setting.domain, setting.folder
+    files = [name for name in (domain.db_file, domain.user_db_file) if name]
+    stamps = [os.stat(f"{folder}/{name}") for name in files]
+    versions = tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps)
+    return _Question((id(domain), folder, versions, task), setting)
+
+
+@once(maxsize=_KEPT)
+def _gold_state(question: _Question) -> GoldState:
+    world = evaluators_world(question.setting)
+    errors = []
+    for action in question.setting.task.actions:
+        error = evaluators_call(world, action.call())
+        if error is not None:
+            fault = (action.action_id, action.name, type(error).__name__, str(error))
+            errors.append(GoldFault(*fault))
+    return GoldState(world.state(), tuple(errors))
+
+
+def evaluators_world(setting: Setting) -> World:
+    """A world in which the evaluator's way begins; the original knows no solo mode here."""
+    start = setting.task.start
+    return world_at_start(setting.domain, setting.folder, start, start.history, reference=True)
+
+
+def evaluators_call(world: World, call: ToolCall) -> Exception | None:
+    """One call in the evaluator's way: what it raised, if it did."""
+    try:
+        world.call(call["name"], call["requestor"], call["arguments"])
+    except Exception as error:  # a tool called on a task's behalf: its errors are findings
+        return error
+    return None
+
+
+def carried_out(setting: Setting) -> World:
+    """The world after the reference solution was carried out in a run's way, by both sides."""
+    world = setting._replace(solo=False).world(setting.task.start.history)
+    for action in setting.task.actions:
+        world.respond(action.call())
+    return world
+
+
+class Shortfall(NamedTuple):
+    """What a reference solution fails at when it is carried out in a run's way.
+
+    ``error`` is what an assertion raised; the assertions after it were not looked at.
+    """
+
+    state: bool = False
+    assertions: tuple[EnvAssertion, ...] = ()
+    error: str | None = None
+
+    @property
+    def kinds(self) -> tuple[RewardType, ...]:
+        """The checks that it fails."""
+        unmet = bool(self.assertions) or self.error is not None
+        failed = {RewardType.DB: self.state, RewardType.ENV_ASSERTION: unmet}
+        return tuple(kind for kind, missed in failed.items() if missed)
+
+
+def shortfall(setting: Setting) -> Shortfall:
+    """What the reference solution fails at, whether it counts or not."""
+    return _shortfall(_question(setting, setting.task.model_dump_json()))
+
+
+@once(maxsize=_KEPT)
+def _shortfall(question: _Question) -> Shortfall:
+    setting, criteria = question.setting, question.setting.task.evaluation_criteria
+    if criteria is None or not criteria.look_at_the_world:
+        return Shortfall()
+    world = carried_out(setting)
+    elsewhere = world.state() != gold_state(setting).state
+    unmet = []
+    try:
+        for assertion in criteria.env_assertions or ():
+            if not world.check(assertion.model_dump()):
+                unmet.append(assertion)
+    except Exception as error:  # a task's function in a world it did not foresee
+        return Shortfall(elsewhere, tuple(unmet), f"{type(error).__name__}: {error}")
+    return Shortfall(elsewhere, tuple(unmet))

@@ -1,0 +1,154 @@
+"""Replay: a recorded conversation's calls are made again and must give the recorded answers.
+
+After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import (
+    Message,
+    ToolCall,
+    ToolMessage,
+    call_text,
+    is_tool_call,
+    message_text,
+)
+from maseval.core.exceptions import MASEvalError
+
+
+class ReplayError(MASEvalError, ValueError):
+    """A recorded conversation does not come out the same when its calls are made again.
+
+    ``original`` is the exception that v0.2.0 raises here.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        index: int | None,
+        call: Mapping[str, Any] | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        original: Exception | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.original = original or ValueError(text)
+        self.index = index
+        self.call = call
+        self.expected = expected
+        self.found = found
+
+
+def refuse_user_messages(messages: Sequence[Message]) -> None:
+    """In solo mode there is no user to say anything."""
+    for index, message in enumerate(messages):
+        if message["role"] == "user":
+            text = "User messages are not allowed in solo mode"
+            raise ReplayError(text, index, original=AssertionError(text))
+
+
+def replay(respond: Callable[[ToolCall], ToolMessage], messages: Sequence[Message]) -> None:
+    """Make the recorded calls again; a different answer is a ``ReplayError``."""
+    for index, call, recorded in list(calls_with_answers(messages)):
+        _repeat(respond, index, call, recorded)
+
+
+def _repeat(
+    respond: Callable[[ToolCall], ToolMessage], index: int, call: ToolCall, recorded: Message
+) -> None:
+    expected = recorded.get("content")
+    try:
+        found = respond(call)
+        same = same_content(found["content"], expected)
+    except (TypeError, ValueError, RecursionError) as error:  # one of them is no readable text
+        raise ReplayError(str(error), index, call, expected, original=error) from error
+    if not same:
+        returned = message_text({**found, "timestamp": recorded.get("timestamp")})
+        raise ReplayError(
+            f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
+            f"Expected:\n{message_text(recorded)}",
+            index,
+            call,
+            expected,
+            found["content"],
+        )
+
+
+def calls_with_answers(
+    messages: Sequence[Message],
+) -> Iterator[tuple[int, ToolCall, Message]]:
+    """Each recorded call with the index of its answer and the answer itself.
+
+    Every call must be followed, in order, by one tool message with its id.
+    """
+    index = 0
+    while index < len(messages):
+        message = messages[index]
+        index += 1
+        if message["role"] == "tool":
+            raise ReplayError(
+                "Tool message not expected. Tool messages should always follow a tool call.",
+                index - 1,
+            )
+        if message["role"] not in ("assistant", "user") or not is_tool_call(message):
+            continue
+        for recorded in message["tool_calls"]:
+            call = _complete(recorded)
+            answer = messages[index] if index < len(messages) else None
+            _check_answer(call, answer, index)
+            assert answer is not None
+            yield index, call, answer
+            index += 1
+
+
+def _complete(call: Mapping[str, Any]) -> ToolCall:
+    return {
+        "id": call.get("id", ""),
+        "name": call["name"],
+        "arguments": call["arguments"],
+        "requestor": call.get("requestor", "assistant"),
+    }
+
+
+def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
+    if answer is None:
+        raise ReplayError("Tool message expected. Got None.", index, call)
+    if answer["role"] != "tool":
+        kind = f"tau2.data_model.message.{answer['role'].capitalize()}Message"
+        raise ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
+    answer_id = answer.get("id", "")
+    if call["id"] != answer_id:
+        raise ReplayError(f"Tool call id mismatch. Got {call['id']} and {answer_id}", index, call)
+
+
+_VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/"
+
+
+def same_content(found: str | None, recorded: str | None) -> bool:
+    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere.
+
+    As in the original, an answer that is NaN and nothing else does not even equal itself.
+    """
+    if recorded is not None and found == recorded and "NaN" not in recorded:
+        return True
+    mine, theirs = _decoded(found), _decoded(recorded)
+    if isinstance(mine, str) and isinstance(theirs, str):
+        return _without_version(mine) == _without_version(theirs)
+    return bool(mine == theirs)
+
+
+def _decoded(content: str | None) -> object:
+    try:
+        return json.loads(content)  # type: ignore[arg-type]  # None raises, as in the original
+    except ValueError:
+        return content
+
+
+def _without_version(text: str) -> str:
+    # Validation errors end each entry with a link that names the installed library's version;
+    # no verdict may depend on that.
+    if _VALIDATION_FOOTER not in text:
+        return text
+    return "\n".join(line for line in text.splitlines() if _VALIDATION_FOOTER not in line)

@@ -1,0 +1,80 @@
+"""Where a task takes place: a domain over its files, as the task sets it up.
+
+Every world in which a task begins is made here: for a run, for replay, for the reference solution
+and for the audit.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.conversation.messages import Message, ToolCall
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
+from maseval.benchmark.tau2.world.world import World, WorldState
+
+
+class Setting(NamedTuple):
+    """A task, the domain it belongs to, and the folder of that domain's files."""
+
+    domain: Domain
+    folder: Path
+    task: TaskSpec
+    solo: bool = False
+
+    def world(self, history: Sequence[Message] = ()) -> World:
+        """A fresh world in which the task begins, after the calls of ``history``."""
+        return world_at_start(self.domain, self.folder, self.task.start, history, solo=self.solo)
+
+    def may_write(self, call: ToolCall) -> bool:
+        """Whether a call means a tool of a kind that changes the world."""
+        ours, theirs = self.domain.toolkit, self.domain.user_toolkit
+        kits = [theirs] if call["requestor"] == "user" else [ours, theirs] if self.solo else [ours]
+        name = call["name"]
+        return any(
+            kit and kit.has_tool(name) and kit.tool_type(name) is ToolType.WRITE for kit in kits
+        )
+
+
+def world_at_start(
+    domain: Domain,
+    folder: Path,
+    start: InitialState,
+    history: Sequence[Message] = (),
+    *,
+    solo: bool = False,
+    reference: bool = False,
+) -> World:
+    """A fresh world as ``start`` sets it up, after the calls of ``history``.
+
+    A ``reference`` world makes up other ids than the world of a conversation does.
+    """
+    world = World(domain, folder, solo=solo)
+    for toolkit in (world.tools, world.user_tools) if reference else ():
+        if toolkit is not None:
+            toolkit.as_reference()
+    world.set_state(start.initialization_data, start.initialization_actions, history)
+    return world
+
+
+class Beginning(NamedTuple):
+    """The state in which a simulation begins, and the hashes of both sides' databases."""
+
+    state: WorldState
+    hashes: tuple[str, str | None]
+
+
+def beginning(domain: Domain, folder: Path, start: InitialState, *, solo: bool) -> Beginning:
+    """Where a simulation begins; worked out once, because a hash reads a whole database."""
+    return _beginning(domain, folder, solo, canonical_json(start.model_dump()))
+
+
+@once(maxsize=4096)
+def _beginning(domain: Domain, folder: Path, solo: bool, initial_state: str) -> Beginning:
+    start = InitialState.model_validate(json.loads(initial_state))
+    world = world_at_start(domain, folder, start, start.history, solo=solo)
+    return Beginning(world.state(), (world.get_db_hash(), world.get_user_db_hash()))
