@@ -20,17 +20,24 @@ BARE_INSTALL = {
 CORE_LAYERS = [
     {"benchmark"},
     {"engine", "plan"},
+    {"outcome"},
     {"context", "registry", "report"},
     {"callbacks"},
     {"agent", "environment", "user", "evaluator"},
     {"simulator", "scripted", "model", "tool", "task"},
     {
         *("messages", "tracing", "usage", "seeding", "validation", "system_info"),
-        *("provider_errors", "call_policy", "throttle", "clock"),
+        *("provider_errors", "call_policy", "throttle", "clock", "shapes"),
     },
     {"storage"},
     {"exceptions", "lazy"},
 ]
+
+# What benchmarks, reports and runs may use of the statistics.
+ARITHMETIC = {
+    *("trials", "pass_k", "distributions", "intervals", "bootstrap", "sign_flip", "trial_noise"),
+    *("estimate", "outcomes", "result"),
+}
 
 TAU2_LAYERS = [
     {"benchmark"},
@@ -119,16 +126,29 @@ def test_every_import_of_the_package_finds_a_module():
 
 
 def test_rooms_import_only_the_rooms_below_them():
-    allowed = {"": {"core"}, "core": set(), "benchmark": set()}
+    allowed = {"": {"core"}, "core": set(), "benchmark": set(), "stats": {"core"}}
+    others = {"core", "stats"}
 
     def may(importer: str, target: str) -> bool:
         if importer in ("cli", "commands"):  # what is built is put together here
             return importer == "cli" or target != "cli"
-        return target == importer or target in allowed.get(importer, {"core"})
+        return target == importer or target in allowed.get(importer, others)
 
     assert [
         found for found in internal() if not may(room(found.importer), room(found.target))
     ] == []
+
+
+def test_below_the_commands_only_the_arithmetic_of_the_statistics_is_imported():
+    wrong = [
+        found
+        for found in internal()
+        if room(found.target) == "stats"
+        and room(found.importer) not in ("stats", "commands", "cli")
+        and found.target.removeprefix("maseval.stats.") not in ARITHMETIC
+    ]
+
+    assert wrong == []
 
 
 def core_part(module: str) -> str:

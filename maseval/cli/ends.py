@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from maseval.cli.text import inert, shortened
-from maseval.commands.results import Line
+from maseval.commands.results import SimulationLine
 
 
-def print_errors(lines: Iterable[Line], console: Console, most: int | None = None) -> None:
+def print_errors(
+    lines: Iterable[SimulationLine], console: Console, most: int | None = None
+) -> None:
     """The reasons in the order they were met, at ``most`` so many."""
-    reasons: dict[str, list[Line]] = {}
+    reasons: dict[str, list[SimulationLine]] = {}
     for line in lines:
         if line.outcome == "error":
             reason = f"{line.status}: {shortened(line.error or '', 200)}"

@@ -8,7 +8,7 @@ from maseval.cli.labels import print_labels
 from maseval.cli.outcome import print_rehearsal, shown
 from maseval.cli.tables import scores, used
 from maseval.cli.text import inert
-from maseval.commands.results import Line
+from maseval.commands.results import SimulationLine
 from maseval.commands.views import RunView
 
 MARKS = {
@@ -37,7 +37,7 @@ def print_run(view: RunView, console: Console) -> None:
 
 
 def _trials(view: RunView) -> Table:
-    tasks: dict[tuple[str, str], list[Line]] = {}
+    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     table = Table()

@@ -3,13 +3,14 @@
 from rich.table import Table
 
 from maseval.cli.text import count, inert, money
-from maseval.commands.results import Estimate, Score, Summary
+from maseval.commands.results import DomainScore, RunSummary
+from maseval.stats import Estimate
 
 _WIDTH_BESIDE_MEASURES = 34
 _WIDTH_OF_A_MEASURE = 21
 
 
-def scores(summary: Summary, width: int) -> Table:
+def scores(summary: RunSummary, width: int) -> Table:
     """Each domain's pass^k with its interval; on a narrow console one below the other."""
     table = Table()
     table.add_column("domain")
@@ -45,12 +46,12 @@ def stacked(value: Estimate | None) -> str:
     return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
 
 
-def _counts(score: Score) -> str:
+def _counts(score: DomainScore) -> str:
     text = f"{score.recorded}/{score.planned}"
     return f"{text} [red]({score.failed} failed)[/red]" if score.failed else text
 
 
-def used(summary: Summary) -> str:
+def used(summary: RunSummary) -> str:
     """What the run used, or nothing if no model took part."""
     return consumption(summary.cost, summary.tokens)
 

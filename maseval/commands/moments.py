@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from maseval.commands.results import Estimate
 from maseval.runs import Simulation
+from maseval.stats.estimate import Estimate
 
 
 class Running(NamedTuple):

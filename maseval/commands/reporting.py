@@ -7,7 +7,7 @@ from typing import Any
 
 from maseval.commands.finding import open_run
 from maseval.commands.plotting import drawings
-from maseval.commands.summary import lines_of, summarise
+from maseval.commands.summary import lines_of, run_summary
 from maseval.commands.tau2.apart import apart_notes, apart_rows
 from maseval.commands.tau2.diagnosis import (
     Diagnosis,
@@ -40,7 +40,7 @@ def report(
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
-    summary = summarise(lines_of(folder), folder.planned).for_report()
+    summary = run_summary(lines_of(folder), folder.planned).for_report()
     found: Mapping[Simulation, Diagnosis | None] = {}
     labels = None
     if explain and is_tau2(folder):

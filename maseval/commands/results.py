@@ -3,19 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-Outcome = Literal["pass", "fail", "error", "unjudged"]
+from maseval.core.outcome import OutcomeKind
+from maseval.stats.estimate import Estimate
 
 
-class Line(NamedTuple):
+class SimulationLine(NamedTuple):
     """One simulation of a run, without its conversation."""
 
     domain: str
     task_id: str
     trial: int
     status: str
-    outcome: Outcome
+    outcome: OutcomeKind
     reward: float | None
     ended: str | None
     seconds: float
@@ -24,16 +25,8 @@ class Line(NamedTuple):
     error: str | None
 
 
-class Estimate(NamedTuple):
-    """A measured value and the interval it may lie in."""
-
-    value: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True)
-class Score:
+class DomainScore:
     """How well one domain, or all of them together, went.
 
     ``failed`` counts simulations without a result, which resuming tries again; in ``pass_hat`` they
@@ -56,22 +49,22 @@ class Score:
             "done": self.recorded - self.failed,
             "failed": self.failed,
             "passed": self.passed,
-            **{f"pass^{k}": estimate._asdict() for k, estimate in self.pass_hat.items()},
+            **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
         }
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """A run in numbers: each domain, all of them, and what they took."""
 
-    domains: Sequence[Score]
-    overall: Score
+    domains: Sequence[DomainScore]
+    overall: DomainScore
     cost: float
     tokens: int
     method: str
 
     @property
-    def rows(self) -> list[Score]:
+    def rows(self) -> list[DomainScore]:
         """The domains, and their sum if there are several."""
         return [*self.domains, self.overall] if len(self.domains) > 1 else list(self.domains)
 
@@ -82,7 +75,7 @@ class Summary:
                 "name": score.name,
                 "tasks": score.tasks,
                 "simulations": score.recorded,
-                **{f"pass^{k}": value._asdict() for k, value in score.pass_hat.items()},
+                **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
             }
             for score in self.rows
         ]
@@ -98,7 +91,7 @@ class RunResult:
     """
 
     folder: Path
-    summary: Summary
+    summary: RunSummary
     ran: int
     seconds: float
     stopped: str | None = None

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from maseval.commands.finding import open_run, trial_numbered, trials_named
-from maseval.commands.summary import line_of, lines_of, summarise
+from maseval.commands.summary import line_of, lines_of, run_summary
 from maseval.commands.tau2.diagnosis import (
     OnProgress,
     diagnosed,
@@ -36,7 +36,7 @@ def show(
         labels = None
         if explain and lines and is_tau2(folder):
             labels = label_summary(diagnoses(folder, on_progress))
-        return RunView(folder, summarise(lines, folder.planned), lines, labels)
+        return RunView(folder, run_summary(lines, folder.planned), lines, labels)
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
     return _simulation_view(folder, chosen, trials, explain and is_tau2(folder))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.commands.results import Line, Summary
+from maseval.commands.results import RunSummary, SimulationLine
 from maseval.runs import RunFolder
 
 Part = Mapping[str, Any]
@@ -18,8 +18,8 @@ class RunView:
     """
 
     folder: RunFolder
-    summary: Summary
-    lines: Sequence[Line]
+    summary: RunSummary
+    lines: Sequence[SimulationLine]
     labels: Part | None = None
 
 
@@ -31,8 +31,8 @@ class SimulationView:
     are all recorded trials of the same task. ``diagnosis`` says who failed, and why, in words.
     """
 
-    line: Line
-    trials: Sequence[Line]
+    line: SimulationLine
+    trials: Sequence[SimulationLine]
     task: Part
     messages: Sequence[Part]
     verdicts: Sequence[Part]

@@ -192,7 +192,7 @@ class UsageReporter:
         return cls(
             UsageEntry(str(report["task_id"]), component, Usage.from_dict(record))
             for report in reports
-            for component, record in _records(report.get("usage") or {})
+            for component, record in usage_records(report.get("usage") or {})
         )
 
     def total(self) -> Usage:
@@ -223,7 +223,7 @@ class UsageReporter:
         return sums
 
 
-def _records(usage: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def usage_records(usage: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The records in a report's ``usage``: a category is one record or holds one for each name.
 
     Whatever else stands there, such as the time of collection or an error in a record's place,

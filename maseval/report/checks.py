@@ -8,16 +8,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from maseval.report.conversation import Messages, simulation
-from maseval.report.results import verdicts
-from maseval.report.shapes import Shape, entries, mapping, number, text
+from maseval.core.outcome import evaluations, recorded_simulation
+from maseval.core.shapes import Shape, entries, mapping, number, text
+from maseval.report.conversation import Messages
 
 Check = dict[str, Any]
 
 
 def judged(report: Shape, messages: Messages) -> list[dict[str, Any]]:
     """Each evaluator's verdict."""
-    return [_verdict(verdict, messages) for verdict in verdicts(report)]
+    return [_verdict(verdict, messages) for verdict in evaluations(report)]
 
 
 def _verdict(verdict: Shape, messages: Messages) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _notes(info: Shape) -> Iterator[str]:
 def state_changes(report: Shape) -> list[dict[str, Any]]:
     """Whose database the simulation changed."""
     environment = mapping(report, "traces", "environment")
-    if not simulation(report):
+    if not recorded_simulation(report):
         return []
     company = {
         "name": "Database",

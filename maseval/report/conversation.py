@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from maseval.report.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.outcome import recorded_simulation
+from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 
 Messages = list[dict[str, Any]]
 
@@ -22,13 +23,8 @@ def conversation(report: Shape) -> Messages:
     return messages
 
 
-def simulation(report: Shape) -> Shape:
-    """The record of a simulated conversation that an environment keeps."""
-    return mapping(report, "traces", "environment", "simulation")
-
-
 def _recorded(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
-    told = entries(simulation(report).get("messages"))
+    told = entries(recorded_simulation(report).get("messages"))
     if told:
         yield None, [mapping(message) for message in told]
         return

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from maseval.report.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 
 
 def explanation(report: Shape) -> dict[str, Any] | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from maseval.core.outcome import ComponentUsage, usage_of
+from maseval.core.shapes import Shape, mapping, number, text
 from maseval.core.storage.redaction import redact_text
-from maseval.report.shapes import Shape, entries, mapping, number, text
 
 Fact = tuple[str, str]
 
@@ -84,35 +85,17 @@ def _some(values: list[str]) -> str:
 
 def usage_rows(report: Shape) -> list[dict[str, object]]:
     """Tokens and cost of each component that used any, with those of earlier attempts."""
-    rows = list(_usage_of(report, ""))
-    for number_of, attempt in enumerate(entries(report.get("attempts")), start=1):
-        rows += _usage_of(mapping(attempt), f" (attempt {number_of})")
-    return rows
+    rows = [_usage_row(each) for each in usage_of(report)]
+    return [row for row in rows if any(value for key, value in row.items() if key != "name")]
 
 
-def total_cost(report: Shape) -> float | None:
-    """What a repetition cost, as far as it is known."""
-    costs = [cost for row in usage_rows(report) if (cost := number(row["cost"])) is not None]
-    return sum(costs) if costs else None
-
-
-def _usage_of(report: Shape, attempt: str) -> Iterator[dict[str, object]]:
-    for category, part in mapping(report, "usage").items():
-        if category == "metadata":
-            continue
-        used = mapping(part)
-        single = "cost" in used or "input_tokens" in used
-        for name, record in ({str(category): used} if single else used).items():
-            row = _usage_row(f"{name}{attempt}", mapping(record))
-            if any(value for key, value in row.items() if key != "name"):
-                yield row
-
-
-def _usage_row(name: str, record: Shape) -> dict[str, object]:
+def _usage_row(used: ComponentUsage) -> dict[str, object]:
+    category, _, name = used.component.partition(":")
+    attempt = "" if used.attempt is None else f" (attempt {used.attempt})"
     return {
-        "name": name,
-        "input": number(record.get("input_tokens")),
-        "cached": number(record.get("cached_input_tokens")),
-        "output": number(record.get("output_tokens")),
-        "cost": number(record.get("cost")),
+        "name": f"{name or category}{attempt}",
+        "input": number(used.record.get("input_tokens")),
+        "cached": number(used.record.get("cached_input_tokens")),
+        "output": number(used.record.get("output_tokens")),
+        "cost": number(used.record.get("cost")),
     }

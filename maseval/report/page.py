@@ -5,19 +5,28 @@ their own, which the page unpacks when one of them is opened.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import (
+    TaskKey,
+    checked_report,
+    cost_of,
+    kind_of,
+    outcome_of,
+    reward_of,
+    task_key,
+    termination_of,
+)
+from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.report.checks import judged, state_changes
-from maseval.report.conversation import Messages, conversation, simulation
+from maseval.report.conversation import Messages, conversation
 from maseval.report.drawings import drawing
 from maseval.report.explanation import explanation
-from maseval.report.facts import run_facts, total_cost, usage_rows
-from maseval.report.results import outcome, reward, success_rates, summary_table, verdicts
-from maseval.report.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.report.facts import run_facts, usage_rows
+from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
 
@@ -37,8 +46,9 @@ def build_page(
     plots: Iterable[str] = (),
 ) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
-    known = [_checked(position, report) for position, report in enumerate(reports)]
+    known = [checked_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     tasks = _by_task(known)
+    rates = success_rates([outcome_of(each) for trials in tasks.values() for each in trials])
     rows = [
         {**_row(report), "task": position, "trial": trial}
         for position, trials in enumerate(tasks.values())
@@ -47,7 +57,7 @@ def build_page(
     index = {
         "title": title,
         "facts": run_facts(known),
-        "results": summary_table(_success_rates(tasks) if summary is None else summary),
+        "results": summary_table(rates if summary is None else summary),
         "plots": [drawing(plot) for plot in plots],
         "tasks": [_task(key, trials[0]) for key, trials in tasks.items()],
         "simulations": rows,
@@ -56,31 +66,11 @@ def build_page(
     return Page(index, packets)
 
 
-def _checked(position: int, report: object) -> Shape:
-    if isinstance(report, Mapping) and report.get("task_id") is not None:
-        return report
-    raise ConfigurationError(
-        f"reports[{position}] is {str(report)[:80]!r}, not a report with a task_id; "
-        "give what benchmark.run() or read_reports() returned"
-    )
-
-
-TaskKey = tuple[str, str]
-Tasks = dict[TaskKey, list[Shape]]
-
-
-def _by_task(reports: list[Shape]) -> Tasks:
-    tasks: Tasks = {}
+def _by_task(reports: list[Shape]) -> dict[TaskKey, list[Shape]]:
+    tasks: dict[TaskKey, list[Shape]] = {}
     for report in reports:
-        tasks.setdefault((_domain(report), text(report["task_id"])), []).append(report)
+        tasks.setdefault(task_key(report), []).append(report)
     return dict(sorted(tasks.items(), key=lambda item: _reading_order(item[0])))
-
-
-def _domain(report: Shape) -> str:
-    domain = mapping(report, "task", "metadata").get("domain")
-    return text(
-        mapping(report, "traces", "environment").get("domain", "") if domain is None else domain
-    )
 
 
 def _reading_order(key: TaskKey) -> list[list[tuple[int, int, str]]]:
@@ -108,37 +98,22 @@ def _trials(reports: list[Shape]) -> list[tuple[str, Shape]]:
     return list(named.items())
 
 
-def _success_rates(tasks: Tasks) -> dict[str, Any]:
-    domains: dict[str, list[Any]] = {}
-    for key, reports in tasks.items():
-        domains.setdefault(key[0], []).extend((key, outcome(report)) for report in reports)
-    overall = ("all", [counted for each in domains.values() for counted in each])
-    return success_rates([*domains.items(), overall] if len(domains) > 1 else [overall])
-
-
 def _task(key: TaskKey, report: Shape) -> dict[str, Any]:
     description = mapping(report, "task", "metadata", "description")
     note = description.get("purpose") or mapping(report, "task").get("query") or ""
-    return {"domain": key[0], "id": key[1], "note": text(note)[:_NOTE_LENGTH]}
+    return {"domain": key.group, "id": key.task, "note": text(note)[:_NOTE_LENGTH]}
 
 
 def _row(report: Shape) -> dict[str, Any]:
     return {
-        "outcome": outcome(report),
+        "outcome": kind_of(report),
         "status": text_or_none(report.get("status")),
-        "reward": reward(report),
-        "ended": _ended(report),
+        "reward": reward_of(report),
+        "ended": termination_of(report) or text_or_none(report.get("status")),
         "labels": [text(label) for label in entries(report.get("labels"))],
-        "cost": total_cost(report),
+        "cost": cost_of(report),
         "seconds": number(report.get("duration_seconds")),
     }
-
-
-def _ended(report: Shape) -> str | None:
-    """Why the conversation was over; where nobody says so, how the repetition ended."""
-    reasons = [each.get("termination_reason") for each in verdicts(report)]
-    known = [simulation(report).get("termination_reason"), *reasons, report.get("status")]
-    return next((text(reason) for reason in known if reason), None)
 
 
 def _detail(report: Shape) -> dict[str, Any]:

@@ -1,13 +1,10 @@
-"""How a repetition came out, and how many did, with an interval and the number counted."""
+"""The table of results: each measure with its interval and the number counted."""
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
 
-from maseval.core.report import TaskExecutionStatus
-from maseval.report.shapes import Shape, entries, mapping, number
-
-Outcome = Literal["pass", "fail", "error", "unjudged"]
+from maseval.core.outcome import Outcome
+from maseval.core.shapes import Shape, entries, mapping
+from maseval.stats.intervals import wilson
 
 _NOTES = (
     "Success: passed simulations among all simulations; errors and missing verdicts count as "
@@ -17,57 +14,29 @@ _NOTES = (
 )
 
 
-def verdicts(report: Shape) -> list[Shape]:
-    """What the evaluators said."""
-    return [verdict for verdict in entries(report.get("eval")) if isinstance(verdict, dict)]
-
-
-def outcome(report: Shape) -> Outcome:
-    """Passed, failed, broken, or run to its end without a verdict that says either."""
-    succeeded = TaskExecutionStatus.SUCCESS.value
-    if report.get("status", succeeded) != succeeded:
-        return "error"
-    passed = [verdict["passed"] for verdict in verdicts(report) if "passed" in verdict]
-    if not passed:
-        return "unjudged"
-    return "pass" if any(passed) else "fail"
-
-
-def reward(report: Shape) -> float | None:
-    """The best reward that an evaluator gave."""
-    rewards = (number(verdict.get("reward")) for verdict in verdicts(report))
-    return max((each for each in rewards if each is not None), default=None)
-
-
-def wilson(passed: int, total: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval for a proportion (J. Am. Stat. Assoc. 22, 1927); 95 % by default."""
-    if total == 0:
-        return 0.0, 1.0
-    share, spread = passed / total, z * z / total
-    centre = share + spread / 2
-    half = math.sqrt(spread * (share * (1 - share) + spread / 4))
-    return max(0.0, (centre - half) / (1 + spread)), min(1.0, (centre + half) / (1 + spread))
-
-
-def success_rates(groups: Sequence[tuple[str, Sequence[tuple[object, Outcome]]]]) -> dict[str, Any]:
-    """A summary for a run that comes without one: each group's tasks and outcomes."""
-    rows = []
-    for name, counted in groups:
-        passed, total = sum(came_out == "pass" for _, came_out in counted), len(counted)
-        low, high = wilson(passed, total)
-        rate = {"value": passed / total if total else None, "low": low, "high": high}
-        rows.append(
-            {
-                "name": name,
-                "tasks": len({task for task, _ in counted}),
-                "simulations": total,
-                "success": rate,
-            }
-        )
+def success_rates(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """The results of a run that comes without a summary: each domain's, and those of all."""
+    domains: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        domains.setdefault(outcome.group, []).append(outcome)
+    groups = {} if len(domains) == 1 else domains
+    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", outcomes)]]
     return {"rows": rows, "notes": list(_NOTES)}
 
 
-def summary_table(summary: Shape) -> dict[str, Any]:
+def _success_rate(name: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
+    passed, total = sum(each.passed is True for each in outcomes), len(outcomes)
+    interval = wilson(passed, total)
+    value = passed / total if total else None
+    return {
+        "name": name,
+        "tasks": len({each.key for each in outcomes}),
+        "simulations": total,
+        "success": {"value": value, "low": interval.low, "high": interval.high},
+    }
+
+
+def summary_table(summary: Shape) -> dict[str, object]:
     """A summary as columns and rows; what is no count is a measure, with or without interval."""
     rows = [mapping(row) for row in entries(summary.get("rows"))]
     counts = [key for key in ("tasks", "simulations") if any(key in row for row in rows)]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import simulation_key
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.task import Task
@@ -30,8 +31,7 @@ class Simulation(NamedTuple):
     @classmethod
     def of(cls, report: Report) -> "Simulation":
         """The simulation that a report is about."""
-        metadata = report["task"]["metadata"]
-        return cls(_domain(metadata), report["task_id"], report["repeat_idx"])
+        return cls(*simulation_key(report))
 
     @classmethod
     def of_task(cls, task: Task, trial: int) -> "Simulation":

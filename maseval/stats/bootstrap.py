@@ -15,8 +15,8 @@ from statistics import NormalDist, fmean
 
 from maseval.stats.distributions import check_level
 from maseval.stats.intervals import Interval
-from maseval.stats.outcomes import Trials
 from maseval.stats.pass_k import MEASURES, Measure
+from maseval.stats.trials import Trials
 
 RESAMPLES = 2_000
 

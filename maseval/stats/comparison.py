@@ -6,13 +6,15 @@ from statistics import fmean
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.compatibility import check_compatible
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.outcomes import Outcome, TaskKey, Trials, by_task, mean_cost
+from maseval.stats.outcomes import by_task, mean_cost
 from maseval.stats.pass_k import MEASURES, Measure, named
 from maseval.stats.planning import Pairs, Plan, detectable_difference, plan
 from maseval.stats.result import Result
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
+from maseval.stats.trials import Trials, fewest_trials
 
 UP_TO = 4
 
@@ -104,7 +106,7 @@ def compare(
     dropped, cautions = _prepared(runs, names, configs)
     trials, one_sided = shared_tasks(dict(zip(names, runs, strict=True)))
     a, b = (trials[name] for name in names)
-    most = min(each.total for each in (*a.values(), *b.values()))
+    most = fewest_trials([*a.values(), *b.values()])
     if not 1 <= k <= most:
         raise ConfigurationError(
             f"pass^{k} cannot be compared: the shared tasks have at least {most} trials; "

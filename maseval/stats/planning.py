@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 
 from maseval.stats.distributions import normal_quantile, two_sided_z
-from maseval.stats.outcomes import Trials
 from maseval.stats.pass_k import MEASURES, Measure
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import TaskModel, mirrored
+from maseval.stats.trials import Trials, fewest_trials
 
 POWER = 0.8
 MOST_TRIALS = 1_000
@@ -100,7 +100,7 @@ def plan(
         why = f"{count} tasks are too few for a test at the {level:.0%} level, whatever the trials"
         return Plan(found, None, None, None, None, why)
     if p_value <= 1 - level:
-        present = min(each.total for each in (*pairs.first, *pairs.second))
+        present = fewest_trials([*pairs.first, *pairs.second])
         why = f"p = {p_value:.2g}: decided at the {level:.0%} level, no more trials are needed"
         return Plan(found, present, 0, 0.0, count, why)
     allowed = count * (found / reach(level)) ** 2
@@ -135,7 +135,7 @@ def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
         noise = pairs.noise(trials)
         return noise is not None and real + noise <= allowed
 
-    fewest = min(each.total for each in (*pairs.first, *pairs.second))
+    fewest = fewest_trials([*pairs.first, *pairs.second])
     if spread <= allowed:
         return fewest
     if not suffices(MOST_TRIALS):

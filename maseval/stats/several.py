@@ -6,10 +6,10 @@ from itertools import combinations
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome
 from maseval.stats.comparison import Difference, compare, shared_tasks
 from maseval.stats.compatibility import check_compatible
 from maseval.stats.intervals import LEVEL
-from maseval.stats.outcomes import Outcome
 from maseval.stats.result import Result
 from maseval.stats.summary import Summary, summarise
 

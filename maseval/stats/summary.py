@@ -1,46 +1,21 @@
 """A run in numbers: pass^k and pass@k with intervals, and what they were counted from."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal, get_args
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
-from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.outcomes import Outcome, TaskKey, Trials, by_task, mean_cost
+from maseval.core.outcome import Outcome
+from maseval.stats.estimate import Estimate, Method, check_method, estimate
+from maseval.stats.intervals import LEVEL
+from maseval.stats.outcomes import by_task, mean_cost
 from maseval.stats.pass_k import MEASURES, Measure, named
 from maseval.stats.result import Result
-from maseval.stats.trial_noise import rerun_interval
 
-Method = Literal["tasks", "resampled", "nested"]
 Planned = int | Collection[tuple[str, str, int]]
 
 NOT_RUN = "not run"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One measure of one group.
-
-    ``value`` and ``interval`` are None where some task has fewer than k trials. ``interval`` is
-    about tasks like these, ``rerun`` about these very tasks. ``bounds`` is what the value can
-    still become: every missing trial fails, every one passes; None if nothing is missing.
-    """
-
-    measure: Measure
-    k: int
-    value: float | None
-    interval: Interval | None
-    rerun: Interval | None
-    bounds: tuple[float, float] | None
-    mean_of_groups: float | None = None
-
-    @property
-    def name(self) -> str:
-        """``pass^1`` and the like."""
-        return named(self.measure, self.k)
 
 
 @dataclass(frozen=True)
@@ -79,6 +54,11 @@ class Summary(Result):
     notes: list[str]
 
     @property
+    def domains(self) -> list[GroupSummary]:
+        """Each group without the last row, unless there is only one."""
+        return self.groups[:-1] or self.groups
+
+    @property
     def overall(self) -> GroupSummary:
         """All tasks together."""
         return self.groups[-1]
@@ -100,10 +80,7 @@ def summarise(
         method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
             ``nested`` one over tasks and trials within tasks.
     """
-    if method not in get_args(Method):
-        raise ConfigurationError(
-            f"unknown method {method!r}; choose one of: {', '.join(get_args(Method))}"
-        )
+    check_method(method)
     run = _with_gaps(list(outcomes), planned)
     if not run:
         raise ConfigurationError("there is no outcome to summarise; give at least one")
@@ -141,10 +118,10 @@ def _overall(
     summary = _group(None, run, level, method)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
-        Estimate(**{**vars(each), "mean_of_groups": _mean([g.get(each.name) for g in by_name])})
+        replace(each, mean_of_groups=_mean([group.get(each.name) for group in by_name]))
         for each in summary.estimates
     ]
-    return GroupSummary(**{**vars(summary), "estimates": estimates})
+    return replace(summary, estimates=estimates)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -157,59 +134,23 @@ def _group(group: str | None, run: list[Outcome], level: float, method: Method) 
     tasks = by_task(mine)
     wanted = Counter(outcome.key for outcome in mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
+    trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     estimates = [
-        _estimate(measure, k, tasks, wanted, level, method)
+        estimate(trials, measure, k, planned=numbers, level=level, method=method)
         for measure in MEASURES
-        for k in range(1, min(wanted.values()) + 1)
+        for k in range(1, min(numbers) + 1)
     ]
     return GroupSummary(
         group=group,
         tasks=len(tasks),
-        untried=sum(not each.total for each in tasks.values()),
+        untried=sum(not each.total for each in trials),
         planned=len(mine),
-        done=sum(each.total for each in tasks.values()),
-        passed=sum(each.passed for each in tasks.values()),
+        done=sum(each.total for each in trials),
+        passed=sum(each.passed for each in trials),
         missing=dict(missing),
         mean_cost=mean_cost(mine),
         estimates=estimates,
     )
-
-
-def _estimate(
-    measure: Measure,
-    k: int,
-    tasks: Mapping[TaskKey, Trials],
-    wanted: Mapping[TaskKey, int],
-    level: float,
-    method: Method,
-) -> Estimate:
-    counted = [each for each in tasks.values() if each.total]
-    bounds = _bounds(measure, k, tasks, wanted)
-    if not counted or k > min(each.total for each in counted):
-        return Estimate(measure, k, None, None, None, bounds)
-    scores = [float(MEASURES[measure](*each, k)) for each in counted]
-    value = fmean(scores)
-    interval = {
-        "tasks": lambda: mean_interval(scores, level),
-        "resampled": lambda: bootstrap_tasks(scores, level),
-        "nested": lambda: bootstrap_nested(counted, measure, k, level),
-    }[method]()
-    rerun = rerun_interval(counted, measure, k, value, level)
-    return Estimate(measure, k, value, interval, rerun, bounds)
-
-
-def _bounds(
-    measure: Measure, k: int, tasks: Mapping[TaskKey, Trials], wanted: Mapping[TaskKey, int]
-) -> tuple[float, float] | None:
-    if all(each.total == wanted[key] for key, each in tasks.items()):
-        return None
-    score = MEASURES[measure]
-    low = fmean(float(score(wanted[key], each.passed, k)) for key, each in tasks.items())
-    high = fmean(
-        float(score(wanted[key], each.passed + wanted[key] - each.total, k))
-        for key, each in tasks.items()
-    )
-    return low, high
 
 
 def _notes(groups: Sequence[GroupSummary]) -> list[str]:

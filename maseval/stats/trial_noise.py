@@ -17,8 +17,8 @@ from typing import Self
 
 from maseval.stats.distributions import log_beta, two_sided_z
 from maseval.stats.intervals import Interval, shaped
-from maseval.stats.outcomes import Trials
 from maseval.stats.pass_k import Measure, pass_hat_k
+from maseval.stats.trials import Trials
 
 RERUN = "same tasks, trials run again; beta-binomial variance, Wilson's shape"
 

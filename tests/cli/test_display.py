@@ -8,8 +8,8 @@ from rich.console import Console
 from maseval.cli.display import display, frame, line
 from maseval.cli.text import count, duration, inert, money, shortened, visible
 from maseval.commands.moments import Running, Snapshot
-from maseval.commands.results import Estimate
 from maseval.runs import Simulation
+from maseval.stats import Estimate, Interval
 
 
 def running(task="[mobile]a|b", seconds=34.0, waits_for="agent", waiting=3.0):
@@ -19,7 +19,11 @@ def running(task="[mobile]a|b", seconds=34.0, waits_for="agent", waiting=3.0):
 def moment(**given):
     plain = {
         **{"planned": 40, "done": 10, "failed": 1, "passed": 6, "running": [running()]},
-        **{"pass_1": Estimate(0.6, 0.3, 0.8), "cost": 1.25, "tokens": 120_000},
+        **{
+            "pass_1": Estimate("pass^k", 1, 0.6, Interval(0.3, 0.8, 0.95, "Wilson")),
+            "cost": 1.25,
+            "tokens": 120_000,
+        },
         **{"elapsed": 100.0, "left": 300.0, "stopping": None, "time_limit": 600.0},
     }
     return Snapshot(**{**plain, **given})

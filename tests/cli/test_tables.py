@@ -8,13 +8,18 @@ from rich.console import Console
 from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
 from maseval.cli.labels import print_labels
 from maseval.cli.tables import consumption, scores
-from maseval.commands.results import Estimate, Score, Summary
+from maseval.commands.results import DomainScore, RunSummary
+from maseval.stats import Estimate, Interval
 
 
 def summary(*names, failed=0):
-    measured = {k: Estimate(0.8 / k, 0.5 / k, 0.9 / k) for k in (1, 2, 3, 4)}
-    each = [Score(name, 114, 456, 456, failed, 300, measured) for name in names]
-    return Summary(each, Score("all", 228, 912, 912, failed, 600, measured), 0.0, 0, "method")
+    measured = {
+        k: Estimate("pass^k", k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
+        for k in (1, 2, 3, 4)
+    }
+    overall = DomainScore("all", 228, 912, 912, failed, 600, measured)
+    each = [DomainScore(name, 114, 456, 456, failed, 300, measured) for name in names]
+    return RunSummary(each, overall, 0.0, 0, "method")
 
 
 def drawn(table, width):

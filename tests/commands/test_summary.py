@@ -4,13 +4,13 @@ import pytest
 
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
-from maseval.commands.results import Line
-from maseval.commands.summary import lines_of, summarise
+from maseval.commands.results import SimulationLine
+from maseval.commands.summary import lines_of, run_summary
 from maseval.runs import RunFolder, Simulation
 
 
 def line(task, trial, outcome="pass", *, domain="shop", status="success", cost=0.0, tokens=0):
-    return Line(domain, task, trial, status, outcome, None, None, 1.0, cost, tokens, None)
+    return SimulationLine(domain, task, trial, status, outcome, None, None, 1.0, cost, tokens, None)
 
 
 def planned(*tasks, trials=2, domain="shop"):
@@ -20,7 +20,7 @@ def planned(*tasks, trials=2, domain="shop"):
 def test_every_domain_and_all_of_them_have_their_numbers():
     lines = [line("1", 0), line("1", 1, "fail"), line("1", 0, domain="bank", tokens=7, cost=0.5)]
 
-    summary = summarise(lines, [*planned("1"), Simulation("bank", "1", 0)])
+    summary = run_summary(lines, [*planned("1"), Simulation("bank", "1", 0)])
 
     assert [score.name for score in summary.rows] == ["shop", "bank", "all"]
     assert summary.domains[0].pass_hat[1].value == 0.5 and summary.domains[0].pass_hat[2].value == 0
@@ -29,7 +29,7 @@ def test_every_domain_and_all_of_them_have_their_numbers():
 
 
 def test_a_task_that_lacks_trials_limits_k():
-    summary = summarise([line("1", 0), line("1", 1), line("2", 0)], planned("1", "2"))
+    summary = run_summary([line("1", 0), line("1", 1), line("2", 0)], planned("1", "2"))
 
     assert list(summary.overall.pass_hat) == [1]
     assert (summary.overall.recorded, summary.overall.planned) == (3, 4)
@@ -38,7 +38,7 @@ def test_a_task_that_lacks_trials_limits_k():
 def test_what_is_tried_again_counts_as_failed_and_not_passed():
     lines = [line("1", 0), line("2", 0, "error", status="task_timeout")]
 
-    overall = summarise(lines, planned("1", "2", trials=1)).overall
+    overall = run_summary(lines, planned("1", "2", trials=1)).overall
 
     assert (overall.failed, overall.passed) == (1, 1)
     assert overall.to_dict()["done"] == 1
@@ -46,8 +46,8 @@ def test_what_is_tried_again_counts_as_failed_and_not_passed():
 
 
 def test_an_incomplete_run_says_between_which_numbers_it_may_end():
-    summary = summarise([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
-    complete = summarise([line("1", 0), line("1", 1)], planned("1"))
+    summary = run_summary([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
+    complete = run_summary([line("1", 0), line("1", 1)], planned("1"))
 
     assert "2 of 4 planned simulations are missing" in summary.method
     assert "25.0% if every one of them fails, and 75.0% if every one passes" in summary.method
@@ -55,7 +55,7 @@ def test_an_incomplete_run_says_between_which_numbers_it_may_end():
 
 
 def test_nothing_run_is_no_number():
-    assert summarise([], planned("1")).overall.pass_hat == {}
+    assert run_summary([], planned("1")).overall.pass_hat == {}
 
 
 def test_the_numbers_are_those_of_the_benchmark(tmp_path):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.metrics import is_successful, pass_hat_k, summarise
+from maseval.benchmark.tau2.metrics import compute_metrics, pass_hat_k
+from maseval.core.outcome import is_successful
 
 pytestmark = pytest.mark.contract
 
@@ -57,7 +58,7 @@ def test_every_summary_is_the_recorded_one(recorded):
             for name, value in case["as_dict"].items()
         }
 
-        summary = summarise(simulations_of(case), case["num_trials"])
+        summary = compute_metrics(simulations_of(case), case["num_trials"])
 
         assert list(summary) == list(expected)
         assert summary == pytest.approx(expected, **EXACT)

@@ -3,7 +3,7 @@
 import random
 
 from maseval.stats import Outcome
-from maseval.stats.outcomes import Trials
+from maseval.stats.trials import Trials
 
 
 def run(counts, trials=4, group="shop", cost=None):

@@ -8,8 +8,8 @@ import pytest
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks, quantile
 from maseval.stats.intervals import mean_interval
-from maseval.stats.outcomes import Trials
 from maseval.stats.pass_k import pass_hat_k
+from maseval.stats.trials import Trials
 from tests.stats.made_up import chances, drawn, rng, true_mean
 
 SCORES = [0.0, 0.25, 0.25, 0.5, 0.75, 0.75, 1.0, 1.0, 1.0, 0.5, 0.25, 1.0]

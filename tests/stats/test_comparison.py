@@ -7,8 +7,8 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import IncomparableRunsError, Outcome, compare
-from maseval.stats.outcomes import Trials
 from maseval.stats.sign_flip import sign_flip_test
+from maseval.stats.trials import Trials
 from tests.stats.made_up import chances, rng, run
 
 A, B = [4, 3, 0, 2, 4, 1], [4, 4, 0, 4, 0, 1]

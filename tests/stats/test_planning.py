@@ -6,9 +6,9 @@ from statistics import NormalDist, fmean, stdev, variance
 
 import pytest
 
-from maseval.stats.outcomes import Trials
 from maseval.stats.planning import Pairs, detectable_difference, plan, reach
 from maseval.stats.sign_flip import sign_flip_test
+from maseval.stats.trials import Trials
 from tests.stats.made_up import chances, drawn, rng
 
 

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 
 from maseval.stats import compare, compare_all, compatibility, summarise
-from maseval.stats.outcomes import Trials
 from maseval.stats.result import Result
+from maseval.stats.trials import Trials
 from tests.stats.made_up import run
 
 RUNS = {"a": run([4, 3, 0, 2]), "b": run([4, 4, 1, 4]), "c": run([0, 0, 1, 2])}

@@ -4,9 +4,9 @@ from statistics import fmean, pvariance
 
 import pytest
 
-from maseval.stats.outcomes import Trials
 from maseval.stats.pass_k import pass_at_k, pass_hat_k
 from maseval.stats.trial_noise import TaskModel, rerun_interval
+from maseval.stats.trials import Trials
 from tests.stats.made_up import chances, drawn, rng
 
 

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from maseval.benchmark.booking.benchmark import BookingBenchmark
 from maseval.benchmark.booking.tasks import load_tasks
+from maseval.core.outcome import kind_of
 from maseval.core.report import Report
 
 
@@ -35,7 +36,7 @@ def result_table(reports: Sequence[Report]) -> Table:
 
 
 def _passed(report: Report) -> bool:
-    return bool(report["eval"]) and all(verdict["passed"] for verdict in report["eval"] or ())
+    return kind_of(report) == "pass"
 
 
 if __name__ == "__main__":

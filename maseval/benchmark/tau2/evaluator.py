@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.evaluator import Evaluator
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
 from maseval.core.task import Task
 
 __all__ = ["RewardType", "Tau2Evaluator", "TerminationReason"]
@@ -83,7 +84,7 @@ class Tau2Evaluator(Evaluator):
         reward = verdict.reward_info["reward"]
         return {
             "reward": reward,
-            "passed": math.isclose(reward, 1.0, rel_tol=0.0, abs_tol=1e-6),
+            "passed": is_successful(reward),
             "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
             **self._checks(verdict, skipped),
             "termination_reason": recording.termination_reason,

@@ -9,19 +9,29 @@ After tau2-bench v0.2.0, src/tau2/metrics/agent_metrics.py (MIT, Sierra Research
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from statistics import fmean
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.outcome import (
+    TaskKey,
+    checked_report,
+    evaluations,
+    is_successful,
+    kind_of,
+    outcome_of,
+    recorded_simulation,
+    reward_of,
+    termination_of,
+)
+from maseval.core.report import Report
+from maseval.core.shapes import mapping, number
+from maseval.stats import pass_k
+from maseval.stats.pass_k import Measure, mean_over_tasks, named
+from maseval.stats.trials import Trials, count_trials, fewest_trials
 
 logger = logging.getLogger(__name__)
-
-TOLERANCE = 1e-6
-
-TaskKey = tuple[str | None, str]
-"""A task's domain and id: every domain has a task "1"."""
 
 
 class BenchmarkMetrics(TypedDict):
@@ -46,39 +56,9 @@ class BenchmarkMetrics(TypedDict):
     avg_user_cost: float | None
 
 
-class Trials(NamedTuple):
-    """How often one task was tried, and how often with success."""
-
-    total: int
-    passed: int
-
-
-def is_successful(reward: float) -> bool:
-    """Whether a reward is 1, give or take rounding."""
-    return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
-
-
 def pass_hat_k(num_trials: int, success_count: int, k: int) -> float:
     """Chance that ``k`` trials drawn without replacement all passed (arXiv:2406.12045)."""
-    _check(num_trials, success_count, k)
-    return math.comb(success_count, k) / math.comb(num_trials, k)
-
-
-def pass_at_k(num_trials: int, success_count: int, k: int) -> float:
-    """Chance that of ``k`` trials drawn without replacement one passed (arXiv:2107.03374)."""
-    _check(num_trials, success_count, k)
-    return 1 - math.comb(num_trials - success_count, k) / math.comb(num_trials, k)
-
-
-def _check(num_trials: int, success_count: int, k: int) -> None:
-    if k < 0:
-        raise ConfigurationError(f"k is {k}; give 0 or more")
-    if not 0 <= success_count <= num_trials:
-        raise ConfigurationError(
-            f"{success_count} successes in {num_trials} trials; give a number from 0 to the trials"
-        )
-    if num_trials < k:
-        raise ConfigurationError(f"Number of trials {num_trials} is less than k {k}.")
+    return float(pass_k.pass_hat_k(num_trials, success_count, k))
 
 
 def compute_pass_hat_k(
@@ -91,8 +71,8 @@ def compute_pass_hat_k(
     """
     trials = _trials_by_task(results)
     if k_values is None:
-        k_values = range(1, _fewest(trials) + 1)
-    return _mean_over_tasks("pass^", pass_hat_k, trials, k_values)
+        k_values = range(1, fewest_trials(trials.values()) + 1)
+    return _means("pass^k", trials, k_values)
 
 
 def compute_pass_at_k(
@@ -102,61 +82,58 @@ def compute_pass_at_k(
 
     A k larger than the number of trials of some task is left out and a warning says so.
     """
-    return _mean_over_tasks("pass@", pass_at_k, _trials_by_task(results), k_values)
+    return _means("pass@k", _trials_by_task(results), k_values)
 
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
     """The whole run in numbers, whatever became of each repetition."""
     reports = list(results)
     total = len(reports)
-    simulations = [_simulation(report) for report in reports]
-    passed = sum(map(_passed, reports))
-    with_cost = [each for each in simulations if each.get("agent_cost") is not None]
+    rewards = [reward_of(report) or 0.0 for report in reports]
+    costs = [_costs(report) for report in reports]
+    with_cost = [each for each in costs if each[0] is not None]
+    passed = sum(kind_of(report) == "pass" for report in reports)
     return {
         "total_tasks": total,
         "total_simulations": total,
         "distinct_tasks": len(_trials_by_task(reports)),
         "successful_tasks": passed,
         "success_rate": passed / total if total else 0.0,
-        "mean_reward": math.fsum(map(_reward, reports)) / total if total else 0.0,
+        "mean_reward": math.fsum(rewards) / total if total else 0.0,
         "status_counts": dict(Counter(report.get("status", "unknown") for report in reports)),
         "termination_counts": dict(
-            Counter(each.get("termination_reason") or "not_recorded" for each in simulations)
+            Counter(termination_of(report) or "not_recorded" for report in reports)
         ),
         "not_scorable": sum(map(_not_scorable, reports)),
         "simulations_with_cost": len(with_cost),
-        "avg_agent_cost": _mean_or_none(each["agent_cost"] for each in with_cost),
-        "avg_user_cost": _mean_or_none(each.get("user_cost") for each in with_cost),
+        "avg_agent_cost": _mean_or_none(agent for agent, _ in with_cost),
+        "avg_user_cost": _mean_or_none(user for _, user in with_cost),
     }
 
 
-def summarise(simulations: Iterable[Mapping[str, Any]], num_trials: int) -> dict[str, float]:
+def compute_metrics(simulations: Iterable[Mapping[str, Any]], num_trials: int) -> dict[str, float]:
     """The original's own summary of simulations in v0.2.0's form, which may be an iterator.
 
     ``num_trials`` is the number that the run declares: no k beyond it is reported, though every
     simulation counts. The mean cost is NaN if no cost is known.
     """
-    rewards: list[float] = []
+    rewards: list[tuple[str, float]] = []
     costs: list[float] = []
-    total: Counter[str] = Counter()
-    passed: Counter[str] = Counter()
     for simulation in simulations:
-        reward = _recorded_reward(simulation)
-        rewards.append(reward)
+        rewards.append((simulation["task_id"], _recorded_reward(simulation)))
         if simulation.get("agent_cost") is not None:
             costs.append(simulation["agent_cost"])
-        total[simulation["task_id"]] += 1
-        passed[simulation["task_id"]] += is_successful(reward)
-    if not total:
+    if not rewards:
         raise ConfigurationError("there is no simulation to summarise; give at least one")
-    summary = {
-        "avg_reward": fmean(rewards),
+    tasks = count_trials((task, is_successful(reward)) for task, reward in rewards).values()
+    return {
+        "avg_reward": fmean(reward for _, reward in rewards),
         "avg_agent_cost": fmean(costs) if costs else math.nan,
+        **{
+            f"pass_hat_{k}": mean_over_tasks(tasks, "pass^k", k)
+            for k in range(1, min(num_trials, fewest_trials(tasks)) + 1)
+        },
     }
-    for k in range(1, min(num_trials, *total.values()) + 1):
-        chances = (pass_hat_k(total[task], passed[task], k) for task in total)
-        summary[f"pass_hat_{k}"] = fmean(chances)
-    return summary
 
 
 def _recorded_reward(simulation: Mapping[str, Any]) -> float:
@@ -170,73 +147,44 @@ def _recorded_reward(simulation: Mapping[str, Any]) -> float:
 
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
-    total: Counter[TaskKey] = Counter()
-    passed: Counter[TaskKey] = Counter()
-    for report in results:
-        total[_task_of(report)] += 1
-        passed[_task_of(report)] += _passed(report)
-    return {task: Trials(total[task], passed[task]) for task in total}
+    outcomes = [outcome_of(checked_report(report)) for report in results]
+    return count_trials((outcome.key, outcome.passed) for outcome in outcomes)
 
 
-def _mean_over_tasks(
-    name: str,
-    chance: Callable[[int, int, int], float],
-    trials: Mapping[TaskKey, Trials],
-    k_values: Iterable[int],
+def _means(
+    measure: Measure, trials: Mapping[TaskKey, Trials], k_values: Iterable[int]
 ) -> dict[str, float]:
-    wanted = list(k_values)
-    possible = [k for k in wanted if k <= _fewest(trials)]
-    if trials and len(possible) < len(wanted):
-        _warn_of_left_out([f"{name}{k}" for k in wanted if k not in possible], trials)
     if not trials:
         return {}
-    return {f"{name}{k}": fmean(chance(*each, k) for each in trials.values()) for k in possible}
+    wanted, most = list(k_values), fewest_trials(trials.values())
+    too_large = [named(measure, k) for k in wanted if k > most]
+    if too_large:
+        _warn_of_left_out(too_large, trials)
+    return {
+        named(measure, k): mean_over_tasks(trials.values(), measure, k) for k in wanted if k <= most
+    }
 
 
 def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) -> None:
-    domain, task_id = min(trials, key=lambda task: (trials[task].total, str(task)))
+    task = min(trials, key=lambda key: (trials[key].total, str(key)))
     logger.warning(
         "%s left out: task %r%s has %d trials",
         ", ".join(names),
-        task_id,
-        f" of {domain}" if domain else "",
-        _fewest(trials),
+        task.task,
+        f" of {task.group}" if task.group else "",
+        trials[task].total,
     )
 
 
-def _fewest(trials: Mapping[TaskKey, Trials]) -> int:
-    return min((each.total for each in trials.values()), default=0)
-
-
-# A report read from a file may lack the parts that its writer was told to leave out.
-
-
-def _task_of(report: Report) -> TaskKey:
-    task: Mapping[str, Any] = report.get("task") or {}
-    return (task.get("metadata") or {}).get("domain"), report["task_id"]
-
-
-def _verdicts(report: Report) -> list[dict[str, Any]]:
-    succeeded = TaskExecutionStatus.SUCCESS.value
-    return (report.get("eval") or []) if report.get("status", succeeded) == succeeded else []
-
-
-def _passed(report: Report) -> bool:
-    return any(entry.get("passed") for entry in _verdicts(report))
-
-
-def _reward(report: Report) -> float:
-    return max((entry.get("reward") or 0.0 for entry in _verdicts(report)), default=0.0)
-
-
 def _not_scorable(report: Report) -> bool:
-    forms = (entry.get("reward_info") or {} for entry in _verdicts(report))
-    return any("replay_error" in (form.get("info") or {}) for form in forms)
+    details = (mapping(entry, "reward_info", "info") for entry in evaluations(report))
+    return any("replay_error" in each for each in details)
 
 
-def _simulation(report: Report) -> Mapping[str, Any]:
-    environment: Mapping[str, Any] = (report.get("traces") or {}).get("environment") or {}
-    return environment.get("simulation") or {}
+def _costs(report: Report) -> tuple[float | None, float | None]:
+    """What the agent and the user cost."""
+    simulation = recorded_simulation(report)
+    return number(simulation.get("agent_cost")), number(simulation.get("user_cost"))
 
 
 def _mean_or_none(values: Iterable[float | None]) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maseval.commands.results import Estimate
+from maseval.stats.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -51,5 +51,5 @@ class FileScore:
                 {"task_id": one.task_id, "trial": one.trial, "differences": list(one.differences)}
                 for one in self.disagreements
             ],
-            **{f"pass^{k}": estimate._asdict() for k, estimate in self.pass_hat.items()},
+            **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
         }

@@ -11,11 +11,11 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.results import Recorded, ResultsFile
 from maseval.benchmark.tau2.results.form import RunInfo, SideInfo
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import is_successful
 from maseval.stats import Outcome
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}

@@ -16,8 +16,8 @@ from maseval.benchmark.tau2.trust.labels import (
     summarise_labels,
 )
 from maseval.commands.tau2.sources import record_of
+from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.report.results import outcome
 from maseval.runs import RunFolder, Simulation
 
 OnProgress = Callable[[int, int], object]
@@ -49,7 +49,7 @@ def is_tau2(folder: RunFolder) -> bool:
 
 def diagnosed(report: Report) -> Diagnosis | None:
     """The diagnosis of one simulation; None if it passed."""
-    if outcome(report) == "pass":
+    if kind_of(report) == "pass":
         return None
     found = record_of(report)
     if isinstance(found, Omitted):

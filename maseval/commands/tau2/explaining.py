@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.results import Omitted, Recorded
 from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.commands.finding import trial_numbered, trials_named
 from maseval.commands.tau2.sources import Source, World, open_source, record_of
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import is_successful
 from maseval.runs import RunFolder, Simulation
 
 

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.commands.moments import Running, Snapshot
-from maseval.commands.results import Estimate, Line
+from maseval.commands.results import SimulationLine
 from maseval.runs import Simulation
 from maseval.runs.log import RETRIED
+from maseval.stats.estimate import Estimate
 from maseval.stats.intervals import wilson
 
 
@@ -22,7 +23,7 @@ class RunProgress:
         self.stopping: str | None = None
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self._lines: dict[Simulation, Line] = {}
+        self._lines: dict[Simulation, SimulationLine] = {}
         self._finished = 0
         self._cost = 0.0
         self._tokens = 0
@@ -33,7 +34,7 @@ class RunProgress:
         """Where the running simulations' environments are found."""
         self._worlds = worlds
 
-    def recall(self, line: Line) -> None:
+    def recall(self, line: SimulationLine) -> None:
         """Count what an earlier session finished."""
         with self._lock:
             self._count(line)
@@ -43,14 +44,14 @@ class RunProgress:
         with self._lock:
             self._running[simulation] = time.monotonic()
 
-    def finished(self, line: Line) -> None:
+    def finished(self, line: SimulationLine) -> None:
         """A simulation is over."""
         with self._lock:
             self._running.pop(Simulation(line.domain, line.task_id, line.trial), None)
             self._finished += 1
             self._count(line)
 
-    def _count(self, line: Line) -> None:
+    def _count(self, line: SimulationLine) -> None:
         # What a simulation that is run again cost before was spent all the same.
         self._lines[Simulation(line.domain, line.task_id, line.trial)] = line
         self._cost += line.cost
@@ -109,8 +110,7 @@ class RunProgress:
 
 
 def _share(passed: int, total: int) -> Estimate:
-    interval = wilson(passed, total)
-    return Estimate(passed / total, interval.low, interval.high)
+    return Estimate("pass^k", 1, passed / total, wilson(passed, total))
 
 
 def _turn(world: Tau2Environment) -> tuple[str, float]:

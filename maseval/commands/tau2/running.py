@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
 from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS, data_fingerprint
 from maseval.commands.moments import Display
 from maseval.commands.results import RunResult
-from maseval.commands.summary import lines_of, summarise
+from maseval.commands.summary import lines_of, run_summary
 from maseval.commands.tau2.budget import Budget
 from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.options import Model, OwnAgent, RunOptions, run_options
@@ -192,7 +192,7 @@ class _Session:
             self._run_domains(benchmark, progress, retry_failed)
         return RunResult(
             folder=self.folder.path,
-            summary=summarise(lines_of(self.folder), self.folder.planned),
+            summary=run_summary(lines_of(self.folder), self.folder.planned),
             ran=progress.ran,
             seconds=time.monotonic() - began,
             stopped=progress.stopping,

@@ -6,14 +6,15 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.results import Recorded
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, RewardInfo, score_simulation
-from maseval.commands.summary import Trials, estimates
 from maseval.commands.tau2.agreement import Disagreement, FileScore
 from maseval.commands.tau2.sources import Source, add_one, open_source
 from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import is_successful
+from maseval.stats.estimate import pass_hat_estimates
+from maseval.stats.trials import count_trials
 
 
 def score(
@@ -33,7 +34,7 @@ def score(
 
 def _scored(source: Source, strict: bool, on_progress: Callable[[FileScore], object]) -> FileScore:
     result = FileScore(source.path, skipped=source.skipped)
-    trials: dict[str, Trials] = {}
+    verdicts: list[tuple[str, bool]] = []
     for recorded, domain in source.records():
         result.simulations += 1
         found = _verdict(recorded, domain, source.tasks, strict)
@@ -42,10 +43,9 @@ def _scored(source: Source, strict: bool, on_progress: Callable[[FileScore], obj
         else:
             _compare(result, recorded, found)
             key = f"{recorded.domain}/{recorded.simulation['task_id']}"
-            total, passed = trials.get(key, (0, 0))
-            trials[key] = total + 1, passed + _passes(found)
+            verdicts.append((key, _passes(found)))
         on_progress(result)
-    result.pass_hat = estimates(list(trials.values()))
+    result.pass_hat = pass_hat_estimates([*count_trials(verdicts).values()])
     return result
 
 

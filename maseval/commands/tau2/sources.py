@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.commands.finding import UnknownRunError, open_run
 from maseval.core.report import Report
-from maseval.report.shapes import mapping
+from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
 
 World = tuple[Recorded, Domain | None]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from maseval.benchmark.tau2.conversation.recording import TerminationReason
-from maseval.commands.results import Line, RunResult
+from maseval.commands.results import RunResult, SimulationLine
 from maseval.commands.summary import lines_of
 from maseval.commands.tau2.own_agents import AgentBrief, MakeAgent
 from maseval.core.exceptions import MASEvalError
@@ -113,7 +113,7 @@ def _ended(result: RunResult) -> str:
     return _WAYS_TO_END.get(TerminationReason(line.ended), failed) if line.ended else failed
 
 
-def _line(result: RunResult) -> Line | None:
+def _line(result: RunResult) -> SimulationLine | None:
     return next(iter(lines_of(RunFolder.read(result.folder))), None)
 
 

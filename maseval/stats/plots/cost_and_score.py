@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.stats.estimate import Estimate
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale
-from maseval.stats.summary import Estimate, Summary
+from maseval.stats.summary import Summary
 
 _WIDTH, _HEIGHT = 680, 408
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 640, 52, 332

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.outcomes import Outcome, TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure
 

@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.metrics import is_successful, pass_hat_k
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import RewardInfo, score_simulation
 from maseval.benchmark.tau2.trust.certify.certificate import (
@@ -40,6 +39,9 @@ from maseval.benchmark.tau2.trust.certify.suspicion import (
 )
 from maseval.benchmark.tau2.trust.explain.findings import replay_fault
 from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.core.outcome import is_successful
+from maseval.stats.pass_k import mean_over_tasks, named
+from maseval.stats.trials import Trials, fewest_trials
 
 _TOLERANCE = 1e-9
 
@@ -97,16 +99,15 @@ class _Tally:
 
     def numbers(self) -> Numbers:
         every = [reward for rewards in self.rewards.values() for reward in rewards]
-        fewest = min(map(len, self.rewards.values()))
-        counts = [(len(each), sum(map(is_successful, each))) for each in self.rewards.values()]
+        tasks = [Trials(len(each), sum(map(is_successful, each))) for each in self.rewards.values()]
         return {
             "simulations": len(every),
             "tasks": len(self.rewards),
             "passed": sum(map(is_successful, every)),
             "mean_reward": fmean(every),
             "pass_hat_k": {
-                f"pass^{k}": fmean(pass_hat_k(*count, k) for count in counts)
-                for k in range(1, fewest + 1)
+                named("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
+                for k in range(1, fewest_trials(tasks) + 1)
             },
             "not_scorable": self.not_scorable,
         }

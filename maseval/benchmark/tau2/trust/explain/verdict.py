@@ -6,7 +6,6 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.recording import Recorded
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.metrics import is_successful
 from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.trust.explain.course import (
     Course,
@@ -31,6 +30,7 @@ from maseval.benchmark.tau2.trust.explain.tracing import (
 )
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
 
 
 def explain(

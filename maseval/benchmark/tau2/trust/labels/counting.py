@@ -5,13 +5,13 @@ they had not been run, the simulations whose failure was not the agent's. They a
 without it, because leaving simulations out can only make a number look better.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any, NamedTuple, TypedDict
 
-from maseval.benchmark.tau2.metrics import pass_hat_k
 from maseval.benchmark.tau2.trust.labels.failure import WHO, Label, Who
+from maseval.stats.pass_k import mean_over_tasks, named
+from maseval.stats.trials import Trials, count_trials
 
 APART: tuple[Who, ...] = ("user", "task", "infrastructure")
 
@@ -24,7 +24,7 @@ class Labelled(NamedTuple):
 
 
 class PassHatK(TypedDict):
-    """pass^k over what is counted; ``None`` where some task has fewer than k trials left."""
+    """pass^k over the tasks that have k trials left; ``None`` where no task has."""
 
     values: dict[str, float | None]
     simulations: int
@@ -74,21 +74,19 @@ def _pass_hat(
     every: Sequence[Labelled], without: Sequence[Who], k_values: Iterable[int]
 ) -> PassHatK:
     kept = [each for each in every if each.label is None or each.label.who not in without]
-    outcomes: dict[str, list[bool]] = defaultdict(list)
-    for each in kept:
-        outcomes[each.task].append(each.label is None)
+    tasks = count_trials((each.task, each.label is None) for each in kept)
     return {
-        "values": {f"pass^{k}": _mean(outcomes, k) for k in k_values},
+        "values": {named("pass^k", k): _mean(tasks.values(), k) for k in k_values},
         "simulations": len(kept),
-        "tasks": len(outcomes),
+        "tasks": len(tasks),
         "left_out": len(every) - len(kept),
     }
 
 
-def _mean(outcomes: Mapping[str, Sequence[bool]], k: int) -> float | None:
+def _mean(tasks: Iterable[Trials], k: int) -> float | None:
     """The mean over the tasks that still have k trials; None if none has."""
-    enough = [each for each in outcomes.values() if len(each) >= k]
-    return fmean(pass_hat_k(len(each), sum(each), k) for each in enough) if enough else None
+    enough = [each for each in tasks if each.total >= k]
+    return mean_over_tasks(enough, "pass^k", k) if enough else None
 
 
 def summary_text(summary: LabelSummary) -> str:

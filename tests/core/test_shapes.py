@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.report.shapes import entries, mapping, number, text
+from maseval.core.shapes import entries, mapping, number, text
 
 
 @pytest.mark.parametrize("value", [None, [], "text", {"a": None}, {"a": "b"}, {"a": {"b": 3}}])

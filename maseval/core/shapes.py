@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from maseval.core.storage import strict_json
 
-Shape = Mapping[str, Any]
+Shape = Mapping[str, object]
 
 
 def mapping(value: object, *path: str) -> Shape:
@@ -16,7 +15,7 @@ def mapping(value: object, *path: str) -> Shape:
     return value if isinstance(value, Mapping) else {}
 
 
-def entries(value: object) -> list[Any]:
+def entries(value: object) -> list[object]:
     """``value`` if it is a list, else nothing."""
     return list(value) if isinstance(value, list | tuple) else []
 

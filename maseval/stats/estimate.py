@@ -1,0 +1,126 @@
+"""estimate: the one way from trials to a number with its interval.
+
+Whatever shows a score (a table, a report, a comparison, a live display) takes it from here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
+from maseval.stats.intervals import LEVEL, Interval, mean_interval
+from maseval.stats.pass_k import MEASURES, Measure, mean_over_tasks, named
+from maseval.stats.result import Result
+from maseval.stats.trial_noise import rerun_interval
+from maseval.stats.trials import Trials, fewest_trials
+
+Method = Literal["tasks", "resampled", "nested"]
+"""How the interval is found: in closed form, or by resampling tasks or tasks and trials."""
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """One measure of one group of tasks.
+
+    ``value`` and ``interval`` are None where some task has fewer than k trials. ``interval`` is
+    about tasks like these, ``rerun`` about these very tasks. ``bounds`` is what the value can
+    still become: every missing trial fails, every one passes; None if nothing is missing.
+    """
+
+    measure: Measure
+    k: int
+    value: float | None
+    interval: Interval | None = None
+    rerun: Interval | None = None
+    bounds: tuple[float, float] | None = None
+    mean_of_groups: float | None = None
+
+    @property
+    def name(self) -> str:
+        """``pass^1`` and the like."""
+        return named(self.measure, self.k)
+
+    @property
+    def low(self) -> float:
+        """The lower end of ``interval``; 0 if there is none, as one task says nothing of others."""
+        return 0.0 if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of ``interval``; 1 if there is none."""
+        return 1.0 if self.interval is None else self.interval.high
+
+    def in_brief(self) -> dict[str, float | None]:
+        """The value and its interval alone, ready for JSON."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def estimate(
+    tasks: Sequence[Trials],
+    measure: Measure = "pass^k",
+    k: int = 1,
+    *,
+    planned: Sequence[int] | None = None,
+    level: float = LEVEL,
+    method: Method = "tasks",
+) -> Estimate:
+    """The mean of a measure over ``tasks``, with a confidence interval clustered by task.
+
+    Args:
+        tasks: The trials of each task. A task without a trial that counts is left out of the
+            value.
+        planned: How many trials each of them was to have; None if none is missing.
+        method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
+            ``nested`` one over tasks and trials within tasks.
+    """
+    check_method(method)
+    bounds = None if planned is None else _bounds(tasks, planned, measure, k)
+    counted = [each for each in tasks if each.total]
+    if not counted or k > fewest_trials(counted):
+        return Estimate(measure, k, None, bounds=bounds)
+    value = mean_over_tasks(counted, measure, k)
+    return Estimate(
+        measure,
+        k,
+        value,
+        interval=_interval(counted, measure, k, level, method),
+        rerun=rerun_interval(counted, measure, k, value, level),
+        bounds=bounds,
+    )
+
+
+def pass_hat_estimates(tasks: Sequence[Trials], level: float = LEVEL) -> dict[int, Estimate]:
+    """pass^k with its interval, for every k that all tasks allow."""
+    return {k: estimate(tasks, k=k, level=level) for k in range(1, fewest_trials(tasks) + 1)}
+
+
+def check_method(method: str) -> None:
+    """Raise unless ``method`` is a way to find an interval."""
+    if method not in get_args(Method):
+        raise ConfigurationError(
+            f"unknown method {method!r}; choose one of: {', '.join(get_args(Method))}"
+        )
+
+
+def _interval(
+    tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: Method
+) -> Interval | None:
+    scores = [float(MEASURES[measure](*each, k)) for each in tasks]
+    found: dict[Method, Callable[[], Interval | None]] = {
+        "tasks": lambda: mean_interval(scores, level),
+        "resampled": lambda: bootstrap_tasks(scores, level),
+        "nested": lambda: bootstrap_nested(tasks, measure, k, level),
+    }
+    return found[method]()
+
+
+def _bounds(
+    tasks: Sequence[Trials], planned: Sequence[int], measure: Measure, k: int
+) -> tuple[float, float] | None:
+    pairs = list(zip(tasks, planned, strict=True))
+    if all(each.total == wanted for each, wanted in pairs):
+        return None
+    worst = [Trials(wanted, each.passed) for each, wanted in pairs]
+    best = [Trials(wanted, each.passed + wanted - each.total) for each, wanted in pairs]
+    return mean_over_tasks(worst, measure, k), mean_over_tasks(best, measure, k)

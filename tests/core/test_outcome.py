@@ -1,0 +1,154 @@
+"""How a report is read: passed or not, reward, cost, tokens, end, and which simulation it is."""
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import (
+    Outcome,
+    TaskKey,
+    checked_report,
+    cost_of,
+    domain_of,
+    evaluations,
+    is_successful,
+    kind_of,
+    outcome_of,
+    reward_of,
+    simulation_key,
+    task_key,
+    termination_of,
+    tokens_of,
+    usage_of,
+)
+
+
+def report(*verdicts, **more):
+    return {"task_id": "7", "repeat_idx": 2, "status": "success", "eval": list(verdicts), **more}
+
+
+@pytest.mark.parametrize(
+    ("reward", "passed"),
+    [
+        *((1.0, True), (0.9999995, True), (1.0000005, True)),
+        *((0.999998, False), (1.000002, False), (0.0, False)),
+    ],
+)
+def test_a_reward_counts_as_one_within_a_millionth(reward, passed):
+    assert is_successful(reward) is passed
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ({"passed": True}, "pass"),
+        ({"passed": False}, "fail"),
+        ({"passed": True, "reward": 0.0}, "pass"),
+        ({"passed": False, "reward": 1.0}, "fail"),
+        ({"reward": 1.0}, "pass"),
+        ({"reward": 0.9999999}, "pass"),
+        ({"reward": 0.5}, "fail"),
+        ({"passed": None, "reward": 1}, "pass"),
+        ({"passed": None}, "unjudged"),
+        ({"reward": None}, "unjudged"),
+        ({"score": 0.7}, "unjudged"),
+        ({}, "unjudged"),
+    ],
+)
+def test_a_verdict_counts_by_passed_if_it_is_there_and_else_by_its_reward(verdict, kind):
+    assert kind_of(report(verdict)) == kind
+
+
+def test_one_evaluator_that_says_passed_is_enough():
+    assert kind_of(report({"passed": False}, {"passed": True})) == "pass"
+    assert kind_of(report({"score": 3}, {"passed": False})) == "fail"
+
+
+@pytest.mark.parametrize("missing", [None, [], "passed", {"passed": True}, [None, 3, "passed"]])
+def test_a_report_without_an_evaluation_is_not_a_pass(missing):
+    unjudged = {**report(), "eval": missing}
+
+    assert kind_of(unjudged) == "unjudged"
+    assert outcome_of(unjudged).passed is False
+    assert evaluations(unjudged) == []
+
+
+def test_a_report_without_a_status_is_not_a_pass():
+    unfinished = {"task_id": "7", "eval": [{"passed": True, "reward": 1.0}]}
+
+    assert kind_of(unfinished) == kind_of({**unfinished, "status": None}) == "unjudged"
+    assert outcome_of(unfinished).passed is False
+    assert reward_of(unfinished) is None
+
+
+@pytest.mark.parametrize("status", ["agent_error", "task_timeout", "evaluation_failed"])
+def test_a_verdict_on_what_did_not_run_to_its_end_does_not_count(status):
+    broken = report({"passed": True, "reward": 1.0}, status=status)
+
+    assert kind_of(broken) == "error"
+    assert outcome_of(broken).passed is False
+    assert reward_of(broken) is None
+    assert evaluations(broken) == [{"passed": True, "reward": 1.0}]
+
+
+def test_the_reward_is_the_best_given():
+    assert reward_of(report({"reward": 0.5}, {"reward": 1.0}, {"reward": None})) == 1.0
+    assert reward_of(report({"reward": -1}, {"reward": -2})) == -1
+    assert reward_of(report({"passed": True}, {"reward": True})) is None
+
+
+def test_domain_task_and_trial_name_a_simulation():
+    finished = report({"passed": True}, task={"metadata": {"domain": "retail"}})
+
+    assert simulation_key(finished) == ("retail", "7", 2)
+    assert task_key(finished) == TaskKey("retail", "7")
+    assert outcome_of(finished) == Outcome("retail", "7", 2, True)
+
+
+def test_the_domain_is_the_environments_only_where_the_task_was_left_out():
+    traces = {"environment": {"domain": "airline"}}
+
+    assert domain_of(report(traces=traces)) == "airline"
+    assert domain_of(report(traces=traces, task={"metadata": {}})) == ""
+    assert domain_of(report()) == ""
+    assert simulation_key({"task_id": 7}) == ("", "7", 0)
+
+
+def test_a_task_is_named_with_its_domain_if_it_has_one():
+    assert [str(TaskKey("air", "1")), str(TaskKey("", "1"))] == ["air 1", "1"]
+
+
+def test_cost_and_tokens_are_those_of_all_components_and_attempts():
+    usage = {
+        "agents": {"a": {"cost": 0.5, "input_tokens": 30}, "b": {"cost": 0.25, "output_tokens": 5}},
+        "metadata": {"at": "now", "total_components": 2},
+    }
+    attempts = [{"usage": {"user": {"cost": 1.0, "input_tokens": 3}}}, {"usage": None}]
+    finished = report(usage=usage, attempts=attempts)
+
+    assert cost_of(finished) == outcome_of(finished).cost == 1.75
+    assert tokens_of(finished) == 38
+    assert [each[:2] for each in usage_of(finished)] == [
+        ("agents:a", None),
+        ("agents:b", None),
+        ("user", 1),
+    ]
+
+
+def test_a_cost_that_nobody_recorded_is_not_known_and_no_tokens_are_none():
+    assert (cost_of(report()), tokens_of(report())) == (None, 0)
+    assert cost_of(report(usage={"agents": {"a": {"cost": 0.0}}})) == 0.0
+
+
+def test_the_end_is_what_the_environment_recorded_and_else_an_evaluator():
+    verdict = {"passed": True, "termination_reason": "agent_stop"}
+    traces = {"environment": {"simulation": {"termination_reason": "user_stop"}}}
+
+    assert termination_of(report(verdict, traces=traces)) == "user_stop"
+    assert termination_of(report({"passed": True}, verdict)) == "agent_stop"
+    assert termination_of(report()) is None
+
+
+@pytest.mark.parametrize("wrong", [{}, {"status": "success"}, None, 3, "report"])
+def test_something_else_than_a_report_is_refused_by_its_name(wrong):
+    with pytest.raises(ConfigurationError, match=r"reports\[4\] is .*, not a report"):
+        checked_report(wrong, "reports[4]")

@@ -1,0 +1,68 @@
+"""The one way from trials to a number with its interval."""
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.estimate import estimate, pass_hat_estimates
+from maseval.stats.intervals import mean_interval
+from maseval.stats.trials import Trials
+
+TASKS = [Trials(4, 4), Trials(4, 2), Trials(4, 0), Trials(4, 3)]
+
+
+def test_the_value_is_the_mean_over_tasks_and_the_interval_is_clustered_by_task():
+    found = estimate(TASKS, k=2)
+
+    assert found.name == "pass^2"
+    assert found.value == pytest.approx((1 + 1 / 6 + 0 + 1 / 2) / 4)
+    assert found.interval == mean_interval([1, 1 / 6, 0, 1 / 2])
+    assert found.in_brief() == {
+        "value": found.value,
+        "low": found.interval.low,
+        "high": found.interval.high,
+    }
+
+
+def test_measure_and_level_are_those_asked_for():
+    found = estimate(TASKS, "pass@k", 2, level=0.8)
+
+    assert (found.name, found.value) == ("pass@2", pytest.approx((1 + 5 / 6 + 0 + 1) / 4))
+    assert found.interval.level == found.rerun.level == 0.8
+
+
+def test_one_task_has_a_value_and_says_nothing_of_others():
+    found = estimate([Trials(4, 3)])
+
+    assert (found.value, found.interval) == (0.75, None)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+def test_there_is_no_value_where_some_task_has_fewer_than_k_trials():
+    assert estimate([Trials(4, 4), Trials(2, 2)], k=2).value == 1.0
+    assert estimate([Trials(4, 4), Trials(2, 2)], k=3).value is None
+    assert estimate([]).value is None
+
+
+def test_a_task_without_trials_is_left_out_of_the_value_and_stays_in_the_bounds():
+    found = estimate([Trials(2, 1), Trials(0, 0)], planned=[2, 2])
+
+    assert (found.value, found.bounds) == (0.5, (0.25, 0.75))
+
+
+def test_bounds_are_what_the_missing_trials_can_still_make_of_the_value():
+    assert estimate([Trials(3, 2)], planned=[4]).bounds == (0.5, 0.75)
+    assert estimate([Trials(3, 2)], k=2, planned=[4]).bounds == pytest.approx((1 / 6, 1 / 2))
+    assert estimate([Trials(3, 2)], planned=[3]).bounds is None
+
+
+def test_pass_hat_has_every_k_that_all_tasks_allow():
+    found = pass_hat_estimates([Trials(4, 4), Trials(2, 2)], level=0.9)
+
+    assert {k: each.name for k, each in found.items()} == {1: "pass^1", 2: "pass^2"}
+    assert found[2].interval.level == 0.9
+    assert pass_hat_estimates([]) == {}
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ConfigurationError, match="unknown method 'guess'"):
+        estimate(TASKS, method="guess")
