@@ -8,10 +8,12 @@ import errno
 import os
 import sys
 
+from maseval.core.exceptions import MASEvalError
+
 _HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK})
 
 
-class LocksUnavailableError(OSError):
+class LocksUnavailableError(MASEvalError, OSError):
     """The file system, or the platform, has no locks."""
 
 
@@ -46,5 +48,5 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
     except OSError as error:
         if error.errno in _HELD:
             return False
-        raise LocksUnavailableError(error.errno, error.strerror) from error
+        raise LocksUnavailableError(f"the file system has no locks: {error}") from error
     return True
