@@ -8,7 +8,7 @@ import typer
 
 from maseval.cli import compare, demo, plots, replay_server, report, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
-from maseval.cli.examples import examples
+from maseval.cli.options import examples
 
 app = typer.Typer(
     name="maseval",
@@ -19,10 +19,10 @@ app = typer.Typer(
         ("maseval tau2 run --domain retail --agent gold", "the reference solution of every task"),
         (
             "maseval tau2 run --domain retail --agent my_agent.py:agent --rehearse gold",
-            "your own agent, whose model is played by a script",
+            "your own agent, with a scripted model",
         ),
         ("maseval tau2 run --help", "how to run your model"),
-        ("maseval show last", "what the latest run came to"),
+        ("maseval show last", "the latest run: its numbers and tasks"),
     ),
     no_args_is_help=True,
     add_completion=True,

@@ -1,16 +1,21 @@
 """``maseval compare``."""
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from maseval import commands
-from maseval.cli.comparison import print_comparison
-from maseval.cli.console import stderr, stdout
-from maseval.cli.examples import examples
-from maseval.cli.text import inert
+from maseval.cli.console import inert, money, print_json, stderr, stdout
+from maseval.cli.options import AsJson, examples
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.commands.compare import RunComparison
+    from maseval.stats import Comparison, Difference, Estimate, Flip
+    from maseval.stats import Table as ManyRuns
 
 EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
@@ -18,6 +23,8 @@ EXAMPLES = examples(
     ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
     ("maseval compare a b --json", "for scripts"),
 )
+
+_SHOWN = 12
 
 
 def compare(
@@ -32,13 +39,167 @@ def compare(
     plot_cost: Annotated[
         Path | None, typer.Option(help="Draw cost against pass^k into this SVG file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare runs, paired by task: the difference, how sure it is, and what would decide it."""
     found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost)
     console = stderr() if as_json else stdout()
-    print_comparison(found, console)
+    _print_comparison(found, console)
     for drawn in found.drawn:
-        console.print(f"Drawn: {inert(str(drawn))}", soft_wrap=True)
+        console.print(f"Saved: {inert(str(drawn))}", soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
+
+
+def _print_comparison(found: "RunComparison", console: Console) -> None:
+    """Two runs in detail, or several as a table; then what was left out and what to note."""
+    if found.two is None:
+        _print_many(found.table, console)
+    else:
+        _print_two(found.two, console)
+    _print_list("Left out: ", found.dropped, console)
+    _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
+
+
+def _print_two(found: "Comparison", console: Console) -> None:
+    console.print(_differences(found))
+    main, (first, second) = found.main, found.names
+    console.print(
+        f"{main.name}: {inert(second)} less {inert(first)} is "
+        f"[bold]{points(main.difference)}[/bold]{_interval(main)} percentage points, "
+        f"p = {main.test.p_value:.3g}",
+        highlight=False,
+    )
+    console.print(
+        f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
+        highlight=False,
+    )
+    if main.detectable is not None:
+        console.print(
+            f"  a true difference of {100 * main.detectable:.1f} points would be found in 4 of 5 "
+            "cases by runs like these",
+            highlight=False,
+        )
+    cost = f", for {money(found.plan.cost)}" if found.plan.cost else ""
+    console.print(f"  {inert(found.plan.advice)}{cost}", highlight=False)
+    if found.flipped:
+        console.print(_flips(found.flipped, found.names))
+        _print_rest(len(found.flipped), console)
+
+
+def _differences(found: "Comparison") -> Table:
+    table = Table()
+    table.add_column("")
+    for name in ("tasks", *found.names, "difference", "p"):
+        table.add_column(inert(name), justify="right")
+    shown = [each for each in found.differences if each.measure == "pass^k"]
+    for position, each in enumerate(shown):
+        last = position + 1 < len(shown) and shown[position + 1].group != each.group
+        table.add_row(
+            inert(f"{each.group or 'all'} {each.name}"),
+            str(each.tasks),
+            f"{each.first:.1%}",
+            f"{each.second:.1%}",
+            f"{points(each.difference)}[dim]{_interval(each)}[/dim]",
+            p_value(each.test.p_value),
+            style="bold" if each == found.main else None,
+            end_section=last,
+        )
+    return table
+
+
+def p_value(value: float) -> str:
+    """Three digits; what is smaller is not zero."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def points(difference: float) -> str:
+    """A difference of two shares, with its sign."""
+    return f"{100 * difference:+.1f}"
+
+
+def _interval(difference: "Difference") -> str:
+    span = difference.interval
+    return "" if span is None else f" \\[{100 * span.low:.1f}, {100 * span.high:.1f}]"
+
+
+def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
+    table = Table(title="tasks that changed", title_justify="left")
+    table.add_column("domain")
+    table.add_column("task", overflow="fold")
+    for name in names:
+        table.add_column(inert(name), justify="right")
+    for flip in flips[:_SHOWN]:
+        counts = (f"{each.passed}/{each.total}" for each in (flip.first, flip.second))
+        style = "bold" if flip.fully else None
+        table.add_row(inert(flip.group), inert(flip.task), *counts, style=style)
+    return table
+
+
+def _print_many(found: "ManyRuns", console: Console) -> None:
+    console.print(_scores(found))
+    table = Table()
+    for name in ("runs", "measure"):
+        table.add_column(name)
+    for name in ("difference", "p", "p, corrected"):
+        table.add_column(name, justify="right")
+    for pair in found.pairs:
+        table.add_row(
+            inert(f"{pair.names[1]} less {pair.names[0]}"),
+            pair.main.name,
+            f"{points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
+            p_value(pair.main.test.p_value),
+            f"[bold]{pair.adjusted:.3f}[/bold]"
+            if pair.adjusted <= 0.05
+            else f"{pair.adjusted:.3f}",
+        )
+    console.print(table)
+    for note in found.notes:
+        console.print(f"[dim]{inert(note)}[/dim]", highlight=False)
+
+
+def _scores(found: "ManyRuns") -> Table:
+    table = Table()
+    table.add_column("run")
+    table.add_column("tasks", justify="right")
+    table.add_column("passed", justify="right")
+    rows = {name: summary.overall for name, summary in found.runs.items()}
+    names = dict.fromkeys(
+        each.name for row in rows.values() for each in row.estimates if _is_shown(each)
+    )
+    for name in names:
+        table.add_column(name, justify="right")
+    priced = any(row.mean_cost for row in rows.values())
+    if priced:
+        table.add_column("mean cost", justify="right")
+    for name, row in rows.items():
+        known = {each.name: _estimate(each) for each in row.estimates if _is_shown(each)}
+        table.add_row(
+            inert(name),
+            str(row.tasks),
+            f"{row.passed}/{row.done}",
+            *(known.get(each, "") for each in names),
+            *(["" if row.mean_cost is None else money(row.mean_cost)] if priced else []),
+        )
+    return table
+
+
+def _is_shown(estimate: "Estimate") -> bool:
+    return estimate.measure == "pass^k" and estimate.k <= 4 and estimate.value is not None
+
+
+def _estimate(found: "Estimate") -> str:
+    span = found.interval
+    reach = "" if span is None else f" [dim]\\[{100 * span.low:.1f}, {100 * span.high:.1f}][/dim]"
+    return f"{found.value or 0.0:.1%}{reach}"
+
+
+def _print_list(title: str, lines: Sequence[str], console: Console) -> None:
+    for line in lines[:_SHOWN]:
+        console.print(f"{title}{inert(line)}", highlight=False, soft_wrap=True)
+    _print_rest(len(lines), console)
+
+
+def _print_rest(number: int, console: Console) -> None:
+    if number > _SHOWN:
+        console.print(f"[dim]and {number - _SHOWN} more; --json lists all[/dim]", highlight=False)

@@ -1,32 +1,38 @@
 """One simulation in the terminal, to be read from top to bottom."""
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from maseval.cli.console import indented
-from maseval.cli.explanation import print_words
-from maseval.cli.grid import MARKS
-from maseval.cli.text import duration, inert, money, shortened
-from maseval.commands.views import SimulationView
+from maseval.cli.console import duration, indented, inert, money, shortened
+from maseval.cli.tables import MARKS
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.commands.benchmarks import Section
+    from maseval.commands.show import SimulationView
 
 _WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
 _RESULT_LENGTH = 300
+_EMPHASIS = (
+    (re.compile(r"\b(FAILED|NOT MET)\b"), r"[red]\1[/red]"),
+    (re.compile(r"^(agent|user|task|infrastructure|unclear): ([^()]+)"), r"[bold]\1: \2[/bold]"),
+)
 
 
-def print_simulation(view: SimulationView, console: Console, *, full: bool = False) -> None:
+def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
     """The task, the conversation, what it changed, and the verdict."""
     line = view.line
     console.rule(f"{inert(line.domain)} task {inert(line.task_id)}, trial {line.trial}")
     if query := view.task.get("query"):
         words = str(query) if full else shortened(str(query), 400)
-        console.print(f"[dim]The user is told: {inert(words)}[/dim]\n", highlight=False)
+        console.print(f"[dim]User instructions: {inert(words)}[/dim]\n", highlight=False)
     for message in view.messages:
         _print_message(message, console, None if full else _RESULT_LENGTH)
     console.rule("what changed")
     for change in view.changes:
-        changed = "[bold]changed[/bold]" if change["changed"] else "as it was"
+        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
         console.print(f"{inert(str(change['name']))}: {changed}")
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
@@ -36,7 +42,7 @@ def print_simulation(view: SimulationView, console: Console, *, full: bool = Fal
         _print_verdict(verdict, console)
     if view.diagnosis:
         console.rule("explanation")
-        print_words(view.diagnosis, console)
+        print_sections(view.diagnosis.sections(), console)
         console.rule()
     _print_outcome(view, console)
 
@@ -75,7 +81,7 @@ def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
         console.print(f"{inert(name)}: {inert(value)}", highlight=False)
     for check in verdict.get("checks", ()):
         mark = MARKS["pass" if check["met"] else "fail"]
-        weight = "" if check["counts"] else " [dim](does not count)[/dim]"
+        weight = "" if check["counts"] else " [dim](not scored)[/dim]"
         arguments = f" {inert(shortened(check['arguments'], 200))}" if "arguments" in check else ""
         name = inert(check["name"])
         console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}", highlight=False)
@@ -85,7 +91,28 @@ def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
         console.print(inert(note), highlight=False)
 
 
-def _print_outcome(view: SimulationView, console: Console) -> None:
+def print_sections(sections: "Sequence[Section]", console: Console) -> None:
+    """An explanation, with quotations of models in it; wrapped lines keep their margin."""
+    for number, section in enumerate(sections):
+        if number:
+            console.print()
+        title = _emphasised(section.title)
+        plain = title != inert(section.title) or not section.lines
+        console.print(title if plain else f"[bold]{title}[/bold]", highlight=False)
+        for line in section.lines:
+            words = line.lstrip(" ")
+            margin = 2 + len(line) - len(words)
+            console.print(indented(_emphasised(words), margin), highlight=False)
+
+
+def _emphasised(words: str) -> str:
+    shown = inert(words)
+    for pattern, replacement in _EMPHASIS:
+        shown = pattern.sub(replacement, shown)
+    return shown
+
+
+def _print_outcome(view: "SimulationView", console: Console) -> None:
     line = view.line
     reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
     ended = f", ended by {inert(line.ended)}" if line.ended else ""

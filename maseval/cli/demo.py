@@ -1,18 +1,16 @@
 """``maseval demo``."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from maseval import commands
-from maseval.cli.console import stderr, stdout
+from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import INCOMPLETE
-from maseval.cli.examples import examples
-from maseval.cli.outcome import print_outcome, shown
-from maseval.cli.text import inert
+from maseval.cli.options import AsJson, examples
+from maseval.cli.outcome import print_outcome
 
 EXAMPLES = examples(
     ("maseval demo", "all 278 base tasks, four times each"),
@@ -22,15 +20,19 @@ EXAMPLES = examples(
 
 
 def demo(
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The run folder.")] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", "-j", help="How many at once.")] = 4,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Run folder; an existing run resumes.")
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-j", help="Simulations at once.")
+    ] = 4,
+    as_json: AsJson = False,
 ) -> None:
-    """Run tau2 with a player that makes mistakes, and write the report; no key needed."""
+    """Run tau2 with a scripted agent that makes mistakes, and write the report; no key needed."""
     progress = stderr()
 
     def explain(problem: str) -> None:
-        progress.print(f"[yellow]The data of tau2-bench cannot be had:[/] {inert(problem)}")
+        progress.print(f"[yellow]The data of tau2-bench is not available:[/] {inert(problem)}")
         progress.print("Running on the built-in library domain instead.")
 
     result = commands.demo(
@@ -42,8 +44,8 @@ def demo(
     console = progress if as_json else stdout()
     print_outcome(result.run, console)
     if result.report is not None:
-        console.print(f"Report: {inert(str(shown(result.report)))}", soft_wrap=True)
+        console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps(result.to_dict()))
+        print_json(result.to_dict())
     if not result.run.complete:
         raise typer.Exit(INCOMPLETE)

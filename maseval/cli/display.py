@@ -1,4 +1,4 @@
-"""How a run is shown while it goes on: redrawn on a terminal, plain lines everywhere else."""
+"""How a run is shown while it is running: redrawn on a terminal, plain lines everywhere else."""
 
 import threading
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from maseval.cli.console import duration, inert, shortened
 from maseval.cli.tables import consumption, estimate
-from maseval.cli.text import duration, inert, shortened
-from maseval.commands.moments import Display, Progress, Running, Snapshot
+from maseval.commands.progress import Display, RunningSimulation, RunProgress, RunStatus
 
 _SLOWEST = 5
 _SECONDS_BETWEEN_LINES = 10.0
@@ -22,7 +22,7 @@ def display(console: Console) -> Display:
     """The display that fits the console."""
 
     @contextmanager
-    def shown(progress: Progress) -> Iterator[None]:
+    def shown(progress: RunProgress) -> Iterator[None]:
         show = _redrawn if console.is_terminal else _in_lines
         with show(console, progress):
             yield
@@ -31,9 +31,9 @@ def display(console: Console) -> Display:
 
 
 @contextmanager
-def _redrawn(console: Console, progress: Progress) -> Iterator[None]:
+def _redrawn(console: Console, progress: RunProgress) -> Iterator[None]:
     with Live(
-        get_renderable=lambda: frame(progress.snapshot()),
+        get_renderable=lambda: frame(progress.status()),
         console=console,
         refresh_per_second=_FRAMES_PER_SECOND,
         transient=True,
@@ -42,37 +42,37 @@ def _redrawn(console: Console, progress: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def _in_lines(console: Console, progress: Progress) -> Iterator[None]:
+def _in_lines(console: Console, progress: RunProgress) -> Iterator[None]:
     over = threading.Event()
 
-    def tell() -> None:
-        console.print(line(progress.snapshot()), highlight=False, soft_wrap=True)
+    def report() -> None:
+        console.print(line(progress.status()), highlight=False, soft_wrap=True)
 
-    def tell_now_and_then() -> None:
-        told_stop = False
+    def report_now_and_then() -> None:
+        reported_stop = False
         waited = 0.0
         while not over.wait(_TICK):
             waited += _TICK
-            stopping = progress.snapshot().stopping is not None
-            if waited >= _SECONDS_BETWEEN_LINES or (stopping and not told_stop):
-                tell()
-                waited, told_stop = 0.0, stopping
+            stopping = progress.status().stopping is not None
+            if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
+                report()
+                waited, reported_stop = 0.0, stopping
 
-    thread = threading.Thread(target=tell_now_and_then, daemon=True)
-    tell()
+    thread = threading.Thread(target=report_now_and_then, daemon=True)
+    report()
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        tell()
+        report()
 
 
 _TICK = 0.2
 
 
-def frame(now: Snapshot) -> RenderableType:
+def frame(now: RunStatus) -> RenderableType:
     """What a terminal shows."""
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
@@ -88,7 +88,7 @@ def frame(now: Snapshot) -> RenderableType:
     return Group(*parts)
 
 
-def line(now: Snapshot) -> str:
+def line(now: RunStatus) -> str:
     """The same in one line."""
     left = "" if now.left is None or not now.running else f" | {duration(now.left)} left"
     text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}{left}"
@@ -97,7 +97,7 @@ def line(now: Snapshot) -> str:
     return f"{text} | {inert(_stopping(now))}" if now.stopping is not None else text
 
 
-def _facts(now: Snapshot, failed: str = "{} failed") -> str:
+def _facts(now: RunStatus, failed: str = "{} failed") -> str:
     facts = [f"{len(now.running)} running"]
     facts += [failed.format(now.failed)] if now.failed else []
     facts += [f"pass^1 {estimate(now.pass_1)}"] if now.pass_1 else []
@@ -105,7 +105,7 @@ def _facts(now: Snapshot, failed: str = "{} failed") -> str:
     return ", ".join(facts)
 
 
-def _slowest(running: list[Running]) -> Table:
+def _slowest(running: list[RunningSimulation]) -> Table:
     table = Table.grid(padding=(0, 2))
     for one in running[:_SLOWEST]:
         table.add_row(
@@ -119,16 +119,16 @@ def _slowest(running: list[Running]) -> Table:
     return table
 
 
-def _running(one: Running) -> str:
+def _running(one: RunningSimulation) -> str:
     name = shortened(f"{one.simulation.domain}/{one.simulation.task_id}", 60)
     return f"{inert(name)} trial {one.simulation.trial}, {duration(one.seconds)}, {_waits(one)}"
 
 
-def _waits(one: Running) -> str:
+def _waits(one: RunningSimulation) -> str:
     return f"{one.waits_for} for {duration(one.waiting)}"
 
 
-def _stopping(now: Snapshot) -> str:
+def _stopping(now: RunStatus) -> str:
     """Why nothing more is started, and how long the rest may take."""
     if not now.running:
         return f"stopping: {now.stopping}"

@@ -7,8 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from maseval.cli.console import stderr
-from maseval.cli.text import inert
+from maseval.cli.console import inert, stderr
 from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.storage.redaction import redact_text
 from maseval.core.storage.secrets import Secrets

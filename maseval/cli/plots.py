@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stderr
-from maseval.cli.examples import examples
-from maseval.cli.looking import looking
+from maseval.cli.console import counting
+from maseval.cli.options import Explain, RunName, examples
 
 EXAMPLES = examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
@@ -17,14 +16,14 @@ EXAMPLES = examples(
 
 
 def plots(
-    run: Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder.")] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain/--no-explain", help="Draw who failed, too.")
-    ] = True,
+    run: RunName,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the SVG files.")
+    ] = None,
+    explain: Explain = True,
 ) -> None:
     """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
-    with looking(stderr()) as tell:
-        drawn = commands.plots(run, output, explain=explain, on_progress=tell)
+    with counting("explained") as count:
+        drawn = commands.plots(run, output, explain=explain, on_progress=count)
     for path in drawn:
         typer.echo(path)

@@ -1,13 +1,23 @@
 """``maseval replay-server``."""
 
+import signal
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from maseval import commands
+from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.examples import examples
+from maseval.cli.options import examples
+from maseval.core.engine.process import signal_handlers
+
+if TYPE_CHECKING:  # help must not load a server
+    from maseval.server import ReplayServer, ScriptServer, Served
 
 EXAMPLES = examples(
     (
@@ -22,6 +32,9 @@ EXAMPLES = examples(
     ),
     ("maseval replay-server --script replies.json", "no tape, only a list of replies"),
 )
+
+_COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
+_LISTED = 10
 
 
 def replay_server(
@@ -50,11 +63,8 @@ def replay_server(
 
     Ctrl-C ends it, with exit code 1 if anything was missed.
     """
-    # Asking for help must not load a server.
-    from maseval.cli.serving import Teller, serve
-
-    teller = Teller(verbose=verbose)
-    with teller.warnings():
+    printer = _Printer(verbose=verbose)
+    with printer.warnings():
         server = commands.replay_server(
             tape,
             record=record,
@@ -63,8 +73,91 @@ def replay_server(
             script=script,
             host=host,
             port=port,
-            on_request=teller.tell,
+            on_request=printer.report,
         )
-    serve(server, teller)
+    _serve(server, printer)
     if server.misses:
         raise typer.Exit(FAILED)
+
+
+class _Printer:
+    """Prints what a server does, one line at a time."""
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self._console = stdout()
+
+    def say(self, words: str) -> None:
+        """A line, which may have markup."""
+        self._console.print(words, highlight=False, soft_wrap=True)
+
+    def report(self, served: "Served") -> None:
+        """One request; without ``verbose`` only if it got no answer."""
+        if not (self.verbose or served.words):
+            return
+        colour = _COLOURS[served.outcome]
+        line = f", line {served.line}" if served.line is not None else ""
+        words = f": {inert(served.words)}" if served.words else ""
+        asked = f"{inert(served.model)}, {served.messages} messages"
+        self.say(f"[{colour}]{served.outcome}[/] {asked}{line}{words}")
+
+    @contextmanager
+    def warnings(self) -> Iterator[None]:
+        """Warnings within become lines for people."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for one in caught:
+            words = f"[yellow]Warning:[/] {inert(str(one.message))}"
+            stderr().print(words, highlight=False, soft_wrap=True)
+
+
+def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
+    """Serve until Ctrl-C or SIGTERM, and sum up."""
+    from maseval.server.secrets import PLACEHOLDER
+
+    with _ended_by_signals():
+        try:
+            with suppress(KeyboardInterrupt):
+                printer.say(f"Serving at [bold]{inert(server.url)}[/]; Ctrl-C ends it.")
+                printer.say(f"OPENAI_BASE_URL={inert(server.url)} OPENAI_API_KEY={PLACEHOLDER}")
+                server.serve()
+        finally:
+            _close(server, printer)
+    _sum_up(server, printer)
+
+
+def _close(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
+    try:
+        if under_way := server.under_way:
+            printer.say(f"Waiting for what is being recorded ({under_way}); Ctrl-C gives it up.")
+        server.close()
+    except KeyboardInterrupt:
+        server.patience = 0.0
+        server.close()
+
+
+def _sum_up(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
+    colour = "red" if server.misses else "green"
+    unused = server.unused
+    printer.say(
+        f"{server.played} played, {server.recorded} recorded, "
+        f"[{colour}]{server.misses} missed[/], {len(unused)} never asked for{_lines(unused)}"
+    )
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    more = ", …" if len(numbers) > _LISTED else ""
+    word = "line" if len(numbers) == 1 else "lines"
+    return f" ({word} {', '.join(map(str, numbers[:_LISTED]))}{more})"
+
+
+def _ended_by_signals() -> AbstractContextManager[None]:
+    """Both signals raise, also in a background job, where a shell has Ctrl-C ignored."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    return signal_handlers({signal.SIGINT: end, signal.SIGTERM: end})

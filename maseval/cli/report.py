@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stderr
-from maseval.cli.examples import examples
-from maseval.cli.looking import looking
+from maseval.cli.console import counting
+from maseval.cli.options import Explain, RunName, examples
 
 EXAMPLES = examples(
     ("maseval report last", "report.html in the folder of the latest run"),
@@ -18,14 +17,12 @@ EXAMPLES = examples(
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file.")] = None,
-    title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain/--no-explain", help="Say who failed, and why.")
-    ] = True,
+    run: RunName,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    explain: Explain = True,
 ) -> None:
     """Write a run as one HTML file that opens without a server or network."""
-    with looking(stderr()) as tell:
-        page = commands.report(run, output, title=title, explain=explain, on_progress=tell)
+    with counting("explained") as count:
+        page = commands.report(run, output, title=title, explain=explain, on_progress=count)
     typer.echo(page)

@@ -1,6 +1,5 @@
 """``maseval runs``."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,10 +7,8 @@ import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import stdout
-from maseval.cli.examples import examples
-from maseval.cli.outcome import shown
-from maseval.cli.text import inert
+from maseval.cli.console import here, inert, print_json, stdout
+from maseval.cli.options import AsJson, examples
 from maseval.runs import RunState, default_root
 
 EXAMPLES = examples(
@@ -26,12 +23,12 @@ def runs(
     root: Annotated[
         Path | None, typer.Argument(help="The folder of runs.", show_default="./runs")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List runs and how far each has come."""
     found = commands.runs(root)
     if as_json:
-        typer.echo(json.dumps([_record(state) for state in found]))
+        print_json([_record(state) for state in found])
         return
     if not found:
         folder = root or default_root()
@@ -43,7 +40,7 @@ def runs(
     for state in found:
         colour = _COLOURS[state.state]
         table.add_row(
-            inert(str(shown(state.path))),
+            inert(here(state.path)),
             f"[{colour}]{inert(_state(state))}[/{colour}]",
             f"{state.done}/{state.planned}",
             str(state.failed or ""),

@@ -1,16 +1,22 @@
 """``maseval show``."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import stderr, stdout
+from maseval.cli.console import counting, here, inert, stdout
 from maseval.cli.conversation import print_simulation
-from maseval.cli.examples import examples
-from maseval.cli.grid import print_run
-from maseval.cli.looking import looking
-from maseval.commands.views import RunView
+from maseval.cli.options import Explain, RunName, examples
+from maseval.cli.tables import MARKS, print_errors, print_rehearsal, scores, used
+from maseval.commands.results import SimulationLine
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.commands.benchmarks import Labels
+    from maseval.commands.show import RunView
 
 EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
@@ -20,20 +26,80 @@ EXAMPLES = examples(
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")],
+    run: RunName,
     task: Annotated[
         str | None, typer.Argument(help="A task, as 12 or retail/12.", show_default=False)
     ] = None,
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain/--no-explain", help="Say who failed, and why.")
-    ] = True,
-    full: Annotated[bool, typer.Option("--full", help="Shorten nothing.")] = False,
+    explain: Explain = True,
+    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
-    with looking(stderr()) as tell:
-        view = commands.show(run, task, trial, explain=explain, on_progress=tell)
-    if isinstance(view, RunView):
-        print_run(view, stdout())
-    else:
+    from maseval.commands.show import SimulationView
+
+    with counting("explained") as count:
+        view = commands.show(run, task, trial, explain=explain, on_progress=count)
+    if isinstance(view, SimulationView):
         print_simulation(view, stdout(), full=full)
+    else:
+        _print_run(view, stdout())
+
+
+def _print_run(view: "RunView", console: Console) -> None:
+    """The whole run."""
+    console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
+    print_rehearsal(view.folder.config.values, console)
+    console.print(scores(view.summary, console.width))
+    console.print(f"[dim]{inert(view.summary.method)}[/dim]")
+    if cost := used(view.summary):
+        console.print(cost)
+    for damage in view.folder.damaged:
+        console.print(f"[red]damaged record, {inert(str(damage))}[/red]")
+    console.print(_trials(view))
+    console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
+    print_errors(view.lines, console)
+    if view.labels is not None:
+        print_labels(view.labels, console)
+
+
+def _trials(view: "RunView") -> Table:
+    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
+    for line in view.lines:
+        tasks.setdefault((line.domain, line.task_id), []).append(line)
+    table = Table()
+    for name in ("domain", "task", "trials"):
+        table.add_column(name, overflow="fold")
+    table.add_column("passed", justify="right")
+    for (domain, task_id), lines in tasks.items():
+        ordered = sorted(lines, key=lambda line: line.trial)
+        passed = sum(line.outcome == "pass" for line in lines)
+        marks = "".join(MARKS[line.outcome] for line in ordered)
+        table.add_row(inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}")
+    return table
+
+
+def print_labels(labels: "Labels", console: Console) -> None:
+    """The labels with their numbers, and pass^k without the failures that are not the agent's."""
+    from maseval.commands.tau2.apart import apart
+
+    if not labels["failed"]:
+        return
+    console.print(f"\n[bold]Who failed[/bold] in {labels['failed']} simulations, by rule:")
+    for what, number in labels["by_what"].items():
+        console.print(f"  {number:>5}  {inert(what)}", highlight=False)
+    if rows := apart(labels):
+        console.print(_table({"all: the official number": labels["official"], **rows}))
+        console.print("[dim]Beside the official number, never in its place.[/dim]")
+    console.print("`maseval tau2 explain RUN TASK` shows the evidence.")
+
+
+def _table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = Table()
+    table.add_column("counted")
+    table.add_column("left out", justify="right")
+    for name in next(iter(rows.values()))["values"]:
+        table.add_column(name, justify="right")
+    for name, row in rows.items():
+        values = ("" if value is None else f"{value:.1%}" for value in row["values"].values())
+        table.add_row(name, str(row["left_out"] or ""), *values)
+    return table

@@ -1,10 +1,20 @@
-"""Numbers as tables."""
+"""What several commands show of a run: its numbers, and the errors that ended simulations."""
 
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
 from rich.table import Table
 
-from maseval.cli.text import count, inert, money
-from maseval.commands.results import DomainScore, RunSummary
+from maseval.cli.console import count, inert, money, shortened
+from maseval.commands.results import DomainScore, RunSummary, SimulationLine
 from maseval.stats import Estimate
+
+MARKS = {
+    "pass": "[green]+[/green]",
+    "fail": "[red]-[/red]",
+    "error": "[yellow]![/yellow]",
+    "unjudged": "[yellow]?[/yellow]",
+}
 
 _WIDTH_BESIDE_MEASURES = 34
 _WIDTH_OF_A_MEASURE = 21
@@ -61,3 +71,29 @@ def consumption(cost: float, tokens: int) -> str:
     if not tokens and not cost:
         return ""
     return f"{count(tokens)} tokens, {money(cost) if cost else 'cost not known'}"
+
+
+def print_errors(
+    lines: Iterable[SimulationLine], console: Console, most: int | None = None
+) -> None:
+    """The reasons in the order they were met, at ``most`` so many."""
+    reasons: dict[str, list[SimulationLine]] = {}
+    for line in lines:
+        if line.outcome == "error":
+            reason = f"{line.status}: {shortened(line.error or '', 200)}"
+            reasons.setdefault(reason, []).append(line)
+    for reason, alike in list(reasons.items())[:most]:
+        first = f"{alike[0].domain}/{alike[0].task_id} trial {alike[0].trial}"
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
+    if most is not None and len(reasons) > most:
+        console.print(f"[yellow]![/] and {len(reasons) - most} other reasons: maseval show")
+
+
+def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
+    """Say so if the run measured no model."""
+    agent = config.get("agent")
+    if isinstance(agent, Mapping) and (player := agent.get("rehearse")):
+        console.print(
+            f"[yellow]A rehearsal: the agent's model was played by {inert(str(player))}.[/yellow]"
+        )

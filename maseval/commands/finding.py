@@ -38,6 +38,19 @@ def open_run(run: str | os.PathLike[str]) -> RunFolder:
     return RunFolder.read(run_path(run))
 
 
+def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
+    """The run, or the path of a results file."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    try:
+        return open_run(name)
+    except UnknownRunError:
+        raise UnknownRunError(
+            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
+        ) from None
+
+
 def task_named(name: str, simulations: Iterable[Simulation]) -> tuple[str, str]:
     """Domain and id of a task that is called by its id, or as ``domain/id`` where ids repeat."""
     tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)

@@ -5,15 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
+from maseval.cli.console import count, duration, inert, money, shortened, visible
 from maseval.cli.display import display, frame, line
-from maseval.cli.text import count, duration, inert, money, shortened, visible
-from maseval.commands.moments import Running, Snapshot
+from maseval.commands.progress import RunningSimulation, RunStatus
 from maseval.runs import Simulation
 from maseval.stats import Estimate, Interval
 
 
 def running(task="[mobile]a|b", seconds=34.0, waits_for="agent", waiting=3.0):
-    return Running(Simulation("telecom", task, 2), seconds, waits_for, waiting)
+    return RunningSimulation(Simulation("telecom", task, 2), seconds, waits_for, waiting)
 
 
 def moment(**given):
@@ -26,7 +26,7 @@ def moment(**given):
         },
         **{"elapsed": 100.0, "left": 300.0, "stopping": None, "time_limit": 600.0},
     }
-    return Snapshot(**{**plain, **given})
+    return RunStatus(**{**plain, **given})
 
 
 def drawn(renderable):
@@ -66,7 +66,7 @@ def test_stopping_counts_down():
 
 def test_where_there_is_no_terminal_lines_are_printed():
     class Still:
-        def snapshot(self):
+        def status(self):
             return moment(running=[])
 
     console = Console(file=io.StringIO(), width=200)
@@ -78,7 +78,7 @@ def test_where_there_is_no_terminal_lines_are_printed():
 
 def test_on_a_terminal_the_display_is_redrawn_and_taken_away():
     class Still:
-        def snapshot(self):
+        def status(self):
             return moment()
 
     console = Console(file=io.StringIO(), width=100, force_terminal=True)

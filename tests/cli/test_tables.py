@@ -6,7 +6,7 @@ import re
 from rich.console import Console
 
 from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
-from maseval.cli.labels import print_labels
+from maseval.cli.show import print_labels
 from maseval.cli.tables import consumption, scores
 from maseval.commands.results import DomainScore, RunSummary
 from maseval.stats import Estimate, Interval

@@ -15,7 +15,7 @@ import pytest
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.players.players import GOODBYE, request_for
 from maseval.commands import tau2
-from maseval.commands.tau2 import visited
+from maseval.commands.tau2 import mcp_simulation
 from maseval.interface import extras
 from maseval.interface.agents.mcp.conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder
@@ -29,7 +29,7 @@ LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(visited, "_LINGER_SECONDS", 0.3)
+    monkeypatch.setattr(mcp_simulation, "_LINGER_SECONDS", 0.3)
 
 
 def actions_of(domain, task_id):
@@ -349,7 +349,7 @@ def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
 
 @with_mcp
 def test_nobody_is_waited_for_without_end(monkeypatch):
-    monkeypatch.setattr(visited, "_ABSENCE_SECONDS", 0.3)
+    monkeypatch.setattr(mcp_simulation, "_ABSENCE_SECONDS", 0.3)
 
     _, result = played(read_only, timeout=0.3)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.commands.tau2.budget import Budget
+from maseval.commands.budget import Budget
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -1,90 +1,57 @@
-"""Who plays: what the arguments of a run mean."""
+"""Options are spelled once, and mean the same in Python, on the command line and in the record."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
 
-from maseval.benchmark.tau2.benchmark import Mode
-from maseval.commands.tau2.options import Model, run_options
-from maseval.core.exceptions import ConfigurationError
+from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
+from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
+from maseval.commands import tau2
+from maseval.commands.options import Flag, recorded, spelled, takes
+from maseval.commands.tau2.options import MAX_STEPS, TIMEOUT, McpOptions, RunOptions
 
 
-def options(**given):
-    plain = {
-        **dict.fromkeys(
-            ("user", "agent_model", "user_model", "judge_model", "base_url", "rehearse")
-        ),
-        **{"agent": "llm", "agent_args": None, "user_args": None, "mode": "normal"},
-        **{"max_steps": 200, "seed": 1, "timeout": None},
-    }
-    return run_options(**{**plain, **given})
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    seed: Annotated[int, Flag("Seed", "Execution", recorded=True)] = 1
 
 
-def test_a_player_talks_to_the_scripted_user_unless_a_model_is_named():
-    assert options(agent="gold").user == "scripted"
-    assert options(agent="gold", user_model="openai/x").user == Model("openai/x")
-    assert options(agent_model="a/x", user_model="a/y").user == Model("a/y")
+@dataclass(frozen=True, kw_only=True)
+class Brewing(Shared):
+    leaves: Annotated[str, Flag("Which tea", "Tea")]
+    cups: Annotated[int, Flag("How many cups", "Tea")] = 2
+    watch: object = None
 
 
-def test_what_leads_to_a_model_is_told_from_what_steers_it():
-    model = Model.of("x", {"temperature": 0.5, "api_base": "http://here", "api_key": "k"})
-
-    assert model.args == {"temperature": 0.5}
-    assert model.options == {"base_url": "http://here", "api_key": "k"}
-
-
-def test_a_base_url_is_for_all_models_but_an_argument_goes_first():
-    both = options(
-        agent_model="x",
-        user_model="y",
-        judge_model="z",
-        base_url="http://all",
-        user_args={"base_url": "http://own"},
-    )
-
-    addresses = {role: model.options["base_url"] for role, model in both.models.items()}
-    assert addresses == {
-        "agent_model": "http://all",
-        "user_simulator": "http://own",
-        "nl_evaluator": "http://all",
-    }
+@takes(Brewing)
+def brew(options: Brewing) -> str:
+    """Make tea."""
+    return f"{options.cups} cups of {options.leaves}"
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [("llm_agent", "normal"), ("llm_agent_solo", "solo"), ("llm_agent_gt", "oracle-plan")],
-)
-def test_the_agents_of_tau2_bench_are_known_by_their_names(name, mode):
-    chosen = options(agent=name, agent_model="x", user_model="y", user="user_simulator")
-
-    assert chosen.mode == Mode(mode)
-    assert (chosen.user is None) == (mode == "solo")
+def test_a_function_of_options_is_called_with_keywords():
+    assert brew(leaves="assam") == "2 cups of assam"
+    with pytest.raises(TypeError, match="colour"):
+        brew(leaves="assam", colour="green")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"agent": "gold", "mode": "oracle-plan"},
-        {"agent": "gold", "timeout": -1.0},
-        {"agent": "gold", "max_steps": 0},
-        {"agent": "noisy", "agent_args": {"error_rate": True}},
-        {"agent_model": "x"},
-    ],
-)
-def test_what_cannot_work_is_refused_before_anything_is_begun(wrong):
-    with pytest.raises(ConfigurationError):
-        options(**wrong)
+def test_its_signature_and_its_documentation_list_the_options_its_own_first():
+    assert list(inspect.signature(brew).parameters) == ["leaves", "cups", "watch", "seed"]
+    assert "Make tea." in brew.__doc__ and "    cups: How many cups" in brew.__doc__
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "htp://here/v1", "http://", "/v1", ""])
-def test_what_is_no_address_is_refused(url):
-    with pytest.raises(ConfigurationError, match="like http://localhost:8000/v1"):
-        options(agent_model="x", user="scripted", base_url=url)
-    with pytest.raises(ConfigurationError, match="like http://localhost:8000/v1"):
-        options(agent="gold", user_model="x", user_args={"api_base": url})
+def test_only_what_results_depend_on_is_recorded():
+    assert recorded(Brewing(leaves="assam", seed=7)) == {"seed": 7}
 
 
-def test_the_configuration_has_all_that_results_depend_on():
-    config = options(agent="noisy", agent_args={"error_rate": 0.3}).to_config()
+@pytest.mark.parametrize(("function", "options"), [(tau2.run, RunOptions), (tau2.mcp, McpOptions)])
+def test_the_functions_of_tau2_have_the_options_of_their_commands(function, options):
+    names = [each.name for each in spelled(options)]
 
-    assert config["agent"] == {"player": "noisy", "error_rate": 0.3}
-    assert config["rules"] == "tau2-bench v0.2.0"
-    assert {"user", "judge", "mode", "max_steps", "seed", "timeout"} <= config.keys()
+    assert list(inspect.signature(function).parameters) == names
+
+
+def test_the_limits_of_a_run_are_those_of_the_benchmark():
+    assert (MAX_STEPS, TIMEOUT) == (MAX_INVOCATIONS, DEFAULT_TIMEOUT_SECONDS)

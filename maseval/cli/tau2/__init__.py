@@ -2,7 +2,7 @@
 
 import typer
 
-from maseval.cli.examples import examples
+from maseval.cli.options import examples
 from maseval.cli.tau2 import (
     audit,
     certify,
@@ -21,7 +21,7 @@ app = typer.Typer(
     help="tau2-bench v0.2.0: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
-        ("maseval tau2 tasks --domain airline", "what is there to be solved"),
+        ("maseval tau2 tasks --domain airline", "which tasks there are"),
         ("maseval tau2 score results.json", "do recorded rewards hold up?"),
         ("maseval tau2 explain last retail/12", "why did it fail?"),
     ),

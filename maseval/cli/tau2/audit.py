@@ -1,19 +1,19 @@
 """``maseval tau2 audit``."""
 
-import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import indented, stdout
-from maseval.cli.examples import examples
-from maseval.cli.text import inert, shortened
-from maseval.commands.tau2.findings import Audit, Remark
+from maseval.cli.console import indented, inert, print_json, shortened, stdout
+from maseval.cli.options import AsJson, Split, examples
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.commands.tau2.audit import Audit, Remark
 
 EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
@@ -26,19 +26,19 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
 def audit(
     domain: Annotated[
         list[str] | None,
-        typer.Argument(help="Which domains.", show_default="airline, retail, telecom"),
+        typer.Argument(help="Domains.", show_default="airline, retail, telecom"),
     ] = None,
     severity: Annotated[
-        str, typer.Option(help="The least to be listed: error, warning or info.")
+        str, typer.Option(help="Least severity listed: error, warning or info.")
     ] = "warning",
-    split: Annotated[str, typer.Option(help="Which tasks: base; telecom: small, full.")] = "base",
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    split: Split = "base",
+    as_json: AsJson = False,
 ) -> None:
     """Proof-read a benchmark: reference solutions that fail, checks that cannot, and more."""
     chosen = {"domain": domain} if domain else {}
     found = commands.tau2.audit(**chosen, severity=severity, split=split)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     console = stdout()
     for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
@@ -48,7 +48,7 @@ def audit(
     console.print(_sum(found, severity), highlight=False)
 
 
-def _print_kind(remarks: Sequence[Remark], console: Console) -> None:
+def _print_kind(remarks: "Sequence[Remark]", console: Console) -> None:
     kind, colour = remarks[0].kind, _COLOURS[remarks[0].severity]
     console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}", highlight=False)
     for remark in remarks:
@@ -58,7 +58,7 @@ def _print_kind(remarks: Sequence[Remark], console: Console) -> None:
     console.print()
 
 
-def _counts(found: Audit) -> Table:
+def _counts(found: "Audit") -> Table:
     table = Table()
     table.add_column("severity")
     table.add_column("finding")
@@ -76,7 +76,7 @@ def _counts(found: Audit) -> Table:
     return table
 
 
-def _sum(found: Audit, severity: str) -> str:
+def _sum(found: "Audit", severity: str) -> str:
     told = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
     if not told:
         return f"nothing of severity {severity} or worse in {', '.join(found.domains)}"

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stderr, stdout
+from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.examples import examples
-from maseval.cli.text import inert
+from maseval.cli.options import DomainIfUnknown, Overwrite, ResultsFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
@@ -22,22 +21,19 @@ _SHOWN = 12
 
 
 def certify(
-    file: Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")],
+    file: ResultsFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the certificate here.")
+        Path | None, typer.Option("--output", "-o", help="File of the certificate.")
     ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option("--domain", "-d", help="The domain, if the simulations do not tell it."),
-    ] = None,
+    domain: DomainIfUnknown = None,
     fail_on_suspicion: Annotated[
         bool,
         typer.Option(
             "--fail-on-suspicion",
-            help="Exit with 1 if a reward is not confirmed or anything is suspicious.",
+            help="Exit code 1 if a reward is not confirmed or anything is suspicious.",
         ),
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file.")] = False,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
 ) -> None:
     """Recompute every reward, look for edits and copies, and certify the numbers."""
@@ -47,7 +43,7 @@ def certify(
     else:
         _print_certificate(found.certificate.text(), len(found.certificate.content["suspicions"]))
     if found.written is not None:
-        stderr().print(f"Written: {inert(str(found.written))}", soft_wrap=True)
+        stderr().print(f"Saved: {inert(str(found.written))}", soft_wrap=True)
     if fail_on_suspicion and not found.certificate.is_clean:
         raise typer.Exit(FAILED)
 

@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stdout
+from maseval.cli.console import inert, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.examples import examples
-from maseval.cli.text import inert
+from maseval.cli.options import examples
 
 app = typer.Typer(
     help="The benchmark's data: fetch it, verify it, find it.",
@@ -23,7 +22,7 @@ app = typer.Typer(
 
 @app.command()
 def fetch(
-    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this one.")] = None,
+    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""

@@ -1,15 +1,13 @@
 """``maseval tau2 explain``."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from maseval import commands
-from maseval.cli.console import stdout
-from maseval.cli.examples import examples
-from maseval.cli.explanation import print_words
-from maseval.cli.text import inert
+from maseval.cli.console import inert, print_json, stdout
+from maseval.cli.conversation import print_sections
+from maseval.cli.options import AsJson, examples
 
 EXAMPLES = examples(
     ("maseval tau2 explain last retail/12", "the first trial that failed"),
@@ -24,16 +22,13 @@ def explain(
     trial: Annotated[
         int | None, typer.Argument(help="Which trial.", show_default="first that failed")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.tau2.explain(run, task, trial)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     console = stdout()
     console.print(f"[bold]{inert(str(found.simulation))}[/bold]", highlight=False)
-    if found.label is not None:
-        print_words(found.label.text(), console)
-        console.print()
-    print_words(found.explanation.text(), console)
+    print_sections(found.sections(), console)

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stderr
-from maseval.cli.examples import examples
-from maseval.cli.text import inert
+from maseval.cli.console import inert, stderr
+from maseval.cli.options import Overwrite, RunName, examples
 
 EXAMPLES = examples(
     ("maseval tau2 export last", "one file for each domain, beside the run's log"),
@@ -17,12 +16,12 @@ EXAMPLES = examples(
 
 
 def export(
-    run: Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")],
+    run: RunName,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The file, or for several domains the folder."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a run as results files of tau2-bench v0.2.0, which it loads and shows."""
     for written in commands.tau2.export(run, output, overwrite=overwrite):
@@ -30,7 +29,7 @@ def export(
         if written.omitted:
             stderr().print(
                 f"[yellow]{len(written.omitted)} simulations of {inert(written.domain)} ended in a "
-                f"way that v0.2.0 has no word for; they are listed in "
+                f"way that v0.2.0 cannot represent; they are listed in "
                 f"{inert(str(written.omitted_path))}[/yellow]",
                 soft_wrap=True,
             )

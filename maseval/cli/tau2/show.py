@@ -8,12 +8,11 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.cli.console import indented, stdout
-from maseval.cli.examples import examples
-from maseval.cli.text import inert, visible
+from maseval.cli.console import indented, inert, stdout, visible
+from maseval.cli.options import examples
 
 EXAMPLES = examples(
-    ("maseval tau2 show retail/12", "a task: what the user is told, what counts"),
+    ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),
     ("maseval tau2 show tools --domain telecom", "what the agent and the user can do"),
     ("maseval tau2 show policy --domain airline", "what the agent must obey"),
 )
@@ -21,7 +20,7 @@ EXAMPLES = examples(
 
 def show(
     what: Annotated[str, typer.Argument(help="A task, 'tools' or 'policy'.", metavar="WHAT")],
-    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Which domain.")] = None,
+    domain: Annotated[str | None, typer.Option("--domain", "-d", help="The domain.")] = None,
 ) -> None:
     """Show a task, or a domain's tools or policy."""
     view = commands.tau2.show(what, domain)

@@ -6,9 +6,8 @@ import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import stdout
-from maseval.cli.examples import examples
-from maseval.cli.text import inert, shortened
+from maseval.cli.console import inert, shortened, stdout
+from maseval.cli.options import Split, examples
 
 EXAMPLES = examples(
     ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
@@ -19,10 +18,10 @@ EXAMPLES = examples(
 
 def tasks(
     domain: Annotated[
-        list[str] | None, typer.Option("--domain", "-d", help="Only this one; repeat it.")
+        list[str] | None, typer.Option("--domain", "-d", help="Only this domain (repeatable).")
     ] = None,
-    split: Annotated[str, typer.Option(help="Which tasks: base; telecom: small, full.")] = "base",
-    ids: Annotated[bool, typer.Option("--ids", help="Only domain/id, one a line.")] = False,
+    split: Split = "base",
+    ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,
 ) -> None:
     """List tasks: what they are about, and how they are judged."""
     found = commands.tau2.tasks(domain, split) if domain else commands.tau2.tasks(split=split)

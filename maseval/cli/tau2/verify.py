@@ -1,16 +1,14 @@
 """``maseval tau2 verify``."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from maseval import commands
-from maseval.cli.console import stdout
+from maseval.cli.console import inert, print_json, shortened, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.examples import examples
-from maseval.cli.text import inert, shortened
+from maseval.cli.options import AsJson, DomainIfUnknown, ResultsFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
@@ -20,17 +18,14 @@ EXAMPLES = examples(
 
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
-    file: Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")],
-    domain: Annotated[
-        str | None,
-        typer.Option("--domain", "-d", help="The domain, if the simulations do not tell it."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    file: ResultsFile,
+    domain: DomainIfUnknown = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a certificate, and that simulations still are what it says; exit code 1 if not."""
     found = commands.tau2.verify(certificate, file, domain=domain)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     else:
         console = stdout()
         for difference in found.differences:

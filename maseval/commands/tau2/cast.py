@@ -1,6 +1,7 @@
-"""The benchmark of a run: models, players and the scripted user in any combination."""
+"""The benchmark of a run: models, scripted agents and the scripted user in any combination."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from weakref import WeakSet
@@ -9,14 +10,18 @@ from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.players import make_agent, make_user
 from maseval.benchmark.tau2.players.rehearsal import make_model
-from maseval.commands.tau2.options import Model, OwnAgent, RunOptions
 from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
+from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import HookResultError
 from maseval.core.model import ModelAdapter
+from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
+from maseval.runs import Simulation
 from maseval.server import ModelServer
 
 TrialKey = tuple[str, int]
@@ -24,59 +29,60 @@ TrialKey = tuple[str, int]
 
 
 class CastBenchmark(DefaultAgentTau2Benchmark):
-    """tau2 with whoever the options name on each side.
+    """tau2 with whoever the set-up names on each side."""
 
-    ``worlds`` has the environment of each running simulation, which tells what it waits for.
-    """
-
-    def __init__(
-        self, options: RunOptions, num_workers: int, rehearsals: ModelServer | None = None
-    ) -> None:
+    def __init__(self, setup: RunSetup, rehearsals: ModelServer | None = None) -> None:
         super().__init__(
-            max_invocations=options.max_steps,
-            num_workers=num_workers,
+            max_invocations=setup.options.max_steps,
+            num_workers=setup.options.concurrency,
             progress_bar=False,
-            seed=options.seed,
-            mode=options.mode,
+            seed=setup.options.seed,
+            mode=setup.mode,
         )
-        self.options = options
+        self.setup = setup
         self.rehearsals = rehearsals
-        self.worlds: dict[TrialKey, Tau2Environment] = {}
+        self.add_callback(_Cleaning(self.forget))
+        self._environments: dict[TrialKey, Tau2Environment] = {}
         self._rehearsed: dict[TrialKey, str] = {}
         self._seen: WeakSet[AgentAdapter] = WeakSet()
 
     @cached_property
     def benchmark_level_config(self) -> dict[str, Any]:
         """With whose agent it is, and whether it was only rehearsed, for every report."""
-        config, agent = super().benchmark_level_config, self.options.agent
+        config, agent = super().benchmark_level_config, self.setup.agent
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
     def agent_data(self) -> dict[str, Any]:
         """What ``run`` needs to know of the agent."""
-        agent = self.options.agent
-        if isinstance(agent, Model):
+        agent = self.setup.agent
+        if isinstance(agent, ModelSpec):
             return {"model_id": agent.model_id, "llm_args": dict(agent.args)}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
-        return {"player": agent, "error_rate": self.options.error_rate}
+        return {"player": agent, "error_rate": self.setup.error_rate}
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         """A model with the connection that was given for its role."""
-        model = self.options.models.get(kwargs.get("register_name", ""))
+        model = self.setup.models.get(kwargs.get("register_name", ""))
         return super().get_model_adapter(model_id, **(model.options if model else {}), **kwargs)
 
     def setup_environment(
         self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
     ) -> Tau2Environment:
-        """The task's world, which is remembered while the simulation runs."""
+        """The task's environment, which is remembered while the simulation runs."""
         environment = super().setup_environment(agent_data, task, seed_generator)
-        self.worlds[_trial(task, seed_generator)] = environment
+        self._environments[_trial(task, seed_generator)] = environment
         return environment
+
+    def turn(self, simulation: Simulation) -> tuple[str, float] | None:
+        """For whom a running simulation waits, and for how many seconds."""
+        environment = self._environments.get((simulation.task_id, simulation.trial))
+        return None if environment is None else _turn(environment)
 
     def forget(self, trial: TrialKey) -> None:
         """Keep nothing of a simulation that is over."""
-        self.worlds.pop(trial, None)
+        self._environments.pop(trial, None)
         self._forget_rehearsal(trial)
 
     def setup_user(
@@ -87,7 +93,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         seed_generator: SeedGenerator,
     ) -> User | None:
         """The model or the script that plays the customer; in solo mode nobody."""
-        if self.options.user == "scripted" and self.mode is not Mode.SOLO:
+        if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
         return super().setup_user(agent_data, environment, task, seed_generator)
 
@@ -99,9 +105,9 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """The reference agent, somebody's own, or the player."""
-        agent = self.options.agent
-        if isinstance(agent, Model):
+        """The reference agent, somebody's own, or a scripted one."""
+        agent = self.setup.agent
+        if isinstance(agent, ModelSpec):
             return super().setup_agents(agent_data, environment, task, user, seed_generator)
         if isinstance(agent, OwnAgent):
             cast = cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
@@ -112,7 +118,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             task,
             environment,
             seed=seed_generator.derive_seed("agents/player"),
-            error_rate=self.options.error_rate,
+            error_rate=self.setup.error_rate,
         )
         return [adapter], {adapter.name: adapter}
 
@@ -158,5 +164,36 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             self.rehearsals.remove(name)
 
 
+class _Cleaning(BenchmarkCallback):
+    """Lets go of what only a running simulation needs."""
+
+    def __init__(self, forget: Callable[[TrialKey], None]) -> None:
+        self.forget = forget
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        self.forget((report["task_id"], report["repeat_idx"]))
+
+
 def _trial(task: Task, seed_generator: SeedGenerator) -> TrialKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+
+
+def _turn(environment: Tau2Environment) -> tuple[str, float]:
+    """Whose turn it is, and for how long, from the last message of the conversation."""
+    trajectory = environment.trajectory
+    if not trajectory.messages:
+        return "agent", _seconds_since(trajectory.start_time)
+    last = trajectory.messages[-1]
+    seconds = _seconds_since(last["timestamp"])
+    if trajectory.termination_reason is not None:
+        return "evaluation", seconds
+    if last.get("tool_calls"):
+        return "tools", seconds
+    # A tool's answer goes to the side that asked, a text to the other side.
+    if last["role"] == "tool":
+        return ("user" if last.get("requestor") == "user" else "agent"), seconds
+    return ("agent" if last["role"] == "user" else "user"), seconds
+
+
+def _seconds_since(timestamp: str) -> float:
+    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())

@@ -1,13 +1,13 @@
-"""Who failed in the simulations of a run, and why; what passed needs no diagnosis."""
+"""Who failed in a simulation, and why; what passed needs no diagnosis."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.results import Omitted, Recorded
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.trust.explain import Explanation
+from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import (
     Label,
     Labelled,
@@ -15,17 +15,18 @@ from maseval.benchmark.tau2.trust.labels import (
     explain_and_label,
     summarise_labels,
 )
+from maseval.commands.benchmarks import Section
 from maseval.commands.tau2.sources import record_of
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
 
-OnProgress = Callable[[int, int], object]
-"""Told how many simulations are looked at, and of how many."""
+# The page shows the checks with the verdict, and the fields of the end state as a table.
+_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class FailureDiagnosis:
     """A failed simulation's label, and the explanation where there is a verdict to explain."""
 
     label: Label
@@ -36,65 +37,84 @@ class Diagnosis:
         """``agent: wrong arguments`` and the like."""
         return f"{self.label.who}: {self.label.what}"
 
-    def text(self) -> str:
+    def sections(self) -> list[Section]:
         """In words, the label first."""
-        explained = [] if self.explanation is None else ["", self.explanation.text()]
-        return "\n".join([self.label.text(), *explained])
+        return sections_of(self.label, self.explanation)
+
+    def for_page(self) -> dict[str, object]:
+        """The label, the wrong fields, and all else in words."""
+        form: dict[str, object] = {
+            "label": {
+                "name": self.name,
+                "rule": self.label.rule,
+                "evidence": list(self.label.evidence),
+            }
+        }
+        if self.explanation is not None:
+            form["summary"] = self.explanation.summary
+            form["fields"] = [_field(each) for each in self.explanation.wrong_fields]
+            form["sections"] = [
+                {"title": each.title, "lines": list(each.lines)}
+                for each in self.explanation.sections()
+                if each.kind not in _SHOWN_ELSEWHERE
+            ]
+        return form
 
 
-def is_tau2(folder: RunFolder) -> bool:
-    """Whether a run is one whose verdicts can be explained."""
-    return bool(folder.config.values.get("benchmark") == "tau2")
+def sections_of(label: Label | None, explanation: Explanation | None) -> list[Section]:
+    """A verdict explained in words, who failed first."""
+    found = []
+    if label is not None:
+        title = f"{label.who}: {label.what} (rule: {label.rule})"
+        found.append(Section(title, label.evidence))
+    if explanation is not None:
+        found.append(Section(explanation.summary))
+        found += [Section(each.title, each.lines) for each in explanation.sections()]
+    return found
 
 
-def diagnosed(report: Report) -> Diagnosis | None:
+def _field(field: WrongField) -> dict[str, object]:
+    wrote, action = field.written_by, field.gold_action
+    return {
+        "place": str(field.place),
+        "expected": shown(field.expected),
+        "found": shown(field.found),
+        "message": None if wrote is None else wrote.message_index,
+        "call": None if wrote is None else shown_call(wrote.call),
+        "remedy": None if action is None else shown_call(action.model_dump()),
+    }
+
+
+def diagnosed(report: Report) -> FailureDiagnosis | None:
     """The diagnosis of one simulation; None if it passed."""
     if kind_of(report) == "pass":
         return None
     found = record_of(report)
-    if isinstance(found, Omitted):
-        return Diagnosis(_broken(found))
-    return explained(*found)
+    return FailureDiagnosis(_broken(found)) if isinstance(found, Omitted) else _explained(*found)
 
 
-def explained(
-    recorded: Recorded, domain: Domain, task: Mapping[str, Any] | None = None
-) -> Diagnosis:
-    """The diagnosis of a simulation that did not pass."""
+def _explained(recorded: Recorded, domain: Domain) -> FailureDiagnosis:
     try:
         explanation, label = explain_and_label(
-            recorded.simulation, domain=domain, task=task, solo=recorded.solo
+            recorded.simulation, domain=domain, solo=recorded.solo
         )
     except NoJudgeError as error:
-        return Diagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))
+        return FailureDiagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
-    return Diagnosis(label, explanation)
+    return FailureDiagnosis(label, explanation)
 
 
 def _broken(omitted: Omitted) -> Label:
-    """The label of a simulation that came to no end."""
+    """The label of a simulation that did not finish."""
     evidence = (f"{omitted.status}: {omitted.reason}",)
     if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
         return Label("agent", "raised an error", "status of the run", evidence)
-    return Label("infrastructure", "came to no end", "status of the run", evidence)
+    return Label("infrastructure", "did not finish", "status of the run", evidence)
 
 
-def diagnoses(
-    folder: RunFolder, on_progress: OnProgress | None = None
-) -> dict[Simulation, Diagnosis | None]:
-    """The diagnosis of every recorded simulation, in the order of the plan."""
-    found: dict[Simulation, Diagnosis | None] = {}
-    total = len(folder.recorded)
-    for number, report in enumerate(folder.reports(), 1):
-        found[Simulation.of(report)] = diagnosed(report)
-        if on_progress is not None:
-            on_progress(number, total)
-    return found
-
-
-def label_summary(found: Mapping[Simulation, Diagnosis | None]) -> LabelSummary:
+def label_summary(found: Mapping[Simulation, FailureDiagnosis | None]) -> LabelSummary:
     """The labels of a run counted, and pass^k with outer failures apart."""
     return summarise_labels(
         Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias, TypeVar
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.interface.agents.event_loop import run_async
 
 T = TypeVar("T")
 
@@ -122,11 +121,14 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
 
 def _awaited(result: Any) -> Any:
     """The result itself, or what it will be."""
+    if not inspect.isawaitable(result):
+        return result
+    from maseval.interface.agents.event_loop import run_async  # help must not load the interface
 
     async def wait(work: Awaitable[Any]) -> Any:
         return await work
 
-    return run_async(wait(result)) if inspect.isawaitable(result) else result
+    return run_async(wait(result))
 
 
 def check_signature(make: MakeAgent) -> None:

@@ -15,17 +15,17 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
-from maseval.commands.finding import UnknownRunError, open_run
+from maseval.commands.finding import open_run_or_file
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
 
-World = tuple[Recorded, Domain | None]
+InDomain = tuple[Recorded, Domain | None]
 """A simulation and the domain it took place in, if that is known."""
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordedSimulations:
     """Simulations, from wherever they come; ``skipped`` counts what ``records`` left out."""
 
     path: Path
@@ -38,14 +38,14 @@ class Source:
         """The tasks that a file brings along."""
         return {} if self.results is None else self.results.tasks
 
-    def records(self) -> Iterator[World]:
+    def records(self) -> Iterator[InDomain]:
         """Each simulation that can be judged, one in memory at a time."""
         if self.folder is not None:
             yield from self._of_run(self.folder)
         if self.results is not None:
             yield from self._of_file(self.results)
 
-    def _of_run(self, folder: RunFolder) -> Iterator[World]:
+    def _of_run(self, folder: RunFolder) -> Iterator[InDomain]:
         for index, report in enumerate(folder.reports()):
             found = record_of(report, index)
             if isinstance(found, Omitted):
@@ -53,7 +53,7 @@ class Source:
             else:
                 yield found
 
-    def _of_file(self, results: ResultsFile) -> Iterator[World]:
+    def _of_file(self, results: ResultsFile) -> Iterator[InDomain]:
         def note(error: Exception) -> None:
             add_one(self.skipped, "not in v0.2.0's form")
 
@@ -61,18 +61,12 @@ class Source:
             yield record, None if record.domain is None else domain_named(record.domain)
 
 
-def open_source(file: str | os.PathLike[str]) -> Source:
+def open_source(file: str | os.PathLike[str]) -> RecordedSimulations:
     """A results file by its path, or a run by its folder, its name, or as ``last``."""
-    path = Path(file)
-    if path.is_file():
-        return Source(path, results=read_results(path))
-    try:
-        folder = open_run(file)
-    except UnknownRunError:
-        raise UnknownRunError(
-            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
-        ) from None
-    return Source(folder.path, folder=folder)
+    found = open_run_or_file(file)
+    if isinstance(found, Path):
+        return RecordedSimulations(found, results=read_results(found))
+    return RecordedSimulations(found.path, folder=found)
 
 
 def record_of(report: Report, index: int = 0) -> tuple[Recorded, Domain] | Omitted:

@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.trust.explain.evidence import AssertionEvidence, Com
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Repair
 from maseval.benchmark.tau2.trust.explain.snapshot import Absent, Place
-from maseval.benchmark.tau2.trust.explain.text import Part, lines_of
+from maseval.benchmark.tau2.trust.explain.text import ExplanationSection, Part, sections_of
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -51,8 +51,8 @@ class Explanation:
         """All of it in JSON's terms; a value that is absent is left out."""
         return {**plain(self), "failed_gates": list(self.failed_gates)}
 
-    def text(self) -> str:
-        """All of it in words."""
+    def sections(self) -> list[ExplanationSection]:
+        """The findings in words, by their kind."""
         parts: tuple[Part, ...] = (
             *self.checks,
             *((self.replay_fault,) if self.replay_fault else ()),
@@ -62,7 +62,14 @@ class Explanation:
             *self.actions_not_taken,
             *((self.divergence,) if self.divergence else ()),
         )
-        return "\n".join(lines_of(self.summary, parts, self.repair, self.to_be_said, self.passed))
+        return list(sections_of(parts, self.repair, self.to_be_said, self.passed))
+
+    def text(self) -> str:
+        """All of it in words."""
+        lines = [self.summary]
+        for section in self.sections():
+            lines += ["", section.title, *(f"  {line}" for line in section.lines)]
+        return "\n".join(lines)
 
 
 def plain(value: Any) -> Any:

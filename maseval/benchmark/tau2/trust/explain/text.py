@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.trust.explain.divergence import Divergence
 from maseval.benchmark.tau2.trust.explain.evidence import (
@@ -29,8 +29,8 @@ Part = (
 
 _TITLES: Mapping[type, str] = {
     CheckSummary: "Checks",
-    ReplayFault: "It cannot be played again",
-    Divergence: "Where it left every path to the gold state",
+    ReplayFault: "It cannot be replayed",
+    Divergence: "Point of no return",
     WrongField: "End state",
     AssertionEvidence: "Assertions",
     CommunicationEvidence: "Communication",
@@ -40,22 +40,24 @@ _TITLES: Mapping[type, str] = {
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
 
 
-def lines_of(
-    summary: str,
-    parts: Sequence[Part],
-    repair: Repair | None,
-    to_be_said: Sequence[str],
-    passed: bool,
-) -> Iterator[str]:
-    """The summary, each kind of finding under its title, and what would flip the verdict."""
-    yield summary
+class ExplanationSection(NamedTuple):
+    """Findings of one kind under their title, one a line; ``kind`` is None for the repair."""
+
+    kind: type | None
+    title: str
+    lines: tuple[str, ...]
+
+
+def sections_of(
+    parts: Sequence[Part], repair: Repair | None, to_be_said: Sequence[str], passed: bool
+) -> Iterator[ExplanationSection]:
+    """Each kind of finding, and what would flip the verdict."""
     for kind, group in groupby(parts, key=type):
-        yield f"\n{_TITLES[kind]}"
-        for part in group:
-            yield from (f"  {line}" for line in _lines(part))
+        lines = tuple(line for part in group for line in _lines(part))
+        yield ExplanationSection(kind, _TITLES[kind], lines)
     if repair is not None or to_be_said:
-        yield "\nWhat would have made it fail" if passed else "\nWhat would have made it pass"
-        yield from (f"  {line}" for line in _repair(repair, to_be_said))
+        title = "What would have made it fail" if passed else "What would have made it pass"
+        yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
 
 
 def _lines(part: Part) -> Iterator[str]:
@@ -81,8 +83,8 @@ def _lines(part: Part) -> Iterator[str]:
 
 def _check(check: CheckSummary) -> str:
     outcome = {True: "passed", False: "FAILED", None: "not made"}[check.passed]
-    role = "gates the reward" if check.gates else "does not count"
-    empty = "" if check.can_fail else "; it has nothing to look for"
+    role = "scored" if check.gates else "not scored"
+    empty = "" if check.can_fail else " (no criteria)"
     detail = f" ({check.detail})" if check.detail else ""
     return f"{check.kind:<14} {outcome:<9} {role}{empty}{detail}"
 

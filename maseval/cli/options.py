@@ -1,0 +1,140 @@
+"""Options as they are typed: those that commands share, and those that options objects list."""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from typing import Annotated, Any, get_origin
+
+import typer
+from rich.markup import escape
+
+from maseval.commands.options import Flag, Spelled, spelled
+
+RunName = Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Explain = Annotated[
+    bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
+Split = Annotated[str, typer.Option(help="Task split: base; for telecom also small, full.")]
+ResultsFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
+DomainIfUnknown = Annotated[
+    str | None,
+    typer.Option("--domain", "-d", help="The domain, if the simulations do not name it."),
+]
+
+
+def examples(*lines: tuple[str, str]) -> str:
+    """Commands and what they are good for, for the end of a command's help."""
+    shown = [f"[cyan]{escape(command)}[/cyan]\n  {escape(purpose)}" for command, purpose in lines]
+    return "[bold]Examples[/bold]\n\n" + "\n\n".join(shown)
+
+
+def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of an options object, beside those of its own.
+
+    The function's first parameter gets what was given, as keywords for the object.
+    """
+    listed = [each for each in spelled(options) if each.flag]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(**given: Any) -> None:
+            function({each.name: _value_of(each, given) for each in listed}, **given)
+
+        _, *own = inspect.signature(function).parameters.values()
+        others = [_keyword(each.name, each.annotation, each.default) for each in own]
+        vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        return command
+
+    return decorate
+
+
+def _parameters(options: list[Spelled]) -> list[inspect.Parameter]:
+    shown = [_parameter(each, each.flag) for each in options if each.flag]
+    aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
+    return [*shown, *aliases]
+
+
+def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
+    name = f"--{option.name.replace('_', '-')}"
+    spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
+    shown = typer.Option(
+        *filter(None, (spelling, flag.short)),
+        help=f"{flag.help}.",
+        rich_help_panel=flag.panel,
+        envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
+    )
+    if option.default is MISSING:
+        return _keyword(option.name, Annotated[flag.typed or option.type, shown])
+    typed = flag.typed | None if flag.typed else option.type
+    return _keyword(option.name, Annotated[typed, shown], _default(option))
+
+
+def _default(option: Spelled) -> Any:
+    return None if option.default == () else option.default
+
+
+def _alias(option: Spelled, flag: Flag) -> inspect.Parameter:
+    typed = (flag.typed or option.type) | None
+    return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
+
+
+def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=kind)
+
+
+def _value_of(option: Spelled, given: dict[str, Any]) -> Any:
+    """What was typed, under the option's own name or the one that tau2-bench has for it."""
+    value, flag = given.pop(option.name), option.flag
+    other = given.pop(flag.alias, None) if flag and flag.alias else None
+    if flag and get_origin(flag.typed) is list:
+        value = [*(value or ()), *(other or ())]
+    elif other and value == _default(option):
+        value = other
+    return arguments(value) if _takes_arguments(option) else value
+
+
+def _takes_arguments(option: Spelled) -> bool:
+    return bool(option.type == Mapping[str, Any] | None)
+
+
+def arguments(texts: list[str] | None) -> dict[str, Any]:
+    """A JSON object, or ``key=value``; given several times, all count."""
+    merged: dict[str, Any] = {}
+    for text in texts or ():
+        merged |= _object(text) if text.lstrip().startswith("{") else _pairs(text)
+    return merged
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"not a JSON object ({error})") from None
+    if not isinstance(value, dict):
+        raise typer.BadParameter("not a JSON object")
+    return value
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    parts = text.split(",")
+    pairs = {}
+    for pair in parts if all("=" in part for part in parts) else [text]:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            # The text itself is not repeated: it may be a key that was typed in the wrong place.
+            raise typer.BadParameter(
+                "neither a JSON object like '{\"temperature\": 0}' nor key=value like temperature=0"
+            )
+        pairs[key.strip()] = _read(value.strip())
+    return pairs
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

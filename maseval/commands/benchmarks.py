@@ -1,0 +1,98 @@
+"""What a benchmark adds to the commands that take any run, such as ``report`` and ``show``.
+
+A run's configuration names its benchmark. To let one contribute, subclass ``BenchmarkSupport`` and
+name the module here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from maseval.core.report import Report
+from maseval.runs import RunFolder, Simulation
+from maseval.stats import Outcome
+
+_SUPPORT = {"tau2": "maseval.commands.tau2.support"}
+
+OnProgress = Callable[[int, int], object]
+"""Called with how many simulations have been explained, and of how many."""
+
+Labels = Mapping[str, Any]
+"""How often each kind of failure occurs, and pass^k without those that are not the agent's."""
+
+
+class Section(NamedTuple):
+    """One part of an explanation; ``lines`` keep their own indentation."""
+
+    title: str
+    lines: Sequence[str] = ()
+
+
+class Diagnosis(Protocol):
+    """Who failed in a simulation, and why."""
+
+    @property
+    def name(self) -> str:
+        """The label: ``agent: wrong arguments`` and the like."""
+
+    def sections(self) -> list[Section]:
+        """In words."""
+
+    def for_page(self) -> dict[str, object]:
+        """In the form that the HTML report shows."""
+
+
+@dataclass(frozen=True)
+class RunDiagnosis:
+    """The diagnosis of every simulation of a run, None for those that passed."""
+
+    found: Mapping[Simulation, Diagnosis | None]
+    labels: Labels
+
+
+class RecordedOutcomes(NamedTuple):
+    """The outcomes that a results file holds, of how many, and under which settings."""
+
+    outcomes: Sequence[Outcome]
+    planned: int
+    config: Mapping[str, Any]
+
+
+class BenchmarkSupport:
+    """What the commands ask of a run's benchmark; this one has nothing to add."""
+
+    def diagnosis(self, report: Report) -> Diagnosis | None:
+        """Why a simulation failed."""
+        return None
+
+    def run_diagnosis(
+        self, folder: RunFolder, on_progress: OnProgress | None
+    ) -> RunDiagnosis | None:
+        """Why the simulations of a run failed."""
+        return None
+
+    def settings(self, folder: RunFolder) -> dict[str, Any]:
+        """A run's configuration, as it is compared with that of others."""
+        return dict(folder.config.values)
+
+    def recorded_outcomes(self, path: Path) -> RecordedOutcomes | None:
+        """What a results file of the benchmark's own holds; None if it is not one."""
+        return None
+
+
+def support_for(folder: RunFolder) -> BenchmarkSupport:
+    """What the benchmark of a run adds."""
+    home = _SUPPORT.get(str(folder.config.values.get("benchmark")))
+    return BenchmarkSupport() if home is None else _load(home)
+
+
+def all_support() -> Iterator[BenchmarkSupport]:
+    """What each known benchmark adds."""
+    return map(_load, _SUPPORT.values())
+
+
+def _load(home: str) -> BenchmarkSupport:
+    support: BenchmarkSupport = import_module(home).SUPPORT
+    return support

@@ -1,0 +1,151 @@
+"""``maseval compare``: runs side by side, on the tasks that they share."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maseval.commands.benchmarks import all_support, support_for
+from maseval.commands.finding import open_run_or_file
+from maseval.commands.plots import write_svg
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder
+from maseval.stats import (
+    Comparison,
+    Outcome,
+    Summary,
+    Table,
+    compare_all,
+    cost_and_score,
+    outcomes_of,
+    pass_curves,
+)
+from maseval.stats import compare as compare_two
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs; of the simulations ``planned``, those in ``outcomes`` are there."""
+
+    name: str
+    path: Path
+    outcomes: Sequence[Outcome]
+    planned: int
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
+
+    ``cautions`` name what may explain a difference besides the agents, ``drawn`` the plots' files.
+    """
+
+    runs: Mapping[str, ComparedRun]
+    table: Table
+    two: Comparison | None
+    cautions: Sequence[str]
+    drawn: Sequence[Path] = ()
+
+    @property
+    def summaries(self) -> Mapping[str, Summary]:
+        """Each run's numbers on the tasks that all share."""
+        return self.table.runs
+
+    @property
+    def dropped(self) -> Sequence[str]:
+        """What was left out."""
+        return (self.two or self.table).dropped
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON's terms: a comparison of two, or a table of several."""
+        return {
+            **(self.two or self.table).to_dict(),
+            "paths": {name: str(run.path) for name, run in self.runs.items()},
+            "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
+            "cautions": list(self.cautions),
+        }
+
+
+def compare(
+    runs: Sequence[str | os.PathLike[str]],
+    *,
+    k: int = 1,
+    plot: str | os.PathLike[str] | None = None,
+    plot_cost: str | os.PathLike[str] | None = None,
+) -> RunComparison:
+    """Compare two runs or more, each a run folder or a results file of tau2-bench.
+
+    Differences are in pass^k. Runs under different rules are refused; domains with different data,
+    and tasks that some run lacks, are left out and listed. ``plot`` is an SVG file for pass^k
+    against k, ``plot_cost`` one for cost against score.
+    """
+    if len(runs) < 2:
+        raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
+    sources = [open_run_or_file(run) for run in runs]
+    named = zip(_names(sources), sources, strict=True)
+    loaded = {name: _loaded(name, source) for name, source in named}
+    table = compare_all(
+        {name: run.outcomes for name, run in loaded.items()},
+        configs={name: run.config for name, run in loaded.items()},
+        k=k,
+    )
+    two = _two(list(loaded.values()), k) if len(loaded) == 2 else None
+    drawn = []
+    if plot is not None:
+        drawn.append(write_svg(pass_curves(table.runs), plot))
+    if plot_cost is not None:
+        drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
+    cautions = [*_rehearsed(loaded), *_incomplete(loaded), *(two or table).cautions]
+    return RunComparison(loaded, table, two, cautions, drawn)
+
+
+def _two(runs: Sequence[ComparedRun], k: int) -> Comparison:
+    first, second = runs
+    return compare_two(
+        first.outcomes,
+        second.outcomes,
+        names=(first.name, second.name),
+        configs=(first.config, second.config),
+        k=k,
+    )
+
+
+def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
+    """Short names, or whole paths where two would be the same."""
+    paths = [source if isinstance(source, Path) else source.path for source in sources]
+    whole = [os.path.abspath(path) for path in paths]
+    if len(set(whole)) < len(whole):
+        twice = next(path for path in whole if whole.count(path) > 1)
+        raise ConfigurationError(f"{twice} is named twice; a run does not differ from itself")
+    short = [source.stem if isinstance(source, Path) else source.path.name for source in sources]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _loaded(name: str, source: RunFolder | Path) -> ComparedRun:
+    if isinstance(source, Path):
+        found = next(filter(None, (each.recorded_outcomes(source) for each in all_support())))
+        return ComparedRun(name, source, *found)
+    outcomes = outcomes_of(source.reports())
+    if not outcomes:
+        raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
+    settings = support_for(source).settings(source)
+    return ComparedRun(name, source.path, outcomes, len(source.planned), settings)
+
+
+def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:
+    agents = {name: run.config.get("agent") for name, run in runs.items()}
+    return [
+        f"{name} is a rehearsal: the agent's model was played by {agent['rehearse']}"
+        for name, agent in agents.items()
+        if isinstance(agent, Mapping) and agent.get("rehearse")
+    ]
+
+
+def _incomplete(runs: Mapping[str, ComparedRun]) -> list[str]:
+    return [
+        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
+        for name, run in runs.items()
+        if len(run.outcomes) < run.planned
+    ]

@@ -1,0 +1,66 @@
+"""``maseval demo``: a whole run that needs no key, and its report."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import Tau2DataError, ensure_data_exists
+from maseval.commands.progress import Display
+from maseval.commands.report import report
+from maseval.commands.results import RunResult
+from maseval.commands.tau2.run import run
+from maseval.commands.tau2.tasks import BASE_DOMAINS
+
+BUILT_IN = ("library",)
+TRIALS = 4
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """The run, its report, and why it is not on the real data, if it is not."""
+
+    run: RunResult
+    report: Path | None
+    without_data: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        shown = None if self.report is None else str(self.report)
+        return {**self.run.to_dict(), "report": shown, "without_data": self.without_data}
+
+
+def demo(
+    *,
+    output: str | os.PathLike[str] | None = None,
+    concurrency: int = 4,
+    display: Display | None = None,
+    on_missing_data: Callable[[str], object] | None = None,
+) -> DemoResult:
+    """Run every base task four times with the scripted agent ``noisy``, and write the report.
+
+    Without the data of tau2-bench, ``on_missing_data`` is called with the reason, and the tasks are
+    those of the built-in library domain.
+    """
+    problem = _problem_with_data()
+    if problem and on_missing_data:
+        on_missing_data(problem)
+    result = run(
+        domain=BUILT_IN if problem else BASE_DOMAINS,
+        agent="noisy",
+        trials=TRIALS,
+        output=output,
+        concurrency=concurrency,
+        display=display,
+    )
+    page = report(result.folder, title="maseval demo") if result.complete else None
+    return DemoResult(result, page, problem)
+
+
+def _problem_with_data() -> str | None:
+    try:
+        ensure_data_exists()
+    except Tau2DataError as error:
+        return str(error)
+    return None

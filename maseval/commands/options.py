@@ -1,0 +1,103 @@
+"""Options of a command, each spelled once.
+
+A dataclass lists them. Its fields are the keywords of the Python function, its ``Flag``s what the
+command line shows and reads, and those that are ``recorded`` go into the run's configuration.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+P = ParamSpec("P")
+OptionsT = TypeVar("OptionsT")
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An option on the command line: its help, and the panel of the help that it stands in.
+
+    ``typed`` is the type of what is typed, where that is not the option's own; pairs of arguments
+    are typed as a list of words. ``alias`` is what tau2-bench calls it: read, but not shown. With
+    ``env`` the variable ``MASEVAL_<NAME>`` stands for it.
+    """
+
+    help: str
+    panel: str
+    short: str | None = None
+    typed: Any = None
+    alias: str | None = None
+    env: bool = False
+    recorded: bool = False
+
+
+class Spelled(NamedTuple):
+    """One option: ``flag`` is None if it is for Python alone."""
+
+    name: str
+    type: Any
+    default: Any
+    flag: Flag | None
+
+
+def spelled(options: type) -> list[Spelled]:
+    """The options of a dataclass, its own before those it shares; ``MISSING`` is no default."""
+    hints = get_type_hints(options, include_extras=True)
+    shared = [
+        each.name for base in options.__bases__ if is_dataclass(base) for each in fields(base)
+    ]
+    own_first = sorted(fields(options), key=lambda each: each.name in shared)
+    return [Spelled(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
+
+
+def _parts(hint: Any, default: object) -> tuple[Any, object, Flag | None]:
+    if get_origin(hint) is not Annotated:
+        return hint, default, None
+    kind, flag = get_args(hint)
+    return kind, default, flag
+
+
+def recorded(options: object) -> dict[str, object]:
+    """The values that results depend on, for the run's configuration."""
+    return {
+        each.name: getattr(options, each.name)
+        for each in spelled(type(options))
+        if each.flag and each.flag.recorded
+    }
+
+
+def takes(
+    options: Callable[P, OptionsT],
+) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
+    """Let a function of an options object be called with the options as keywords."""
+
+    def decorate(function: Callable[[OptionsT], ResultT]) -> Callable[P, ResultT]:
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> ResultT:
+            return function(options(*args, **kwargs))
+
+        assert isinstance(options, type)
+        every = spelled(options)
+        vars(called)["__signature__"] = inspect.Signature(list(map(_parameter, every)))
+        listed = "".join(f"\n    {each.name}: {each.flag.help}" for each in every if each.flag)
+        called.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:{listed}\n"
+        return called
+
+    return decorate
+
+
+def _parameter(option: Spelled) -> inspect.Parameter:
+    default = inspect.Parameter.empty if option.default is MISSING else option.default
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)

@@ -1,0 +1,73 @@
+"""``maseval plots``: a run as SVG files."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from maseval.commands.benchmarks import Labels, OnProgress, support_for
+from maseval.commands.finding import open_run
+from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.report.drawings import well_formed
+from maseval.runs import RunFolder
+from maseval.stats import Outcome, label_bars, outcomes_of, pass_curves, summarise, trial_map
+
+
+def plots(
+    run: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    explain: bool = True,
+    on_progress: OnProgress | None = None,
+) -> list[Path]:
+    """Draw a run into SVG files of a folder, by default ``plots`` in the run's own.
+
+    These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
+    failed.
+    """
+    folder = open_run(run)
+    found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
+    drawn = drawings(folder, None if found is None else found.labels)
+    target = folder.path / "plots" if output is None else Path(output)
+    return [write_svg(svg, target / f"{name}.svg") for name, svg in drawn.items()]
+
+
+def drawings(folder: RunFolder, labels: Labels | None = None) -> dict[str, str]:
+    """The plots of a run by their names."""
+    outcomes = outcomes_of(folder.reports())
+    if not outcomes:
+        raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
+    drawn = {
+        "pass_curves": pass_curves({n: summarise(each) for n, each in _groups(outcomes).items()}),
+        "trial_map": trial_map([*outcomes, *_missing(folder, outcomes)]),
+    }
+    if labels is not None:
+        drawn["failure_labels"] = label_bars(labels["by_what"])
+    return drawn
+
+
+def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
+    """Each domain, and all together if there are several."""
+    names = dict.fromkeys(outcome.group for outcome in outcomes)
+    groups = {name: [each for each in outcomes if each.group == name] for name in names}
+    if len(groups) == 1:
+        return {name or "all": each for name, each in groups.items()}
+    return {**groups, "all": list(outcomes)}
+
+
+def _missing(folder: RunFolder, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    there = {(each.group, each.task, each.trial) for each in outcomes}
+    return [Outcome(*one, passed=None) for one in folder.planned if tuple(one) not in there]
+
+
+def write_svg(drawing: str, path: str | os.PathLike[str]) -> Path:
+    """Write a drawing, in place of an older one; folders on the way are made."""
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigurationError(f"{target} is a folder; name the file: {target / 'plot.svg'}")
+    if target.suffix.lower() != ".svg":
+        raise ConfigurationError(
+            f"{target} is not an SVG file; name it {target.with_suffix('.svg').name}"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(well_formed(drawing), encoding="utf-8")
+    return target

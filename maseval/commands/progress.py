@@ -1,0 +1,138 @@
+"""How far a run is: kept while it goes on, and looked at by whoever shows it."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from maseval.commands.results import SimulationLine
+from maseval.runs import Simulation
+from maseval.runs.log import RETRIED
+from maseval.stats.estimate import Estimate
+from maseval.stats.intervals import wilson
+
+Turn = Callable[[Simulation], tuple[str, float] | None]
+"""For whom a running simulation waits, and for how many seconds; None before it has begun."""
+
+
+class RunningSimulation(NamedTuple):
+    """A simulation that is under way: since when, for whom it waits, and how long already."""
+
+    simulation: Simulation
+    seconds: float
+    waits_for: str
+    waiting: float
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """A run at one moment; counts include what earlier sessions finished.
+
+    ``running`` begins with the slowest. ``left`` is how many seconds the rest will take at this
+    rate, and ``stopping`` why nothing more is started.
+    """
+
+    planned: int
+    done: int
+    failed: int
+    passed: int
+    running: list[RunningSimulation]
+    pass_1: Estimate | None
+    cost: float
+    tokens: int
+    elapsed: float
+    left: float | None
+    stopping: str | None
+    time_limit: float | None
+
+    @property
+    def grace(self) -> float | None:
+        """At most how long the running simulations can still take."""
+        if self.time_limit is None or not self.running:
+            return None
+        return max(0.0, self.time_limit - self.running[-1].seconds)
+
+
+class RunProgress:
+    """Keeps count while a run goes on; ``status`` may be asked from any thread."""
+
+    def __init__(self, planned: int, turn: Turn, time_limit: float | None = None) -> None:
+        self.planned = planned
+        self.time_limit = time_limit
+        self.stopping: str | None = None
+        self.ran = 0
+        self.cost = 0.0
+        self.tokens = 0
+        self._turn = turn
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._lines: dict[Simulation, SimulationLine] = {}
+        self._running: dict[Simulation, float] = {}
+
+    def recall(self, line: SimulationLine) -> None:
+        """Count what an earlier session finished."""
+        with self._lock:
+            self._count(line)
+
+    def started(self, simulation: Simulation) -> None:
+        """A simulation is under way."""
+        with self._lock:
+            self._running[simulation] = time.monotonic()
+
+    def finished(self, line: SimulationLine) -> None:
+        """A simulation is over."""
+        with self._lock:
+            self._running.pop(Simulation(line.domain, line.task_id, line.trial), None)
+            self.ran += 1
+            self._count(line)
+
+    def _count(self, line: SimulationLine) -> None:
+        # What a simulation that is run again cost before was spent all the same.
+        self._lines[Simulation(line.domain, line.task_id, line.trial)] = line
+        self.cost += line.cost
+        self.tokens += line.tokens
+
+    def status(self) -> RunStatus:
+        """The run as it is now."""
+        moment = time.monotonic()
+        with self._lock:
+            lines, running = list(self._lines.values()), dict(self._running)
+        failed = sum(line.status in RETRIED for line in lines)
+        passed = sum(line.outcome == "pass" for line in lines)
+        return RunStatus(
+            planned=self.planned,
+            done=len(lines) - failed,
+            failed=failed,
+            passed=passed,
+            running=sorted(
+                (self._look_at(one, moment - since) for one, since in running.items()),
+                key=lambda each: -each.seconds,
+            ),
+            pass_1=_share(passed, len(lines)) if lines else None,
+            cost=self.cost,
+            tokens=self.tokens,
+            elapsed=moment - self._began,
+            left=self._left(moment, len(lines)),
+            stopping=self.stopping,
+            time_limit=self.time_limit,
+        )
+
+    def _left(self, moment: float, recorded: int) -> float | None:
+        if not self.ran:
+            return None
+        return (moment - self._began) / self.ran * (self.planned - recorded)
+
+    def _look_at(self, simulation: Simulation, seconds: float) -> RunningSimulation:
+        return RunningSimulation(
+            simulation, seconds, *(self._turn(simulation) or ("set-up", seconds))
+        )
+
+
+def _share(passed: int, total: int) -> Estimate:
+    return Estimate("pass^k", 1, passed / total, wilson(passed, total))
+
+
+Display = Callable[[RunProgress], AbstractContextManager[object]]
+"""Shows a run for as long as the context is open."""

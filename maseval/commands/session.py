@@ -1,0 +1,118 @@
+"""One call's part of a run: runs what is missing, until all is done, Ctrl-C or the budget."""
+
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import FrameType
+
+from maseval.commands.budget import Budget
+from maseval.commands.progress import Display, RunProgress, Turn
+from maseval.commands.results import RunResult
+from maseval.commands.summary import line_of, lines_of, run_summary
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.process import signal_handlers
+from maseval.core.exceptions import RunStoppedError
+from maseval.core.plan import AgentData
+from maseval.core.report import Report
+from maseval.core.storage.secrets import Secrets
+from maseval.core.task import Task
+from maseval.runs import RunFolder, Simulation, run_into
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Session:
+    """How to go about it; ``turn`` says what a running simulation waits for."""
+
+    folder: RunFolder
+    benchmark: Benchmark
+    secrets: Secrets
+    turn: Turn = lambda simulation: None
+    budget: Budget | None = None
+    time_limit: float | None = None
+    retry_failed: bool = True
+    display: Display | None = None
+
+    def run(self, parts: Iterable[Sequence[Task]], agent_data: AgentData) -> RunResult:
+        """Run what is missing; in several parts where tasks of the same id occur, as in domains."""
+        began = time.monotonic()
+        progress = RunProgress(len(self.folder.planned), self.turn, self.time_limit)
+        for line in lines_of(self.folder):
+            progress.recall(line)
+        watch = _Watch(self.benchmark, progress, self.budget)
+        self.benchmark.add_callback(watch)
+        watch.check_budget()
+        show = self.display or (lambda progress: nullcontext())
+        with _interruptible(watch), show(progress):
+            self._run_parts(parts, agent_data, progress)
+        return RunResult(
+            folder=self.folder.path,
+            summary=run_summary(lines_of(self.folder), self.folder.planned),
+            ran=progress.ran,
+            seconds=time.monotonic() - began,
+            stopped=progress.stopping,
+        )
+
+    def _run_parts(
+        self, parts: Iterable[Sequence[Task]], agent_data: AgentData, progress: RunProgress
+    ) -> None:
+        try:
+            for tasks in parts:
+                if progress.stopping is None:
+                    run_into(
+                        self.folder,
+                        self.benchmark,
+                        tasks,
+                        agent_data,
+                        retry_failed=self.retry_failed,
+                    )
+        except KeyboardInterrupt:
+            progress.stopping = INTERRUPTED
+        except RunStoppedError as error:
+            progress.stopping = self.secrets.removed_from_text(str(error))
+
+
+class _Watch(BenchmarkCallback):
+    """Keeps the progress up to date, and stops the run when there is a reason to."""
+
+    def __init__(self, benchmark: Benchmark, progress: RunProgress, budget: Budget | None) -> None:
+        self.benchmark = benchmark
+        self.progress = progress
+        self.budget = budget
+
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        # Every part is a run of its own, and forgets that the one before was stopped.
+        if self.progress.stopping is not None:
+            self.benchmark.stop()
+
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
+        self.progress.started(Simulation.of_task(task, repeat_idx))
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        self.progress.finished(line_of(report))
+        self.check_budget()
+
+    def check_budget(self) -> None:
+        if self.budget is not None:
+            self.stop_if(self.budget.objection(self.progress.cost, self.progress.tokens))
+
+    def stop_if(self, reason: str | None) -> None:
+        """Start nothing more; the first reason is the one that is reported."""
+        if reason is not None:
+            self.progress.stopping = self.progress.stopping or reason
+            self.benchmark.stop()
+
+
+def _interruptible(watch: _Watch) -> AbstractContextManager[None]:
+    """Ctrl-C once lets what is running finish and starts nothing more; twice stops at once."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if watch.progress.stopping is not None:
+            raise KeyboardInterrupt
+        watch.stop_if(INTERRUPTED)
+
+    return signal_handlers({signal.SIGINT: handle})

@@ -1,0 +1,74 @@
+"""``maseval tau2 audit``: a benchmark's tasks, proof-read."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.trust.audit import KINDS, SEVERITIES, Finding
+from maseval.benchmark.tau2.trust.audit import audit as audit_domain
+from maseval.commands.tau2.tasks import BASE_DOMAINS
+from maseval.core.exceptions import ConfigurationError
+
+
+class Remark(NamedTuple):
+    """One finding, with what its kind means; ``task_id`` is None if it is about all tasks."""
+
+    domain: str
+    task_id: str | None
+    kind: str
+    meaning: str
+    severity: str
+    text: str
+    evidence: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found in these domains, the worst first; ``counts`` by severity."""
+
+    domains: Sequence[str]
+    remarks: Sequence[Remark]
+    counts: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        return {
+            "domains": list(self.domains),
+            "counts": dict(self.counts),
+            "findings": [remark._asdict() for remark in self.remarks],
+        }
+
+
+def audit(
+    domain: str | Sequence[str] = BASE_DOMAINS, *, severity: str = "info", split: str = "base"
+) -> Audit:
+    """Proof-read the tasks of domains; ``severity`` is the least that is told."""
+    if severity not in SEVERITIES:
+        raise ConfigurationError(
+            f"severity is {severity!r}; choose one of: {', '.join(SEVERITIES)}"
+        )
+    told = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    names = list(dict.fromkeys([domain] if isinstance(domain, str) else domain))
+    findings = [
+        finding
+        for name in names
+        for finding in audit_domain(name, split=split)
+        if finding.severity in told
+    ]
+    kinds = list(KINDS)
+    findings.sort(key=lambda found: (SEVERITIES.index(found.severity), kinds.index(found.kind)))
+    counts = Counter(finding.severity for finding in findings)
+    return Audit(names, [_remark(each) for each in findings], {name: counts[name] for name in told})
+
+
+def _remark(found: Finding) -> Remark:
+    return Remark(
+        domain=found.domain,
+        task_id=found.task_id,
+        kind=found.kind,
+        meaning=KINDS.get(found.kind, ""),
+        severity=found.severity,
+        text=found.text,
+        evidence=found.evidence,
+    )

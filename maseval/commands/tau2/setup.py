@@ -1,0 +1,289 @@
+"""Who takes part in a run: the meaning of its options, checked before anything is begun."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
+from maseval.benchmark.tau2.players.players import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.commands.options import recorded
+from maseval.commands.tau2.options import RunOptions
+from maseval.commands.tau2.own_agents import (
+    AgentModel,
+    MakeAgent,
+    check_signature,
+    load_agent,
+    named,
+    source_sha256,
+)
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import resolve_model
+from maseval.core.task import Task
+
+AGENTS = ("llm", *PLAYERS)
+USERS = ("llm", "scripted")
+
+# How tau2-bench calls the same things.
+_AGENT_ALIASES = {
+    "llm_agent": ("llm", None),
+    "llm_agent_solo": ("llm", Mode.SOLO.value),
+    "llm_agent_gt": ("llm", Mode.ORACLE_PLAN.value),
+}
+_USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
+
+# What the way to a model needs; any other argument is one of generation, such as temperature.
+_CONNECTION = frozenset(
+    {
+        *("api_key", "base_url", "timeout", "device", "threads", "context_size"),
+        *("replies", "delay_seconds", "loop", "usage"),
+    }
+)
+_RENAMED = {"api_base": "base_url"}
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
+
+    model_id: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, model_id: str, args: Mapping[str, Any] | None = None, base_url: str | None = None
+    ) -> "ModelSpec":
+        given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
+        options = {name: value for name, value in given.items() if name in _CONNECTION}
+        if base_url is not None:
+            options.setdefault("base_url", base_url)
+        _check_address(options.get("base_url"))
+        rest = {name: value for name, value in given.items() if name not in _CONNECTION}
+        return cls(model_id, options, rest)
+
+    def to_config(self) -> dict[str, Any]:
+        """For the run's configuration, which takes out the secrets."""
+        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
+
+
+@dataclass(frozen=True)
+class OwnAgent:
+    """Somebody's own agent; ``rehearse`` names the scripted agent that stands in for its model."""
+
+    make: MakeAgent
+    model: ModelSpec | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    rehearse: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Where it comes from."""
+        return named(self.make)
+
+    @property
+    def client(self) -> AgentModel:
+        """The model for the agent's own client library."""
+        if self.model is None:
+            return AgentModel()
+        options = self.model.options
+        return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
+
+    def to_facts(self) -> dict[str, str]:
+        """What readers of a report want to know."""
+        facts = {"function": self.name}
+        if self.rehearse:
+            facts["rehearsed with"] = self.rehearse
+        elif self.model:
+            facts["model"] = self.model.model_id
+        return facts
+
+    def to_config(self) -> dict[str, Any]:
+        """For the run's configuration: another version of the code is another agent."""
+        config: dict[str, Any] = {
+            "function": self.name,
+            "source_sha256": source_sha256(self.make),
+            "args": dict(self.args),
+        }
+        if self.model:
+            config |= {"model": self.model.model_id, "options": dict(self.model.options)}
+        if self.rehearse:
+            config["rehearse"] = self.rehearse
+        return config
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """Who takes part, and by which rules.
+
+    The agent is a model with the reference agent around it, a scripted agent's name or somebody's
+    own.
+    """
+
+    options: RunOptions
+    agent: ModelSpec | OwnAgent | str
+    user: ModelSpec | str | None
+    judge: ModelSpec | None
+    error_rate: float
+    mode: Mode
+
+    @classmethod
+    def of(cls, options: RunOptions) -> "RunSetup":
+        """What the options mean; raises for what cannot work."""
+        kind, mode = _kind_and_mode(options)
+        _check_rehearsal(kind, options.rehearse)
+        judge = options.judge_model
+        return cls(
+            options,
+            agent=_agent(kind, options),
+            user=_user(kind, mode, options),
+            judge=ModelSpec.of(judge, None, options.base_url) if judge else None,
+            error_rate=_error_rate(kind, options.agent_args),
+            mode=Mode(mode),
+        )
+
+    @property
+    def models(self) -> dict[str, ModelSpec]:
+        """The models by the name under which the benchmark asks for them."""
+        roles = {
+            "agent_model": self.agent,
+            "user_simulator": self.user,
+            "nl_evaluator": self.judge,
+        }
+        return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
+
+    def assign_models(self, tasks: list[Task]) -> None:
+        """Let the tasks know which models play the user and judge."""
+        user, judge = self.user, self.judge
+        configure_model_ids(
+            tasks,
+            user_model_id=user.model_id if isinstance(user, ModelSpec) else None,
+            evaluator_model_id=judge.model_id if judge else None,
+        )
+        if isinstance(user, ModelSpec):
+            for task in tasks:
+                task.user_data["llm_args"] = dict(user.args)
+
+    def check_models(self) -> None:
+        """Raise now what would make every simulation fail: an unknown name, a missing key."""
+        for model in self.models.values():
+            resolve_model(model.model_id, **model.options)
+
+    def to_config(self) -> dict[str, object]:
+        """All that the results depend on, apart from tasks and data."""
+        scripted: dict[str, object] = {"player": self.agent}
+        if self.agent == "noisy":
+            scripted["error_rate"] = self.error_rate
+        return {
+            "benchmark": "tau2",
+            "rules": f"tau2-bench {DEFAULT_VERSION}",
+            "agent": scripted if isinstance(self.agent, str) else self.agent.to_config(),
+            "user": self.user.to_config() if isinstance(self.user, ModelSpec) else self.user,
+            "judge": self.judge.to_config() if self.judge else None,
+            "mode": self.mode.value,
+            **recorded(self.options),
+        }
+
+
+def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
+    """The agent, which is ``llm``, ``own`` or a scripted one, and the mode that it implies."""
+    agent = options.agent
+    if not isinstance(agent, str) or ":" in agent:
+        kind, implied = "own", None
+    else:
+        kind, implied = _AGENT_ALIASES.get(agent, (agent, None))
+        if kind not in AGENTS:
+            raise ConfigurationError(
+                f"agent is {agent!r}; choose one of: {', '.join(AGENTS)}, "
+                "or name one of your own, like my_agent.py:function"
+            )
+    mode = implied or options.mode
+    _check_one_of("mode", mode, tuple(Mode))
+    if mode == Mode.ORACLE_PLAN and kind != "llm":
+        raise ConfigurationError(
+            f"mode is {mode!r}, which shows the reference solution to a model, but agent is "
+            f"{agent!r}; use agent 'llm' or mode 'normal'"
+        )
+    if mode == Mode.SOLO and kind == "own":
+        raise ConfigurationError(
+            "mode is 'solo', in which nobody talks to the agent, but an agent of your own is "
+            "asked by the user; use mode 'normal'"
+        )
+    return kind, mode
+
+
+def _check_rehearsal(kind: str, rehearse: str | None) -> None:
+    if rehearse is None:
+        return
+    _check_one_of("rehearse", rehearse, tuple(PLAYERS))
+    if kind != "own":
+        raise ConfigurationError(
+            f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
+            f"agent is {kind!r}; name your agent like my_agent.py:function"
+        )
+
+
+def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | str:
+    if kind == "llm":
+        return _model("agent", options.agent_model, options.agent_args, options.base_url)
+    if kind in PLAYERS:
+        return kind
+    make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
+    check_signature(make)
+    model = ModelSpec.of(options.agent_model or "", options.agent_args, options.base_url)
+    return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
+
+
+def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | str | None:
+    if mode == Mode.SOLO:
+        return None
+    user = _USER_ALIASES.get(options.user, options.user) if options.user else None
+    if user is None:
+        needs_nobody = agent in PLAYERS or options.rehearse is not None
+        user = "scripted" if needs_nobody and not options.user_model else "llm"
+    _check_one_of("user", user, USERS)
+    if user == "scripted":
+        return user
+    return _model("user", options.user_model, options.user_args, options.base_url)
+
+
+def _model(
+    role: str, model_id: str | None, args: Mapping[str, Any] | None, base_url: str | None
+) -> ModelSpec:
+    if not model_id:
+        without = "agent gold, noop or noisy" if role == "agent" else "the scripted user"
+        raise ConfigurationError(
+            f"{role}_model is not set; name one like openai/gpt-4.1 "
+            f"(--{role}-model), or take {without}, which needs no model (--{role})"
+        )
+    return ModelSpec.of(model_id, args, base_url)
+
+
+def _error_rate(agent: str, args: Mapping[str, Any] | None) -> float:
+    if agent not in PLAYERS:
+        return DEFAULT_ERROR_RATE
+    known = {"error_rate"} if agent == "noisy" else set()
+    unknown = sorted(set(args or ()) - known)
+    if unknown:
+        takes = f"takes {', '.join(known)}" if known else "takes no arguments"
+        raise ConfigurationError(f"agent_args has {unknown[0]!r}, but agent {agent!r} {takes}")
+    rate = (args or {}).get("error_rate", DEFAULT_ERROR_RATE)
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+        raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
+    return float(rate)
+
+
+def _check_address(base_url: object) -> None:
+    if base_url is None:
+        return
+    parts = urlsplit(str(base_url))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"base_url is {base_url!r}; give a whole address, like http://localhost:8000/v1"
+        )
+
+
+def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigurationError(f"{name} is {value!r}; choose one of: {', '.join(choices)}")

@@ -1,0 +1,97 @@
+"""``maseval tau2 tasks``, and which tasks a run is made of."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import (
+    UnknownTaskError,
+    load_raw_tasks,
+    load_tasks,
+)
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import Task
+
+BASE_DOMAINS = ("airline", "retail", "telecom")
+
+TasksByDomain = dict[str, list[Task]]
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """One task in a line: how many calls its solution has, and what counts."""
+
+    domain: str
+    task_id: str
+    purpose: str
+    actions: int
+    reward_basis: Sequence[str]
+
+
+def tasks(domain: str | Sequence[str] = BASE_DOMAINS, split: str = "base") -> list[TaskLine]:
+    """The tasks of one domain or several."""
+    names = [domain] if isinstance(domain, str) else domain
+    return [_task_line(name, raw) for name in names for raw in load_raw_tasks(name, split)]
+
+
+def _task_line(domain: str, raw: Mapping[str, Any]) -> TaskLine:
+    criteria = raw.get("evaluation_criteria") or {}
+    return TaskLine(
+        domain,
+        str(raw.get("id")),
+        _purpose(raw),
+        len(criteria.get("actions") or ()),
+        criteria.get("reward_basis") or ("DB", "COMMUNICATE"),
+    )
+
+
+def _purpose(raw: Mapping[str, Any]) -> str:
+    description = raw.get("description") or {}
+    instructions = (raw.get("user_scenario") or {}).get("instructions") or {}
+    told = instructions if isinstance(instructions, Mapping) else {"reason_for_call": instructions}
+    words = description.get("purpose") if isinstance(description, Mapping) else description
+    return " ".join(str(words or told.get("reason_for_call") or "").split())
+
+
+def select_tasks(
+    domains: Sequence[str],
+    *,
+    split: str = "base",
+    task_ids: Collection[str] = (),
+    num_tasks: int | None = None,
+    timeout: float | None = None,
+) -> TasksByDomain:
+    """The tasks of each domain; ``num_tasks`` is the most that each domain gives."""
+    if not domains:
+        raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
+    if num_tasks is not None and num_tasks < 1:
+        raise ConfigurationError(f"num_tasks is {num_tasks}; give at least 1")
+    selected: TasksByDomain = {}
+    for name in dict.fromkeys(domains):
+        tasks = load_tasks(domain_named(name), split, timeout_seconds=timeout).to_list()
+        if task_ids:
+            tasks = [task for task in tasks if _is_wanted(task, name, task_ids)]
+        selected[name] = tasks[:num_tasks]
+    _check_found(selected, split, task_ids)
+    return {name: tasks for name, tasks in selected.items() if tasks}
+
+
+def _is_wanted(task: Task, domain: str, task_ids: Collection[str]) -> bool:
+    return str(task.id) in task_ids or f"{domain}/{task.id}" in task_ids
+
+
+def _check_found(selected: TasksByDomain, split: str, task_ids: Collection[str]) -> None:
+    found = {
+        name
+        for domain, tasks in selected.items()
+        for task in tasks
+        for name in (str(task.id), f"{domain}/{task.id}")
+    }
+    lacking = [task_id for task_id in task_ids if task_id not in found]
+    if lacking:
+        domains = ", ".join(selected)
+        raise UnknownTaskError(
+            f"no task {lacking[0]!r} among the {split} tasks of {domains}; "
+            f"`maseval tau2 tasks --domain {next(iter(selected))}` lists them"
+        )

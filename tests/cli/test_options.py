@@ -1,0 +1,32 @@
+"""Options that are more than a word."""
+
+import pytest
+import typer
+
+from maseval.cli.options import arguments
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [
+        (None, {}),
+        (["temperature=0.5"], {"temperature": 0.5}),
+        (["temperature=0,seed=3"], {"temperature": 0, "seed": 3}),
+        (["stop=a,b"], {"stop": "a,b"}),
+        (["a=1", '{"b": [1, 2]}'], {"a": 1, "b": [1, 2]}),
+        (
+            ["model=gpt-4", "flag=true", "url=http://x/?a"],
+            {"model": "gpt-4", "flag": True, "url": "http://x/?a"},
+        ),
+    ],
+)
+def test_json_and_pairs_are_understood(texts, value):
+    assert arguments(texts) == value
+
+
+@pytest.mark.parametrize("text", ["sk-secret", "{", "[1]", "=3", "{1: 2}"])
+def test_anything_else_is_refused_without_repeating_it(text):
+    with pytest.raises(typer.BadParameter) as refused:
+        arguments([text])
+
+    assert text not in str(refused.value) or len(text) < 3
