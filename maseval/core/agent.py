@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact_text
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
 
@@ -16,7 +16,7 @@ class AgentObserver(Protocol):
     """What an agent tells its callbacks."""
 
     def on_run_start(self, agent: "AgentAdapter", /) -> None: ...
-    def on_run_end(self, agent: "AgentAdapter", result: Any, /) -> None: ...
+    def on_run_end(self, agent: "AgentAdapter", result: object, /) -> None: ...
 
 
 class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
@@ -37,7 +37,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.name = name
         self.callbacks: list[AgentObserver] = list(callbacks or ())
         self.messages: MessageHistory | None = None
-        self.logs: list[dict[str, Any]] = []
+        self.logs: list[JsonObject] = []
         self._cost_calculator = cost_calculator
         self._model_id = model_id
 
@@ -96,7 +96,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """The model the framework says it uses, for an adapter that was not told."""
         return None
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         messages = self.get_messages().to_list()
         return {
             **super().gather_traces(),
@@ -108,7 +108,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "logs": list(self.logs),
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
             "name": self.name,

@@ -37,6 +37,7 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
 from maseval.core.user import User
 
@@ -100,7 +101,7 @@ class Benchmark(ABC):
 
     @abstractmethod
     def setup_environment(
-        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
+        self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> Environment:
         """The world in which the task is done.
 
@@ -109,7 +110,7 @@ class Benchmark(ABC):
 
     def setup_user(
         self,
-        agent_data: dict[str, Any],
+        agent_data: JsonObject,
         environment: Any,
         task: Task,
         seed_generator: SeedGenerator,
@@ -120,7 +121,7 @@ class Benchmark(ABC):
     @abstractmethod
     def setup_agents(
         self,
-        agent_data: dict[str, Any],
+        agent_data: JsonObject,
         environment: Any,
         task: Task,
         user: User | None,
@@ -139,22 +140,30 @@ class Benchmark(ABC):
     ) -> Sequence[Evaluator]:
         """Who judges the outcome."""
 
-    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+    def get_model_adapter(
+        self,
+        model_id: str,
+        *,
+        register_category: str = "models",
+        register_name: str | None = None,
+        **kwargs: Any,
+    ) -> ModelAdapter:
         """A model for the parts of the benchmark that need one, registered for tracing.
 
-        ``register_category`` and ``register_name`` say under which name; everything else goes to
-        the provider.
+        Its name in the registry is ``model_id`` unless given; ``kwargs`` go to the provider.
         """
-        category = kwargs.pop("register_category", "models")
-        name = kwargs.pop("register_name", model_id)
-        return self.register(category, name, resolve_model(model_id, **kwargs))
+        name = model_id if register_name is None else register_name
+        return self.register(register_category, name, resolve_model(model_id, **kwargs))
 
     def run_agents(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, query: str
     ) -> Any:
         """One turn of the agents: the answer of the only one, or a list of all answers."""
-        answers = [agent.run(query) for agent in agents]
-        return answers[0] if len(answers) == 1 else answers
+        match [agent.run(query) for agent in agents]:
+            case [answer]:
+                return answer
+            case answers:
+                return answers
 
     def execution_loop(
         self,
@@ -180,8 +189,8 @@ class Benchmark(ABC):
         evaluators: Sequence[Evaluator],
         agents: dict[str, AgentAdapter],
         final_answer: Any,
-        traces: dict[str, Any],
-    ) -> list[dict[str, Any]]:
+        traces: JsonObject,
+    ) -> list[JsonObject]:
         """The verdict of each evaluator on the traces it looks at."""
         return [
             evaluator(evaluator.filter_traces(traces), final_answer) for evaluator in evaluators
@@ -286,20 +295,20 @@ class Benchmark(ABC):
         """Forget the components of the running repetition; the engine does so after each."""
         TaskContext.current().registry.clear()
 
-    def collect_all_traces(self) -> dict[str, Any]:
+    def collect_all_traces(self) -> JsonObject:
         """Traces of all components of the running repetition."""
         return TaskContext.current().registry.collect_traces()
 
-    def collect_all_configs(self) -> dict[str, Any]:
+    def collect_all_configs(self) -> JsonObject:
         """Configuration of all components of the running repetition."""
         return TaskContext.current().registry.collect_configs()
 
-    def collect_all_usage(self) -> dict[str, Any]:
+    def collect_all_usage(self) -> JsonObject:
         """Usage of all components of the running repetition; also added to the totals."""
         return TaskContext.current().registry.collect_usage()
 
     @cached_property
-    def benchmark_level_config(self) -> dict[str, Any]:
+    def benchmark_level_config(self) -> JsonObject:
         """Git, Python, system and packages: one object, shared by all reports."""
         return gather_benchmark_config()
 
@@ -345,9 +354,7 @@ class Benchmark(ABC):
 class _Run:
     """One call of ``run()``: prepares repetitions and passes on what happens to them."""
 
-    def __init__(
-        self, benchmark: Benchmark, agent_data_of: Callable[[Task], dict[str, Any]]
-    ) -> None:
+    def __init__(self, benchmark: Benchmark, agent_data_of: Callable[[Task], JsonObject]) -> None:
         self._benchmark = benchmark
         self._agent_data_of = agent_data_of
         self._setting = benchmark._setting()
@@ -382,7 +389,7 @@ class _Run:
     def _prepare(self, task: Task, repeat_idx: int) -> Repetition:
         return Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
 
-    def announce(self, hook: str, **told: Any) -> None:
+    def announce(self, hook: str, **told: object) -> None:
         self._announcer.announce(hook, self._benchmark, **told)
 
     def task_started(self, task: Task) -> None:

@@ -85,7 +85,7 @@ class CallPolicy:
         longest = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 60))
         return (error.retry_after or 0.0) + self.chance() * longest
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The limits, for a model's configuration."""
         return {
             "max_attempts": self.max_attempts,

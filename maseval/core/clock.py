@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Self
 
 from maseval.core.exceptions import TaskTimeoutError
 
@@ -24,7 +24,7 @@ class Clock:
         """The task's id and which of its repetitions this is."""
         self.stopping = stopping
         """Says whether the run wants to end soon."""
-        self.collected_traces: dict[str, Any] = {}
+        self.collected_traces: dict[str, object] = {}
         self.abandoned = False
         """Whether nobody waits for this repetition any more."""
         self._start = time.monotonic()
@@ -65,7 +65,7 @@ class Clock:
             partial_traces=self.collected_traces,
         )
 
-    def set_collected_traces(self, traces: dict[str, Any]) -> None:
+    def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Leave traces to be reported should the deadline pass."""
         self.collected_traces = traces
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
 
 
 class EnvironmentObserver(Protocol):
@@ -27,10 +27,10 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
 
     def __init__(
         self,
-        task_data: dict[str, Any] | None = None,
+        task_data: dict[str, object] | None = None,
         callbacks: Iterable[EnvironmentObserver] | None = None,
         *,
-        environment_data: dict[str, Any] | None = None,
+        environment_data: dict[str, object] | None = None,
     ) -> None:
         if task_data is not None and environment_data is not None:
             raise ConfigurationError(
@@ -47,7 +47,7 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
             callback.on_setup_end(self)
 
     @abstractmethod
-    def setup_state(self, task_data: dict[str, Any]) -> Any:
+    def setup_state(self, task_data: dict[str, Any]) -> object:
         """The world at the beginning."""
 
     @abstractmethod
@@ -62,14 +62,14 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
         """The tool of that name, if there is one."""
         return self.tools.get(name)
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         return {
             **super().gather_traces(),
             "tool_count": len(self.tools),
             "tools": {name: _tool_traces(tool) for name, tool in self.tools.items()},
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
             "tool_count": len(self.tools),
@@ -77,10 +77,10 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
         }
 
 
-def _tool_traces(tool: Any) -> dict[str, Any]:
+def _tool_traces(tool: Any) -> JsonObject:
     """What a tool can tell: its own traces, its calls, those of its simulator, or nothing."""
     if hasattr(tool, "gather_traces"):
-        traces: dict[str, Any] = tool.gather_traces()
+        traces: JsonObject = tool.gather_traces()
         return traces
     kind = type(tool).__name__
     if hasattr(getattr(tool, "history", None), "to_list"):

@@ -5,6 +5,7 @@ from typing import Any
 
 from maseval.core.environment import Environment
 from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
 from maseval.core.user import User
 
 
@@ -20,10 +21,10 @@ class Evaluator(ABC):
         self.environment = environment
         self.user = user
 
-    def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
+    def filter_traces(self, traces: JsonObject) -> JsonObject:
         """The part of the traces that this evaluator looks at; by default all of them."""
         return traces
 
     @abstractmethod
-    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+    def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
         """The verdict, as JSON-friendly data."""

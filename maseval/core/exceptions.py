@@ -15,7 +15,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 
 class MASEvalError(Exception):
@@ -29,12 +29,12 @@ class MASEvalError(Exception):
         message: str,
         *,
         component: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.component = component
-        self.details: dict[str, Any] = dict(details or {})
+        self.details: dict[str, object] = dict(details or {})
 
     def __str__(self) -> str:
         return f"[{self.component}] {self.message}" if self.component else self.message
@@ -48,7 +48,7 @@ class AgentError(MASEvalError):
         message: str,
         *,
         component: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
         suggestion: str | None = None,
     ) -> None:
         super().__init__(message, component=component, details=details)
@@ -83,15 +83,15 @@ class TaskTimeoutError(MASEvalError):
         message: str,
         *,
         component: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
         elapsed: float = 0.0,
         timeout: float = 0.0,
-        partial_traces: Mapping[str, Any] | None = None,
+        partial_traces: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message, component=component, details=details)
         self.elapsed = elapsed
         self.timeout = timeout
-        self.partial_traces: dict[str, Any] = dict(partial_traces or {})
+        self.partial_traces: dict[str, object] = dict(partial_traces or {})
 
 
 class ConfigurationError(MASEvalError, ValueError):

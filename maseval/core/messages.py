@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Required, TypedDict, cast, overload
+from typing import Required, TypedDict, cast, overload
 from uuid import uuid4
 
 from maseval.core.tracing import now
@@ -98,7 +98,7 @@ INVALID_ARGUMENTS = "invalid_json_arguments"
 same way when it is replayed."""
 
 
-def arguments_of(raw: object) -> dict[str, Any]:
+def arguments_of(raw: object) -> dict[str, object]:
     """A call's arguments as a mapping, whatever the model wrote."""
     if raw is None or raw == "":
         return {}

@@ -6,16 +6,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from maseval.core.call_policy import Attempt, CallPolicy, default_policy
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 
-Params: TypeAlias = Mapping[str, Any]
+Params: TypeAlias = Mapping[str, object]
+
+
+class ModelCallRecord(TypedDict, total=False):
+    """One attempt at a call of a model, for the log."""
+
+    timestamp: str
+    attempt: int
+    waited_seconds: float
+    message_count: int
+    generation_params: Mapping[str, object]
+    tools_provided: int
+    kwargs: dict[str, str]
+    status: str
+    response_type: str
+    response_length: int
+    tool_calls_count: int
+    error: str
+    error_type: str
+    duration_seconds: float
 
 
 class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
@@ -42,7 +61,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.endpoint: str | None = None
         """Whose rate limits apply: models of one endpoint are throttled together."""
         self._usage_records: list[TokenUsage] = []
-        self.logs: list[dict[str, Any]] = []
+        self.logs: list[ModelCallRecord] = []
 
     @property
     @abstractmethod
@@ -58,9 +77,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self,
         messages: list[Message],
         generation_params: Params | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: str | dict[str, Any] | None = None,
-        **kwargs: Any,
+        tools: Sequence[JsonObject] | None = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
     ) -> ChatResponse:
         """Ask the model once; messages, tools and tool choice are in OpenAI's form."""
 
@@ -68,9 +87,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self,
         messages: Sequence[Message],
         generation_params: Params | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: str | dict[str, Any] | None = None,
-        **kwargs: Any,
+        tools: Sequence[JsonObject] | None = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
     ) -> ChatResponse:
         """Send the conversation and return the model's answer.
 
@@ -79,7 +98,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """
         if isinstance(messages, MessageHistory):
             messages = messages.to_openai_format()
-        asked = {
+        asked: ModelCallRecord = {
             "message_count": len(messages),
             "generation_params": redact(generation_params or {}),
             "tools_provided": len(tools or ()),
@@ -87,7 +106,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         }
 
         def ask(attempt: Attempt) -> ChatResponse:
-            entry = {
+            entry: ModelCallRecord = {
                 "timestamp": now(),
                 "attempt": attempt.number,
                 "waited_seconds": attempt.waited,
@@ -129,7 +148,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         first, *others = self._usage_records
         return replace(sum(others, start=first))
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         durations = [entry["duration_seconds"] for entry in self.logs]
         successes = sum(entry["status"] == "success" for entry in self.logs)
         return {
@@ -144,7 +163,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "logs": list(self.logs),
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         config = {
             **super().gather_config(),
             "model_id": self.model_id,
@@ -176,7 +195,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._usage_records.append(usage)
 
 
-def _success(response: ChatResponse) -> dict[str, Any]:
+def _success(response: ChatResponse) -> ModelCallRecord:
     return {
         "status": "success",
         "response_type": "tool_call" if response.tool_calls else "text",
@@ -185,7 +204,7 @@ def _success(response: ChatResponse) -> dict[str, Any]:
     }
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def _failure(error: BaseException) -> ModelCallRecord:
     return {"status": "error", "error": redact_text(str(error)), "error_type": _name(error)}
 
 
@@ -215,7 +234,7 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
 
 
 def resolve_model(
-    model_id: str, *, policy: CallPolicy | None = None, **options: Any
+    model_id: str, *, policy: CallPolicy | None = None, **options: object
 ) -> ModelAdapter:
     """The adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
 

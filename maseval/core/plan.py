@@ -1,13 +1,13 @@
 """What a run is asked to do: its tasks as a queue, their repetitions and their agent data."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from maseval.core.exceptions import AgentDataError, ConfigurationError, DuplicateTaskError
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.tracing import JsonObject
 
-Tasks = Task | BaseTaskQueue | Iterable[Task | Mapping[str, Any]]
-AgentData = Mapping[str, Any] | Iterable[Mapping[str, Any]]
+Tasks = Task | BaseTaskQueue | Iterable[Task | Mapping[str, object]]
+AgentData = Mapping[str, object] | Iterable[Mapping[str, object]]
 
 
 class SelectedRepetitions(BaseTaskQueue):
@@ -62,14 +62,14 @@ def lasting(agent_data: AgentData) -> AgentData:
     return list(agent_data) if isinstance(agent_data, Iterator) else agent_data
 
 
-def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Task], dict[str, Any]]:
+def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Task], JsonObject]:
     """Who is to be tested on which task: one dict for all, or one for each task of the queue."""
     if isinstance(agent_data, Mapping):
         data = agent_data if isinstance(agent_data, dict) else dict(agent_data)
         return lambda task: data
     entries = _entries(queue, agent_data)
 
-    def data_of(task: Task) -> dict[str, Any]:
+    def data_of(task: Task) -> JsonObject:
         try:
             return entries[str(task.id)]
         except KeyError:
@@ -81,7 +81,7 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
     return data_of
 
 
-def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, dict[str, Any]]:
+def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, JsonObject]:
     if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
         raise AgentDataError(f"`agent_data` is {agent_data!r}; give a dict, or one for each task")
     tasks, entries = queue.to_list(), list(agent_data)
@@ -90,7 +90,7 @@ def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, di
             "`agent_data` must either be a single dict or an iterable matching the number of "
             f"tasks. There are {len(tasks)} tasks and {len(entries)} entries"
         )
-    by_task: dict[str, dict[str, Any]] = {}
+    by_task: dict[str, JsonObject] = {}
     for task, entry in zip(tasks, entries, strict=True):
         if not isinstance(entry, Mapping):
             raise AgentDataError(f"`agent_data` holds {entry!r}; each entry must be a dict")

@@ -3,12 +3,12 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.report import gathering_failure
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
-from maseval.core.usage import Usage, UsageTrackableMixin
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
+from maseval.core.usage import Usage, UsageRecord, UsageTrackableMixin
 
 RegisterableComponent = TraceableMixin | ConfigurableMixin | UsageTrackableMixin
 ComponentT = TypeVar("ComponentT")
@@ -77,7 +77,7 @@ class ComponentRegistry:
 
     def __init__(
         self,
-        benchmark_config: Mapping[str, Any] | None = None,
+        benchmark_config: Mapping[str, object] | None = None,
         *,
         totals: UsageTotals | None = None,
     ) -> None:
@@ -117,24 +117,24 @@ class ComponentRegistry:
         """Count no more usage; the components stay, so that they can still be asked."""
         self._totals.close(self)
 
-    def collect_traces(self) -> dict[str, Any]:
+    def collect_traces(self) -> JsonObject:
         """What happened to each component, by category and name."""
         return self._collect(
             "traces", TraceableMixin, lambda one, key: {"name": key[1], **one.gather_traces()}
         )
 
-    def collect_configs(self) -> dict[str, Any]:
+    def collect_configs(self) -> JsonObject:
         """How each component was set up, and the machine under ``benchmark``."""
         configs = self._collect(
             "config", ConfigurableMixin, lambda one, key: {"name": key[1], **one.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
-    def collect_usage(self) -> dict[str, Any]:
+    def collect_usage(self) -> JsonObject:
         """What each component used; also counts in the totals."""
         return self._collect("usage", UsageTrackableMixin, self._use)
 
-    def _use(self, component: UsageTrackableMixin, key: Key) -> dict[str, Any]:
+    def _use(self, component: UsageTrackableMixin, key: Key) -> UsageRecord:
         told = component.gather_usage()
         category, name = key
         # A copy: the component may go on writing to the record that it told.
@@ -148,8 +148,11 @@ class ComponentRegistry:
         return usage.to_dict()
 
     def _collect(
-        self, what: str, kind: type[ComponentT], ask: Callable[[ComponentT, Key], dict[str, Any]]
-    ) -> dict[str, Any]:
+        self,
+        what: str,
+        kind: type[ComponentT],
+        ask: Callable[[ComponentT, Key], Mapping[str, object]],
+    ) -> JsonObject:
         components = [
             (key, component)
             for key, component in tuple(self._components.items())
@@ -178,7 +181,7 @@ class ComponentRegistry:
         """Usage of all repetitions so far, keyed ``category:name``."""
         return self._totals.by_component
 
-    def update_benchmark_config(self, config: Mapping[str, Any]) -> None:
+    def update_benchmark_config(self, config: Mapping[str, object]) -> None:
         """Replace what ``collect_configs`` says of the benchmark itself."""
         self._benchmark_config = config
 
@@ -188,7 +191,7 @@ def _add(totals: dict[str, Usage], noted: Mapping[str, Usage]) -> None:
         totals[key] = totals[key] + usage if key in totals else usage
 
 
-def _empty(components: int) -> dict[str, Any]:
+def _empty(components: int) -> JsonObject:
     return {
         "metadata": {
             "timestamp": now(),

@@ -16,6 +16,7 @@ from maseval.core.exceptions import (
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
 
 
 class TaskExecutionStatus(Enum):
@@ -66,8 +67,8 @@ class Attempt(TypedDict):
     """An earlier try at a repetition that was made again."""
 
     status: str
-    error: dict[str, Any] | None
-    usage: dict[str, Any]
+    error: JsonObject | None
+    usage: JsonObject
     started_at: str
     duration_seconds: float
 
@@ -76,8 +77,8 @@ class TaskSummary(TypedDict):
     """The parts of a task that a reader of reports needs."""
 
     query: str
-    metadata: dict[str, Any]
-    protocol: dict[str, Any]
+    metadata: JsonObject
+    protocol: JsonObject
 
 
 class Report(TypedDict):
@@ -86,11 +87,11 @@ class Report(TypedDict):
     task_id: str
     repeat_idx: int
     status: str
-    error: dict[str, Any] | None
-    traces: dict[str, Any]
-    config: dict[str, Any]
-    usage: dict[str, Any]
-    eval: list[dict[str, Any]] | None
+    error: JsonObject | None
+    traces: JsonObject
+    config: JsonObject
+    usage: JsonObject
+    eval: list[JsonObject] | None
     task: TaskSummary
     final_answer: Any
     run_id: str
@@ -124,9 +125,9 @@ def execution_status(exception: BaseException) -> TaskExecutionStatus:
             return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
 
 
-def error_record(exception: BaseException) -> dict[str, Any]:
+def error_record(exception: BaseException) -> dict[str, object]:
     """An exception as the ``error`` of a report, without the keys and passwords it may quote."""
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "error_type": type(exception).__name__,
         "error_message": _message_of(exception),
         "traceback": redact_text("".join(traceback.format_exception(exception))),
@@ -138,7 +139,7 @@ def error_record(exception: BaseException) -> dict[str, Any]:
     return record
 
 
-def collection_failure(what: str, exception: BaseException) -> dict[str, Any]:
+def collection_failure(what: str, exception: BaseException) -> dict[str, object]:
     """What stands in a report for traces, configuration or usage that could not be collected."""
     return {
         "error": f"Failed to collect {what}: {_message_of(exception)}",
@@ -146,7 +147,7 @@ def collection_failure(what: str, exception: BaseException) -> dict[str, Any]:
     }
 
 
-def gathering_failure(what: str, component: object, exception: Exception) -> dict[str, Any]:
+def gathering_failure(what: str, component: object, exception: Exception) -> dict[str, object]:
     """What stands there for the one component that failed to tell."""
     return {
         "error": f"Failed to gather {what}: {_message_of(exception)}",
@@ -174,7 +175,7 @@ _ELAPSED = re.compile(r"after \d+\.\d+s")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
-def normalise(report: Mapping[str, Any]) -> dict[str, Any]:
+def normalise(report: Mapping[str, object]) -> dict[str, object]:
     """A report without what differs between two equal runs: times, run, record and thread ids.
 
     Left out, at any depth: every key that names a moment, a duration, a run or a thread, and every

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 from maseval.core.exceptions import (
     ConfigurationError,
@@ -29,9 +29,10 @@ from maseval.core.messages import (
     tool_call,
 )
 from maseval.core.model import ModelAdapter, Params
+from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator
 
-Tools: TypeAlias = Sequence[dict[str, Any]] | None
+Tools: TypeAlias = Sequence[JsonObject] | None
 FixedReply: TypeAlias = (
     str | ChatResponse | Mapping[str, Any] | Sequence[Mapping[str, Any]] | BaseException
 )
@@ -41,6 +42,15 @@ one tool or a list of tools, raise an exception, or look at what it was asked be
 
 A tool call has OpenAI's form (see ``tool_call``) or is short: ``{"name", "arguments", "id"?}``. A
 mapping with ``content`` or ``tool_calls`` is a text with calls."""
+
+
+class ScriptedRequest(TypedDict):
+    """What a scripted model was asked."""
+
+    messages: list[Message]
+    tools: Tools
+    tool_choice: str | dict[str, object] | None
+    generation_params: Params | None
 
 
 class ScriptedModelAdapter(ModelAdapter):
@@ -73,7 +83,7 @@ class ScriptedModelAdapter(ModelAdapter):
             raise ConfigurationError(
                 f"replies must be a list, not {replies!r}; write [{replies!r}]"
             )
-        self.requests: list[dict[str, Any]] = []
+        self.requests: list[ScriptedRequest] = []
         self._script: list[Reply] = [replies] if callable(replies) else list(replies)
         self._loop = loop or callable(replies)
         self._model_id = model_id
@@ -84,7 +94,7 @@ class ScriptedModelAdapter(ModelAdapter):
     def model_id(self) -> str:
         return self._model_id
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
             "reply_count": len(self._script),
@@ -97,8 +107,8 @@ class ScriptedModelAdapter(ModelAdapter):
         messages: list[Message],
         generation_params: Params | None = None,
         tools: Tools = None,
-        tool_choice: str | dict[str, Any] | None = None,
-        **kwargs: Any,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
     ) -> ChatResponse:
         messages = copy.deepcopy(messages)
         reply = self._next_reply(messages)
@@ -199,7 +209,7 @@ def _response(reply: FixedReply, turn: int) -> ChatResponse:
     )
 
 
-def _calling(calls: Sequence[Any], turn: int, text: str | None = None) -> ChatResponse:
+def _calling(calls: Sequence[object], turn: int, text: str | None = None) -> ChatResponse:
     tool_calls = [_tool_call(call, f"call_{turn}_{place}") for place, call in enumerate(calls)]
     return ChatResponse(text, tool_calls or None, stop_reason="tool_calls" if calls else "stop")
 

@@ -6,10 +6,10 @@ on the order in which seeds are asked for. Parallel runs and partial runs draw t
 
 import hashlib
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Self
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.tracing import ConfigurableMixin
+from maseval.core.tracing import ConfigurableMixin, JsonObject
 
 
 class SeedingError(MASEvalError):
@@ -41,7 +41,7 @@ class SeedGenerator(ABC, ConfigurableMixin):
     def seed_log(self) -> dict[str, int]:
         """The seeds given out so far, by path."""
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         """The settings and the seeds given out."""
         return {**super().gather_config(), "seeds": self.seed_log}
 
@@ -84,7 +84,7 @@ class DefaultSeedGenerator(SeedGenerator):
         self._log[path] = seed
         return seed
 
-    def _compute_seed(self, full_path: str, components: list[Any]) -> int:
+    def _compute_seed(self, full_path: str, components: list[object]) -> int:
         """Turn the components of a seed into a number from 0 to 2**31 - 1."""
         text = ":".join(str(component) for component in components)
         digest = hashlib.sha256(text.encode()).digest()
@@ -109,7 +109,7 @@ class DefaultSeedGenerator(SeedGenerator):
             self._global_seed, self._task_id, rep_index, self._path_prefix, self._log
         )
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         """The settings and the seeds given out."""
         return {
             **super().gather_config(),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar, cast
 from uuid import uuid4
 
 from maseval.core.exceptions import (
@@ -25,7 +25,7 @@ from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.tracing import TraceableMixin, now
+from maseval.core.tracing import JsonObject, TraceableMixin, now
 
 Parsed = TypeVar("Parsed")
 
@@ -38,6 +38,20 @@ class SimulatorCallStatus(Enum):
     Successful = "Successful"
 
 
+class SimulatorAttempt(TypedDict):
+    """One attempt to get a readable answer."""
+
+    id: str
+    input: Mapping[str, object]
+    prompt: str
+    generation_params: Mapping[str, object]
+    timestamp: str
+    raw_output: str | None
+    parsed_output: object
+    status: str | None
+    error: str | None
+
+
 class SimulatorError(MASEvalError):
     """A simulator gave up; ``logs`` holds the attempts of the call that failed."""
 
@@ -46,20 +60,21 @@ class SimulatorError(MASEvalError):
         message: str,
         attempts: int = 0,
         last_error: str | None = None,
-        logs: list[dict[str, Any]] | None = None,
+        logs: list[SimulatorAttempt] | None = None,
         component: str | None = None,
     ) -> None:
-        details = {"attempts": attempts, "last_error": last_error}
-        super().__init__(message, component=component, details=details)
-        self.attempts = attempts
-        self.last_error = last_error
-        self.logs = logs or []
+        outcome = {"attempts": attempts, "last_error": last_error}
+        super().__init__(message, component=component, details=outcome)
+        self.attempts, self.last_error = attempts, last_error
+        self.logs = [] if logs is None else logs
 
     def __str__(self) -> str:
-        parts = [f"[{self.component}]" if self.component else "", self.message]
-        parts.append(f"(attempts: {self.attempts})" if self.attempts else "")
-        parts.append(f"Last error: {self.last_error}" if self.last_error else "")
-        return " ".join(part for part in parts if part)
+        text = super().__str__()
+        if self.attempts:
+            text += f" (attempts: {self.attempts})"
+        if self.last_error:
+            text += f" Last error: {self.last_error}"
+        return text
 
 
 class ToolSimulatorError(SimulatorError, EnvironmentError):
@@ -68,9 +83,6 @@ class ToolSimulatorError(SimulatorError, EnvironmentError):
 
 class UserSimulatorError(SimulatorError, UserError):
     """A simulated user gave up: a failure of the user."""
-
-
-_BLANK_ATTEMPT = {"raw_output": None, "parsed_output": None, "status": None, "error": None}
 
 
 class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
@@ -96,11 +108,11 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         self.model = model
         self.template = template
         self.max_try = max_try
-        self.generation_params: dict[str, Any] = dict(generation_params or {})
-        self.logs: list[dict[str, Any]] = []
+        self.generation_params: dict[str, object] = dict(generation_params or {})
+        self.logs: list[SimulatorAttempt] = []
 
     @abstractmethod
-    def _fill_prompt_template(self, **kwargs: Any) -> str:
+    def _fill_prompt_template(self, **kwargs: object) -> str:
         """The prompt for one call; ``kwargs`` are the call's inputs."""
 
     @abstractmethod
@@ -108,51 +120,56 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         """What the model meant; ``JSONDecodeError`` or ``AttributeError`` asks for another try."""
 
     def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
     ) -> SimulatorError:
         return SimulatorError(message, attempts, last_error, logs)
 
-    def __call__(self, generation_params: Params | None = None, **kwargs: Any) -> Parsed:
+    def __call__(self, generation_params: Params | None = None, **kwargs: object) -> Parsed:
         return self._simulate(kwargs, generation_params)
 
-    def _simulate(self, inputs: dict[str, Any], generation_params: Params | None) -> Parsed:
+    def _simulate(self, inputs: dict[str, object], generation_params: Params | None) -> Parsed:
         params = {**self.generation_params, **(generation_params or {})}
-        call = {
-            "id": str(uuid4()),
-            "input": inputs,
-            "prompt": self._fill_prompt_template(**inputs),
-            "generation_params": redact(params),
-        }
-        attempts: list[dict[str, Any]] = []
+        call_id, prompt = str(uuid4()), self._fill_prompt_template(**inputs)
+        attempts: list[SimulatorAttempt] = []
         for _ in range(self.max_try):
-            attempt: dict[str, Any] = {**call, **_BLANK_ATTEMPT, "timestamp": now()}
+            attempt: SimulatorAttempt = {
+                "id": call_id,
+                "input": inputs,
+                "prompt": prompt,
+                "generation_params": redact(params),
+                "raw_output": None,
+                "parsed_output": None,
+                "status": None,
+                "error": None,
+                "timestamp": now(),
+            }
             attempts.append(attempt)
             self.logs.append(attempt)
             if self._succeeds(attempt, params):
-                parsed: Parsed = attempt["parsed_output"]
-                return parsed
+                return cast(Parsed, attempt["parsed_output"])
         message = (
             f"{type(self).__name__} failed to parse model output after {self.max_try} attempts"
         )
         raise self._create_error(message, len(attempts), attempts[-1]["error"], attempts)
 
-    def _succeeds(self, attempt: dict[str, Any], params: Params) -> bool:
+    def _succeeds(self, attempt: SimulatorAttempt, params: Params) -> bool:
         try:
-            attempt["raw_output"] = self.model.generate(attempt["prompt"], generation_params=params)
+            output = self.model.generate(attempt["prompt"], generation_params=params)
         except (TaskTimeoutError, ProviderError):
             raise  # a model already asks its provider again as often as is worth it
         except Exception as error:  # other models raise what they like, and may recover
             _note(attempt, SimulatorCallStatus.ModelCallError, error)
             return False
+        attempt["raw_output"] = output
         try:
-            attempt["parsed_output"] = self._parse_output(attempt["raw_output"])
+            attempt["parsed_output"] = self._parse_output(output)
         except (json.JSONDecodeError, AttributeError) as error:
             _note(attempt, SimulatorCallStatus.ModelParsingError, error)
             return False
         _note(attempt, SimulatorCallStatus.Successful)
         return True
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         done = SimulatorCallStatus.Successful.value
         successes = sum(entry["status"] == done for entry in self.logs)
         return {
@@ -165,7 +182,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         }
 
 
-class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, Any]]]):
+class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
     """A tool played by a model: call it with the tool's arguments, get ``(text, details)``."""
 
     template_name = "tool_llm_simulator_template.txt"
@@ -175,7 +192,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, Any]]]):
         model: ModelAdapter,
         tool_name: str,
         tool_description: str,
-        tool_inputs: dict[str, Any],
+        tool_inputs: dict[str, object],
         template: str | None = None,
         max_try: int = 3,
         generation_params: Params | None = None,
@@ -185,7 +202,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, Any]]]):
         self.tool_description = tool_description
         self.tool_inputs = tool_inputs
 
-    def _fill_prompt_template(self, **kwargs: Any) -> str:
+    def _fill_prompt_template(self, **kwargs: object) -> str:
         return _filled(
             self.template,
             name=self.tool_name,
@@ -194,12 +211,12 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, Any]]]):
             input_value_dict=kwargs,
         )
 
-    def _parse_output(self, output: str) -> tuple[str, dict[str, Any]]:
+    def _parse_output(self, output: str) -> tuple[str, dict[str, object]]:
         answer = _json_object(output)
         return _text(answer), answer.get("details") or {}
 
     def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
     ) -> ToolSimulatorError:
         return ToolSimulatorError(message, attempts, last_error, logs, component=self.tool_name)
 
@@ -210,7 +227,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
     def __init__(
         self,
         model: ModelAdapter,
-        user_profile: Mapping[str, Any] | str,
+        user_profile: Mapping[str, object] | str,
         scenario: str,
         template: str | None = None,
         max_try: int = 3,
@@ -233,13 +250,14 @@ class _PersonSimulator(LLMSimulator[Parsed]):
     def __call__(  # type: ignore[override]
         self, conversation_history: Sequence[Message], generation_params: Params | None = None
     ) -> Parsed:
-        inputs = {"conversation_history": list(conversation_history)}
+        inputs: dict[str, object] = {"conversation_history": list(conversation_history)}
         return self._simulate(inputs, generation_params)
 
-    def _fill_prompt_template(self, **kwargs: Any) -> str:
-        return _filled(self.template, **self._values(kwargs["conversation_history"]))
+    def _fill_prompt_template(self, **kwargs: object) -> str:
+        said = cast(Sequence[Message], kwargs["conversation_history"])
+        return _filled(self.template, **self._values(said))
 
-    def _values(self, conversation_history: Sequence[Message]) -> dict[str, Any]:
+    def _values(self, conversation_history: Sequence[Message]) -> dict[str, object]:
         return {
             "user_profile": self.user_profile,
             "scenario": self.scenario,
@@ -256,7 +274,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
             f"When it does, and only then, end your text with `{self.stop_token}`.\n"
         )
 
-    def _spoken(self, answer: Mapping[str, Any], output: str) -> str:
+    def _spoken(self, answer: Mapping[str, object], output: str) -> str:
         """The text, with the stop token even if the model put it elsewhere in its answer."""
         text = _text(answer)
         if self.stop_token and self.stop_token in output and self.stop_token not in text:
@@ -264,7 +282,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
         return text
 
     def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[dict[str, Any]]
+        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
     ) -> UserSimulatorError:
         return UserSimulatorError(message, attempts, last_error, logs, component="user_simulator")
 
@@ -278,7 +296,7 @@ class UserLLMSimulator(_PersonSimulator[str]):
         return self._spoken(_json_object(output), output)
 
 
-class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, Any]]]]):
+class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]]]]):
     """A person with tools: the answer is ``(text, tool_calls)``, each call ``{name, arguments}``.
 
     Takes what ``UserLLMSimulator`` takes, and ``tools``: descriptions ``{name, description,
@@ -288,12 +306,12 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, Any]]]]
     template_name = "agentic_user_llm_simulator_template.txt"
 
     def __init__(
-        self, *args: Any, tools: list[dict[str, Any]] | None = None, **kwargs: Any
+        self, *args: Any, tools: list[dict[str, object]] | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.tools = tools or []
 
-    def _values(self, conversation_history: Sequence[Message]) -> dict[str, Any]:
+    def _values(self, conversation_history: Sequence[Message]) -> dict[str, object]:
         values = super()._values(conversation_history)
         return {**values, "tool_instructions": self._tool_instructions()}
 
@@ -307,7 +325,7 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, Any]]]]
             '"tool_calls": [{"name": "<tool>", "arguments": {"<input>": <value>}}]\n'
         )
 
-    def _parse_output(self, output: str) -> tuple[str, list[dict[str, Any]]]:
+    def _parse_output(self, output: str) -> tuple[str, list[dict[str, object]]]:
         answer = _json_object(output)
         tool_calls = answer.get("tool_calls") or []
         if not isinstance(tool_calls, list) or not all(isinstance(c, dict) for c in tool_calls):
@@ -320,7 +338,7 @@ def _packaged_template(name: str) -> str:
     return (files("maseval.core") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _filled(template: str | None, **values: Any) -> str:
+def _filled(template: str | None, **values: object) -> str:
     """The template with its ``{{names}}`` replaced, in one pass: values are never looked into."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
@@ -329,7 +347,7 @@ def _filled(template: str | None, **values: Any) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: texts.get(hole[1], hole[0]), template or "")
 
 
-def _json_object(output: str) -> dict[str, Any]:
+def _json_object(output: str) -> JsonObject:
     """The JSON object in a model's answer, whatever is written around it."""
     first, last = output.find("{"), output.rfind("}")
     try:
@@ -343,7 +361,7 @@ def _json_object(output: str) -> dict[str, Any]:
     return found
 
 
-def _text(answer: Mapping[str, Any]) -> str:
+def _text(answer: Mapping[str, object]) -> str:
     text = answer.get("text")
     return "" if text is None else str(text)
 
@@ -352,7 +370,7 @@ def _line(message: Message) -> str:
     return f"{message.get('role')}: {message.get('content') or ''}\n"
 
 
-def _tool_lines(tool: Mapping[str, Any]) -> str:
+def _tool_lines(tool: Mapping[str, object]) -> str:
     lines = f"- {tool.get('name')}: {tool.get('description', '')}\n"
     if tool.get("inputs"):
         lines += f"  Inputs: {json.dumps(tool['inputs'], default=str)}\n"
@@ -360,6 +378,7 @@ def _tool_lines(tool: Mapping[str, Any]) -> str:
 
 
 def _note(
-    attempt: dict[str, Any], status: SimulatorCallStatus, error: Exception | None = None
+    attempt: SimulatorAttempt, status: SimulatorCallStatus, error: Exception | None = None
 ) -> None:
-    attempt.update(status=status.value, error=None if error is None else redact_text(str(error)))
+    attempt["status"] = status.value
+    attempt["error"] = None if error is None else redact_text(str(error))

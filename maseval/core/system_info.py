@@ -12,12 +12,11 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from maseval.core.storage.redaction import redact_text
-from maseval.core.tracing import now
+from maseval.core.tracing import JsonObject, now
 
 _GIT_SECONDS = 5.0
 # Set while git runs a hook; they would point every call at the hook's own repository.
@@ -37,22 +36,21 @@ def gather_benchmark_config(
     repo_path: str | os.PathLike[str] | None = None,
     include_env_vars: bool = True,
     include_packages: bool = True,
-) -> dict[str, Any]:
+) -> JsonObject:
     """All of the below, with the time of asking."""
-    config: dict[str, Any] = {
-        "timestamp": now(),
-        "git": get_git_info(repo_path),
-        "python": get_python_info(),
-        "system": get_system_info(),
+    sections: dict[str, Callable[[], object]] = {
+        "timestamp": now,
+        "git": functools.partial(get_git_info, repo_path),
+        "python": get_python_info,
+        "system": get_system_info,
+        "packages": get_package_versions,
+        "environment": get_environment_variables,
     }
-    if include_packages:
-        config["packages"] = get_package_versions()
-    if include_env_vars:
-        config["environment"] = get_environment_variables()
-    return config
+    wanted = {"packages": include_packages, "environment": include_env_vars}
+    return {name: look_up() for name, look_up in sections.items() if wanted.get(name, True)}
 
 
-def get_git_info(repo_path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def get_git_info(repo_path: str | os.PathLike[str] | None = None) -> JsonObject:
     """The commit that is checked out around ``repo_path`` (the working folder if None).
 
     ``{"error", "error_type"}`` where there is no repository, no commit or no git. In
@@ -66,7 +64,7 @@ def get_git_info(repo_path: str | os.PathLike[str] | None = None) -> dict[str, A
 
 
 @functools.cache
-def _git_info(folder: str) -> dict[str, Any]:
+def _git_info(folder: str) -> JsonObject:
     try:
         return _commit(folder) | _work_tree(folder) | {"remote_url": _remote_url(folder)}
     except subprocess.CalledProcessError as error:
@@ -75,7 +73,7 @@ def _git_info(folder: str) -> dict[str, Any]:
         return _failure(error, str(error))
 
 
-def _commit(folder: str) -> dict[str, Any]:
+def _commit(folder: str) -> dict[str, object]:
     commit, author, date, message = _git(
         folder, "log", "-1", "--format=%H%x00%an%x00%cI%x00%B"
     ).split("\0", 3)
@@ -88,7 +86,7 @@ def _commit(folder: str) -> dict[str, Any]:
     }
 
 
-def _work_tree(folder: str) -> dict[str, Any]:
+def _work_tree(folder: str) -> dict[str, object]:
     lines = _git(folder, "status", "--porcelain=v2", "--branch").splitlines()
     head = {key: value for key, _, value in (line[2:].partition(" ") for line in lines)}
     branch = head["branch.head"]
@@ -124,12 +122,12 @@ def _git(folder: str, *arguments: str) -> str:
     ).stdout
 
 
-def _failure(error: Exception, text: str) -> dict[str, Any]:
+def _failure(error: Exception, text: str) -> dict[str, object]:
     return {"error": text, "error_type": type(error).__name__}
 
 
 @functools.cache
-def get_python_info() -> dict[str, Any]:
+def get_python_info() -> JsonObject:
     """The interpreter."""
     version = sys.version_info
     return {
@@ -149,7 +147,7 @@ def get_python_info() -> dict[str, Any]:
 
 
 @functools.cache
-def get_system_info() -> dict[str, Any]:
+def get_system_info() -> JsonObject:
     """The machine and its operating system."""
     return {
         "hostname": platform.node(),

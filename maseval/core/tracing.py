@@ -5,7 +5,10 @@ fit for JSON, because it ends up in the report.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+"""JSON-friendly data whose keys only its writer knows: traces, settings, verdicts, task data."""
 
 
 def now() -> str:
@@ -16,7 +19,7 @@ def now() -> str:
 class TraceableMixin:
     """A component that can tell what happened to it."""
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         """What happened, as JSON-friendly data."""
         return {"type": type(self).__name__, "gathered_at": now()}
 
@@ -24,6 +27,6 @@ class TraceableMixin:
 class ConfigurableMixin:
     """A component that can tell how it was set up."""
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         """The settings, as JSON-friendly data."""
         return {"type": type(self).__name__, "gathered_at": now()}

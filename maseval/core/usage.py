@@ -2,17 +2,46 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import (
+    NamedTuple,
+    Protocol,
+    Required,
+    Self,
+    TypedDict,
+    TypeGuard,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.tracing import JsonObject
+
+
+class UsageRecord(TypedDict, total=False):
+    """A ``Usage`` ready for JSON; the tokens are there if it is a ``TokenUsage``."""
+
+    cost: Required[float]
+    units: Required[dict[str, float]]
+    provider: Required[str | None]
+    category: Required[str | None]
+    component_name: Required[str | None]
+    kind: Required[str | None]
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int
+    cache_creation_input_tokens: int
+    reasoning_tokens: int
+    audio_tokens: int
 
 
 @dataclass
 class Usage:
     """What was consumed, in money and in any other unit.
 
-    Records add up with ``+`` and ``sum``. A grouping field (provider, category, component_name,
-    kind) survives only if both sides agree on it: adding a bare ``Usage()`` erases the labels.
+    Records add up with ``+`` and ``sum``. A label (provider, category, component_name, kind)
+    survives only if both sides agree on it: adding a bare ``Usage()`` erases the labels.
     """
 
     cost: float = 0.0
@@ -27,37 +56,25 @@ class Usage:
             return NotImplemented
         if isinstance(other, TokenUsage):
             return other + self
-        return Usage(**self._shared_sum(other))
+        return _added(Usage(), self, other)
 
     def __radd__(self, other: int) -> Self:
         """Let ``sum`` start from its zero."""
         return self if other == 0 else NotImplemented
 
-    def _shared_sum(self, other: "Usage") -> dict[str, Any]:
-        units = dict(self.units)
-        for unit, amount in other.units.items():
-            units[unit] = units.get(unit, 0) + amount
-        return {
-            "cost": self.cost + other.cost,
-            "units": units,
-            "provider": self.provider if self.provider == other.provider else None,
-            "category": self.category if self.category == other.category else None,
-            "component_name": (
-                self.component_name if self.component_name == other.component_name else None
-            ),
-            "kind": self.kind if self.kind == other.kind else None,
-        }
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> UsageRecord:
         """The fields in order, ready for JSON."""
-        return {**vars(self), "units": dict(self.units)}
+        return cast(UsageRecord, {**vars(self), "units": dict(self.units)})
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Usage":
+    def from_dict(cls, data: Mapping[str, object]) -> "Usage":
         """The record that ``to_dict`` wrote; one that counts input tokens is a ``TokenUsage``."""
-        chosen = TokenUsage if "input_tokens" in data else cls
-        known = {f.name: data[f.name] for f in fields(chosen) if data.get(f.name) is not None}
-        return chosen(**{**known, "units": dict(known.get("units", {}))})
+        record = TokenUsage() if "input_tokens" in data else cls()
+        for each in fields(record):
+            if data.get(each.name) is not None:
+                setattr(record, each.name, data[each.name])
+        record.units = dict(record.units)
+        return record
 
 
 @dataclass
@@ -75,18 +92,15 @@ class TokenUsage(Usage):
     def __add__(self, other: Usage) -> "TokenUsage":
         if not isinstance(other, Usage):
             return NotImplemented
-        shared = self._shared_sum(other)
-        if not isinstance(other, TokenUsage):
-            return TokenUsage(**shared, **{name: getattr(self, name) for name in TOKEN_FIELDS})
-        return TokenUsage(
-            **shared,
-            **{name: getattr(self, name) + getattr(other, name) for name in TOKEN_FIELDS},
-        )
+        total = _added(TokenUsage(), self, other)
+        for name in TOKEN_FIELDS:
+            setattr(total, name, getattr(self, name) + getattr(other, name, 0))
+        return total
 
     @classmethod
     def from_chat_response_usage(
         cls,
-        usage_dict: Mapping[str, Any],
+        usage_dict: Mapping[str, object],
         *,
         cost: float = 0.0,
         provider: str | None = None,
@@ -95,18 +109,26 @@ class TokenUsage(Usage):
         kind: str | None = "llm",
     ) -> Self:
         """The record of one answer, from ``ChatResponse.usage``; what is not counted is 0."""
-        tokens: dict[str, Any] = {name: usage_dict.get(name) or 0 for name in TOKEN_FIELDS}
-        return cls(
-            cost=cost,
-            provider=provider,
-            category=category,
-            component_name=component_name,
-            kind=kind,
-            **tokens,
-        )
+        record = cls(cost, {}, provider, category, component_name, kind)
+        for name in TOKEN_FIELDS:
+            setattr(record, name, usage_dict.get(name) or 0)
+        return record
 
 
 TOKEN_FIELDS = tuple(f.name for f in fields(TokenUsage) if f.name.endswith("tokens"))
+_LABELS = ("provider", "category", "component_name", "kind")
+UsageT = TypeVar("UsageT", bound=Usage)
+
+
+def _added(total: UsageT, one: Usage, other: Usage) -> UsageT:
+    """``total`` with the sums of cost and units, and with the labels that both records share."""
+    total.cost = one.cost + other.cost
+    for unit in [*one.units, *other.units]:
+        total.units[unit] = one.units.get(unit, 0) + other.units.get(unit, 0)
+    for label in _LABELS:
+        if getattr(one, label) == getattr(other, label):
+            setattr(total, label, getattr(one, label))
+    return total
 
 
 class UsageTrackableMixin:
@@ -166,7 +188,7 @@ class StaticPricingCalculator:
             + usage.output_tokens * rates["output"]
         )
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         """The table, for the report."""
         pricing = {model_id: dict(rates) for model_id, rates in self._pricing.items()}
         return {"type": type(self).__name__, "pricing": pricing}
@@ -187,12 +209,12 @@ class UsageReporter:
         self.entries = list(entries)
 
     @classmethod
-    def from_reports(cls, reports: Iterable[Mapping[str, Any]]) -> Self:
+    def from_reports(cls, reports: Iterable[Mapping[str, object]]) -> Self:
         """What the reports of a run say about usage; what could not be collected is left out."""
         return cls(
             UsageEntry(str(report["task_id"]), component, Usage.from_dict(record))
             for report in reports
-            for component, record in usage_records(report.get("usage") or {})
+            for component, record in usage_records(report.get("usage"))
         )
 
     def total(self) -> Usage:
@@ -207,7 +229,7 @@ class UsageReporter:
         """One sum for each ``category:name``, over all repetitions."""
         return self._grouped(lambda entry: entry.component)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """All three sums as plain dictionaries."""
         return {
             "total": self.total().to_dict(),
@@ -223,13 +245,13 @@ class UsageReporter:
         return sums
 
 
-def usage_records(usage: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The records in a report's ``usage``: a category is one record or holds one for each name.
 
     Whatever else stands there, such as the time of collection or an error in a record's place,
     is passed over.
     """
-    if "error" in usage:
+    if not isinstance(usage, Mapping) or "error" in usage:
         return
     for category, value in usage.items():
         if _is_record(value):
@@ -240,7 +262,7 @@ def usage_records(usage: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
                     yield f"{category}:{name}", record
 
 
-def _is_record(value: object) -> bool:
+def _is_record(value: object) -> TypeGuard[Mapping[str, object]]:
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("cost"), int | float)

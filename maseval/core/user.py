@@ -5,7 +5,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from maseval.core.exceptions import (
     ConfigurationError,
@@ -19,7 +19,7 @@ from maseval.core.provider_errors import ProviderError
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
 from maseval.core.storage.redaction import redact_text
 from maseval.core.tool import tool_definition
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 
 FAREWELL = "Thank you, that's all I needed!"
 OUT_OF_STEPS = "I need to stop checking things now."
@@ -36,6 +36,24 @@ class TerminationReason(Enum):
 
 class ConversationStartError(UserError, RuntimeError):
     """A user is asked for its first words in a conversation that somebody else began."""
+
+
+class ToolOutput(TypedDict, total=False):
+    """What came of one tool call of a user."""
+
+    name: Required[str]
+    arguments: object
+    status: str
+    result: str
+
+
+class InternalStep(TypedDict, total=False):
+    """One round of a user's thoughts and tool calls, for the log."""
+
+    step: int
+    thought: Required[str]
+    tool_calls: list[JsonObject]
+    tool_outputs: list[ToolOutput]
 
 
 class User(ABC, TraceableMixin, ConfigurableMixin):
@@ -71,7 +89,7 @@ class LLMUser(User):
         self,
         name: str,
         model: ModelAdapter,
-        user_profile: Mapping[str, Any] | str,
+        user_profile: Mapping[str, object] | str,
         scenario: str,
         initial_query: str | None = None,
         template: str | None = None,
@@ -95,7 +113,7 @@ class LLMUser(User):
         self.exhausted_response = exhausted_response
         self.simulator: LLMSimulator[Any] = self._create_simulator()
         self.messages = MessageHistory()
-        self.logs: list[dict[str, Any]] = []
+        self.logs: list[dict[str, object]] = []
         self._turn_count = 0
         self._stop_reason: str | None = None
         if initial_query is not None:
@@ -172,7 +190,7 @@ class LLMUser(User):
 
     def _ask(self, question: str | None) -> str:
         """The model's answer to ``question`` (None: its first words), with a log entry."""
-        entry: dict[str, Any] = {"timestamp": now(), "question": question, "status": "success"}
+        entry: dict[str, object] = {"timestamp": now(), "question": question, "status": "success"}
         started = time.perf_counter()
         self.logs.append(entry)
         try:
@@ -187,12 +205,12 @@ class LLMUser(User):
         entry["response_preview"] = answer[:2000]
         return answer
 
-    def _generate(self, entry: dict[str, Any]) -> str:
+    def _generate(self, entry: dict[str, object]) -> str:
         """What the model says next; ``entry`` is the log entry, to which more may be added."""
         answer: str = self.simulator(conversation_history=self.messages.to_list())
         return answer
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> JsonObject:
         return {
             **super().gather_traces(),
             "name": self.name,
@@ -207,7 +225,7 @@ class LLMUser(User):
             "stopped_by_user": self._stop_reason is not None,
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
             "name": self.name,
@@ -230,7 +248,7 @@ class AgenticLLMUser(LLMUser):
         self,
         name: str,
         model: ModelAdapter,
-        user_profile: Mapping[str, Any] | str,
+        user_profile: Mapping[str, object] | str,
         scenario: str,
         tools: Mapping[str, Callable[..., object]] | None = None,
         max_internal_steps: int = 5,
@@ -248,13 +266,14 @@ class AgenticLLMUser(LLMUser):
         definitions = [_definition(fn, name) for name, fn in self.tools.items()]
         return AgenticUserLLMSimulator(**self._simulator_settings(), tools=definitions)
 
-    def _generate(self, entry: dict[str, Any]) -> str:
+    def _generate(self, entry: dict[str, object]) -> str:
         history = self.messages.to_list()
-        entry["internal_steps"] = []
+        steps: list[InternalStep] = []
+        entry["internal_steps"] = steps
         for number in range(1, self.max_internal_steps + 1):
             text, tool_calls = self.simulator(conversation_history=list(history))
-            step: dict[str, Any] = {"step": number, "thought": text, "tool_calls": tool_calls}
-            entry["internal_steps"].append(step)
+            step: InternalStep = {"step": number, "thought": text, "tool_calls": tool_calls}
+            steps.append(step)
             if not tool_calls:
                 break
             step["tool_outputs"] = [self._use(call) for call in tool_calls]
@@ -264,9 +283,9 @@ class AgenticLLMUser(LLMUser):
         entry["final_response"] = text[:200]
         return str(text)
 
-    def _use(self, call: Mapping[str, Any]) -> dict[str, Any]:
+    def _use(self, call: JsonObject) -> ToolOutput:
         name, arguments = str(call.get("name")), call.get("arguments") or {}
-        output = {"name": name, "arguments": arguments, "status": "error"}
+        output: ToolOutput = {"name": name, "arguments": arguments, "status": "error"}
         if name not in self.tools:
             return {**output, "result": f"Error: Tool '{name}' not found"}
         try:
@@ -288,7 +307,7 @@ def _check_stopping(stop_tokens: list[str] | None, condition: str | None) -> Non
         raise ConfigurationError(f"an empty stop token is in every text: {stop_tokens!r}")
 
 
-def _definition(fn: Callable[..., object], name: str) -> dict[str, Any]:
+def _definition(fn: Callable[..., object], name: str) -> dict[str, object]:
     function = tool_definition(fn, name=name)["function"]
     properties = function["parameters"]["properties"]
     return {
@@ -298,14 +317,14 @@ def _definition(fn: Callable[..., object], name: str) -> dict[str, Any]:
     }
 
 
-def _input(argument: str, schema: Mapping[str, Any]) -> dict[str, str]:
+def _input(argument: str, schema: JsonObject) -> dict[str, str]:
     alternatives = [schema, *schema.get("anyOf", ())]
     types = [kind["type"] for kind in alternatives if kind.get("type", "null") != "null"]
     description = schema.get("description", f"Parameter {argument}")
     return {"type": types[0] if types else "string", "description": description}
 
 
-def _as_messages(step: Mapping[str, Any]) -> list[Message]:
+def _as_messages(step: InternalStep) -> list[Message]:
     spoken = [step["thought"]]
     spoken += [f"Tool Output [{o['name']}]: {o['result']}" for o in step["tool_outputs"]]
     return [{"role": "user", "content": text} for text in spoken]

@@ -36,27 +36,37 @@ def validate_required_arguments(
     kwargs: Mapping[str, object], required: Collection[str], component: str | None = None
 ) -> None:
     """Check that no required argument is missing."""
-    missing = [name for name in required if name not in kwargs]
-    if missing:
-        raise AgentError(
-            f"Missing required argument(s): {', '.join(missing)}",
-            component=component,
-            details={"missing": missing, "required": list(required)},
-            suggestion=f"Supply all of: {', '.join(required)}",
-        )
+    _refuse(
+        "Missing required argument(s)",
+        {"missing": [name for name in required if name not in kwargs], "required": list(required)},
+        suggestion=f"Supply all of: {', '.join(required)}",
+        component=component,
+    )
 
 
 def validate_no_extra_arguments(
     kwargs: Mapping[str, object], allowed: Collection[str], component: str | None = None
 ) -> None:
     """Check that every argument is one that is allowed."""
-    unexpected = [name for name in kwargs if name not in allowed]
-    if unexpected:
+    _refuse(
+        "Unexpected argument(s)",
+        {"unexpected": [name for name in kwargs if name not in allowed], "allowed": list(allowed)},
+        suggestion=f"Use only: {', '.join(allowed)}" if allowed else "Send no arguments",
+        component=component,
+    )
+
+
+def _refuse(
+    complaint: str, names: Mapping[str, list[str]], *, suggestion: str, component: str | None
+) -> None:
+    """Raise if there is anything to complain about; the first list of ``names`` is at fault."""
+    at_fault = next(iter(names.values()))
+    if at_fault:
         raise AgentError(
-            f"Unexpected argument(s): {', '.join(unexpected)}",
+            f"{complaint}: {', '.join(at_fault)}",
             component=component,
-            details={"unexpected": unexpected, "allowed": list(allowed)},
-            suggestion=f"Use only: {', '.join(allowed)}" if allowed else "Send no arguments",
+            details=names,
+            suggestion=suggestion,
         )
 
 

@@ -7,14 +7,14 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Required, TypedDict
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
-from maseval.core.messages import Message, openai_form
+from maseval.core.messages import Content, Message, openai_form
 from maseval.core.storage.atomic import write_json
+from maseval.core.tracing import JsonObject
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
@@ -67,8 +67,19 @@ class MessageTracingCallback(BenchmarkCallback):
         )
 
 
-def _messages(trace: Mapping[str, Any] | None) -> list[Message]:
+def _messages(trace: JsonObject | None) -> list[Message]:
     return list((trace or {}).get("messages") or [])
+
+
+class Conversation(TypedDict, total=False):
+    """What was said in one run of an agent."""
+
+    agent_name: Required[str]
+    agent_type: str
+    query: Content | None
+    messages: list[Message]
+    message_count: Required[int]
+    metadata: JsonObject
 
 
 class MessageTracingAgentCallback(AgentCallback):
@@ -81,7 +92,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self.include_metadata = include_metadata
         self.verbose = verbose
         # Only ever appended to, copied or cleared as a whole, each of which is one atomic step.
-        self._conversations: list[dict[str, Any]] = []
+        self._conversations: list[Conversation] = []
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
         messages = [message.copy() for message in agent.get_messages()]
@@ -89,11 +100,11 @@ class MessageTracingAgentCallback(AgentCallback):
         if self.verbose:
             logger.info("agent %s: %d messages", agent.name, len(messages))
 
-    def get_all_conversations(self) -> list[dict[str, Any]]:
+    def get_all_conversations(self) -> list[Conversation]:
         """All conversations, in the order in which they ended."""
         return self._conversations.copy()
 
-    def get_conversations_by_agent(self, name: str) -> list[dict[str, Any]]:
+    def get_conversations_by_agent(self, name: str) -> list[Conversation]:
         """The conversations of the agent of that name."""
         return [talk for talk in self.get_all_conversations() if talk["agent_name"] == name]
 
@@ -101,13 +112,13 @@ class MessageTracingAgentCallback(AgentCallback):
         """Forget everything."""
         self._conversations.clear()
 
-    def get_statistics(self) -> dict[str, Any]:
+    def get_statistics(self) -> JsonObject:
         """How many conversations and messages there were, in all and for each agent."""
         by_agent: dict[str, list[int]] = {}
         for talk in self.get_all_conversations():
             by_agent.setdefault(talk["agent_name"], []).append(talk["message_count"])
         counts = [count for each in by_agent.values() for count in each]
-        statistics: dict[str, Any] = {
+        statistics: JsonObject = {
             "total_conversations": len(counts),
             "total_messages": sum(counts),
             "agents": list(by_agent),
@@ -127,9 +138,9 @@ class MessageTracingAgentCallback(AgentCallback):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(conversations={len(self._conversations)})"
 
-    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> dict[str, Any]:
+    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> Conversation:
         opened = bool(messages) and messages[0].get("role") == "user"
-        conversation: dict[str, Any] = {
+        conversation: Conversation = {
             "agent_name": agent.name,
             "agent_type": type(agent.agent).__name__,
             "query": messages[0].get("content") if opened else None,

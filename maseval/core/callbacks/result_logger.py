@@ -66,7 +66,7 @@ class ResultLogger(BenchmarkCallback):
         self.logged: set[Repetition] = set()
 
     @abstractmethod
-    def log_iteration(self, report: Mapping[str, Any]) -> None:
+    def log_iteration(self, report: Mapping[str, object]) -> None:
         """Keep one report, from which what is not wanted is already gone."""
 
     @abstractmethod
@@ -170,7 +170,7 @@ class FileResultLogger(ResultLogger):
         self._shared = None
         self._writer = self._open()
 
-    def log_iteration(self, report: Mapping[str, Any]) -> None:
+    def log_iteration(self, report: Mapping[str, object]) -> None:
         try:
             if self._writer is None:
                 raise FileNotFoundError("the result file could not be opened")
@@ -202,14 +202,14 @@ class FileResultLogger(ResultLogger):
             return new_record_file(path, sync=self.atomic_writes)
         return RecordWriter(path, overwrite=self.overwrite, sync=self.atomic_writes)
 
-    def _without_shared(self, report: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    def _without_shared(self, report: Mapping[str, Any], path: Path) -> Mapping[str, object]:
         config: Mapping[str, Any] = report.get("config") or {}
         if not self._is_shared(report, config.get("benchmark"), path) or "benchmark" not in config:
             return report
         own = {key: part for key, part in config.items() if key != "benchmark"}
         return {**report, "config": own}
 
-    def _is_shared(self, report: Mapping[str, Any], benchmark: object, path: Path) -> bool:
+    def _is_shared(self, report: Mapping[str, object], benchmark: object, path: Path) -> bool:
         """Whether the run's file holds ``benchmark``, after writing it if it is the first."""
         first = self._shared is None and benchmark is not None
         if first or not self._run_file_written:
@@ -225,7 +225,7 @@ class FileResultLogger(ResultLogger):
             self._shared = benchmark
         return self._shared is benchmark or self._shared == benchmark
 
-    def _metadata(self, writer: RecordWriter) -> dict[str, Any]:
+    def _metadata(self, writer: RecordWriter) -> dict[str, object]:
         return {
             "output_file": str(writer.path),
             "timestamp": now(),

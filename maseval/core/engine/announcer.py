@@ -6,7 +6,6 @@ for example because its output file exists.
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
@@ -29,7 +28,7 @@ class Announcer:
         self._callbacks = list(callbacks)
         self._handler = handler
 
-    def announce(self, hook: str, benchmark: object, **told: Any) -> None:
+    def announce(self, hook: str, benchmark: object, **told: object) -> None:
         """Call ``hook`` with the benchmark and what it is told."""
         for callback in self._callbacks:
             name = type(callback).__name__
@@ -39,7 +38,9 @@ class Announcer:
             _call(getattr(function, "__qualname__", repr(function)), function, hook, **told)
 
 
-def _call(name: str, function: Callable[..., object] | None, *args: Any, **kwargs: Any) -> None:
+def _call(
+    name: str, function: Callable[..., object] | None, *args: object, **kwargs: object
+) -> None:
     if function is None:
         return
     try:

@@ -12,6 +12,7 @@ from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import HookResultError
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
 from maseval.core.user import User
 
 Agents = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
@@ -34,8 +35,8 @@ class Hooks(Protocol):
         evaluators: Sequence[Evaluator],
         agents: dict[str, AgentAdapter],
         final_answer: Any,
-        traces: dict[str, Any],
-    ) -> list[dict[str, Any]]:
+        traces: JsonObject,
+    ) -> list[JsonObject]:
         """Judge what happened."""
 
 
@@ -50,7 +51,7 @@ class Cast:
     evaluators: Sequence[Evaluator]
 
 
-def set_up(benchmark: Hooks, agent_data: dict[str, Any], task: Task, seeds: SeedGenerator) -> Cast:
+def set_up(benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator) -> Cast:
     """Set up everybody, in the order environment, user, agents, evaluators."""
     environment = _environment(benchmark, agent_data, task, seeds)
     user = _call(benchmark, "setup_user", seeds, agent_data, environment, task)
@@ -62,7 +63,7 @@ def set_up(benchmark: Hooks, agent_data: dict[str, Any], task: Task, seeds: Seed
 
 
 def set_up_evaluators(
-    benchmark: Hooks, agent_data: dict[str, Any], task: Task, seeds: SeedGenerator
+    benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator
 ) -> Sequence[Evaluator]:
     """Set up only those who judge, with a fresh environment, for a repetition that is over."""
     environment = _environment(benchmark, agent_data, task, seeds)
@@ -70,7 +71,7 @@ def set_up_evaluators(
 
 
 def _environment(
-    benchmark: Hooks, agent_data: dict[str, Any], task: Task, seeds: SeedGenerator
+    benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator
 ) -> Environment:
     made = _call(benchmark, "setup_environment", seeds, agent_data, task)
     if made is None:
@@ -119,7 +120,7 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _call(benchmark: Hooks, hook: str, seeds: SeedGenerator, *args: Any) -> Any:
+def _call(benchmark: Hooks, hook: str, seeds: SeedGenerator, *args: object) -> Any:
     function = getattr(benchmark, hook)
     if _takes_seeds(type(benchmark), hook):
         return function(*args, seed_generator=seeds)

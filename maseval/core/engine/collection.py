@@ -4,12 +4,12 @@ import copy
 import json
 from collections.abc import Callable
 from threading import Thread, current_thread, main_thread
-from typing import Any
 
 from maseval.core.report import collection_failure
 from maseval.core.storage import strict_json
+from maseval.core.tracing import JsonObject
 
-Collected = dict[str, Any]
+Collected = JsonObject
 
 _PATIENCE_SECONDS = 2.0
 

@@ -6,7 +6,7 @@ Whatever goes wrong on the way, the result is a report. It runs wholly in one th
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import TaskContext
@@ -26,7 +26,9 @@ from maseval.core.report import (
 )
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
-from maseval.core.tracing import TraceableMixin, now
+from maseval.core.tracing import JsonObject, TraceableMixin, now
+
+StageT = TypeVar("StageT")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Setting:
     run_id: str
     seeds: SeedGenerator
     seed: int | None
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
     totals: UsageTotals
     stopping: Callable[[], bool]
     """Says whether the run wants to end soon."""
@@ -60,7 +62,7 @@ class Repetition:
     task: Task
     summary: TaskSummary
     repeat_idx: int
-    agent_data: dict[str, Any]
+    agent_data: JsonObject
     timeout: float | None
     attempts: list[Attempt] = field(default_factory=list)
     context: TaskContext = field(init=False)
@@ -69,7 +71,7 @@ class Repetition:
 
     @classmethod
     def of(
-        cls, setting: Setting, task: Task, repeat_idx: int, agent_data: dict[str, Any]
+        cls, setting: Setting, task: Task, repeat_idx: int, agent_data: JsonObject
     ) -> "Repetition":
         """A first attempt; raises if the task is not fit for a report."""
         timeout = task.protocol.timeout_seconds
@@ -141,8 +143,8 @@ class Repetition:
         traces: Collected | None = None,
         config: Collected | None = None,
         usage: Collected | None = None,
-        evaluation: list[dict[str, Any]] | None = None,
-        final_answer: Any = None,
+        evaluation: list[JsonObject] | None = None,
+        final_answer: object = None,
     ) -> Outcome:
         """The attempt as a record."""
         report: Report = {
@@ -177,7 +179,7 @@ class _Stages:
 
     def outcome(self) -> Outcome:
         registry = self.context.registry
-        cast: Cast | None = self._guarded(self._set_up, _setup_status)
+        cast = self._guarded(self._set_up, _setup_status)
         if cast is None:
             return self._setup_failure()
         answer = self._guarded(lambda: self._execute(cast), execution_status)
@@ -198,8 +200,8 @@ class _Stages:
             final_answer=answer,
         )
 
-    def judged_again(self, report: Report) -> Any:
-        def judge() -> list[dict[str, Any]]:
+    def judged_again(self, report: Report) -> list[JsonObject] | None:
+        def judge() -> list[JsonObject]:
             repetition = self.repetition
             evaluators = set_up_evaluators(
                 self.benchmark, repetition.agent_data, repetition.task, self._seeds()
@@ -209,8 +211,8 @@ class _Stages:
         return self._guarded(judge, _evaluation_status)
 
     def _guarded(
-        self, stage: Callable[[], Any], status: Callable[[BaseException], TaskExecutionStatus]
-    ) -> Any:
+        self, stage: Callable[[], StageT], status: Callable[[BaseException], TaskExecutionStatus]
+    ) -> StageT | None:
         try:
             return stage()
         except BaseException as error:  # a repetition in the runner: every failure is reported
@@ -250,12 +252,12 @@ class _Stages:
             usage=collected("usage", self.context.registry.collect_usage),
         )
 
-    def _execute(self, cast: Cast) -> Any:
+    def _execute(self, cast: Cast) -> object:
         self.context.check_timeout()
         task = self.repetition.task
         return self.benchmark.execution_loop(cast.agents, task, cast.environment, cast.user)
 
-    def _evaluate(self, cast: Cast, answer: Any, traces: Collected) -> list[dict[str, Any]]:
+    def _evaluate(self, cast: Cast, answer: object, traces: Collected) -> list[JsonObject]:
         self.context.check_timeout()
         return self._judged(cast.evaluators, cast.agents_by_name, answer, traces)
 
@@ -263,9 +265,9 @@ class _Stages:
         self,
         evaluators: Sequence[Evaluator],
         agents: dict[str, AgentAdapter],
-        answer: Any,
+        answer: object,
         traces: Collected,
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonObject]:
         results = self.benchmark.evaluate(evaluators, agents, answer, traces)
         if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
             raise HookResultError(

@@ -1,12 +1,12 @@
 """Judging finished repetitions again, from what their reports hold."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from maseval.core.engine.repetition import Repetition, Setting
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
 
 _JUDGED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
 _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
@@ -16,7 +16,7 @@ def rescored(
     reports: Iterable[Report],
     setting: Setting,
     tasks: Iterable[Task],
-    agent_data_of: Callable[[Task], dict[str, Any]],
+    agent_data_of: Callable[[Task], JsonObject],
 ) -> list[Report]:
     """The reports with new verdicts; those that were never ready to be judged as they are."""
     known, given = {str(task.id): task for task in tasks}, list(reports)
@@ -35,7 +35,7 @@ def _again(
     report: Report,
     setting: Setting,
     task: Task,
-    agent_data_of: Callable[[Task], dict[str, Any]],
+    agent_data_of: Callable[[Task], JsonObject],
 ) -> Report:
     repetition = Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task))
     return repetition.rescored(report)

@@ -17,7 +17,7 @@ class _Progress:
     """How far one iteration of an adaptive queue has come; tasks are kept by id."""
 
     remaining: dict[str, Task]
-    state: dict[str, Any]
+    state: dict[str, object]
     in_flight: dict[str, Task] = field(default_factory=dict)
     finished: dict[str, tuple[Task, Mapping[str, Any]]] = field(default_factory=dict)
     stopped: bool = False
@@ -38,11 +38,11 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         self._progress: _Progress | None = None
 
     @abstractmethod
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> dict[str, object]:
         """What is known before the first result."""
 
     @abstractmethod
-    def select_next_task(self, remaining: Sequence[Task], state: dict[str, Any]) -> Task | None:
+    def select_next_task(self, remaining: Sequence[Task], state: dict[str, object]) -> Task | None:
         """One of ``remaining``, the tasks not yet handed out; or None to end the iteration.
 
         The sequence is a copy, made for each selection.
@@ -50,8 +50,8 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     @abstractmethod
     def update_state(
-        self, task: Task, report: Mapping[str, Any], state: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, task: Task, report: Mapping[str, Any], state: dict[str, object]
+    ) -> dict[str, object]:
         """What is known after one more repetition of ``task``."""
 
     def stop(self) -> None:
@@ -106,7 +106,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         return list(self._progress.finished.values()) if self._progress else []
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> Mapping[str, object]:
         """What the next selection will go by."""
         return MappingProxyType(self._progress.state if self._progress else self.initial_state())
 
@@ -139,10 +139,10 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
             )
         progress.state = state
 
-    def on_task_end(self, benchmark: Any, task: Task, result: Mapping[str, Any]) -> None:
+    def on_task_end(self, benchmark: Any, task: Task, result: Mapping[str, object]) -> None:
         """Nothing to learn: each repetition was reported before."""
 
-    def on_run_end(self, benchmark: Any, results: Sequence[Mapping[str, Any]]) -> None:
+    def on_run_end(self, benchmark: Any, results: Sequence[Mapping[str, object]]) -> None:
         """Nothing to learn: each repetition was reported before."""
 
     def on_event(self, event_name: str, **data: object) -> None:

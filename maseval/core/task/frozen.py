@@ -1,11 +1,11 @@
 """Data that can be read but not changed."""
 
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 from maseval.core.exceptions import TaskFrozenError
 
 
-class FrozenDict(dict[str, Any]):
+class FrozenDict(dict[str, object]):
     """A dict that can be read, compared and written as JSON, but not changed."""
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
@@ -20,18 +20,18 @@ class FrozenDict(dict[str, Any]):
     def __repr__(self) -> str:
         return f"FrozenDict({super().__repr__()})"
 
-    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, object]]]:
         # Copying and unpickling would otherwise fill the new dict item by item.
         return type(self), (dict(self),)
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> object:
     if not isinstance(value, dict):
         return value
     return FrozenDict({key: frozen(inner) for key, inner in value.items()})
 
 
-def thawed(value: Any) -> Any:
+def thawed(value: object) -> object:
     if not isinstance(value, dict):
         return value
     return {key: thawed(inner) for key, inner in value.items()}

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, Self
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
+from maseval.core.tracing import JsonObject
 
 
 class TimeoutAction(Enum):
@@ -24,7 +25,7 @@ class TaskProtocol:
     timeout_action: TimeoutAction = TimeoutAction.SKIP
     max_retries: int = 0
     priority: int = 0
-    tags: dict[str, Any] = field(default_factory=dict)
+    tags: JsonObject = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         limit = self.timeout_seconds
@@ -41,7 +42,7 @@ class TaskProtocol:
                 f"timeout_action is {self.timeout_action!r}; give a TimeoutAction"
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The protocol as JSON-friendly data."""
         return {
             **vars(self),
@@ -70,7 +71,7 @@ class TaskProtocol:
         return cls(**{**data, "timeout_action": action, "tags": tags})
 
 
-def mapping_of(name: str, value: object) -> Mapping[str, Any]:
+def mapping_of(name: str, value: object) -> Mapping[str, object]:
     """``value``, which stands under ``name`` in the description of a task, if it is a dict."""
     if not isinstance(value, Mapping):
         raise TaskFormatError(f"{name!r} of a task must be a dict, not {value!r}")

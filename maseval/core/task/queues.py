@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Self, overload
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task.task import Task
@@ -77,7 +77,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         return checked
 
     @classmethod
-    def from_list(cls, data: Iterable[Task | Mapping[str, Any]]) -> Self:
+    def from_list(cls, data: Iterable[Task | Mapping[str, object]]) -> Self:
         """A queue of tasks, and of dicts that describe tasks (see ``Task.from_dict``)."""
         return cls([cls._as_task(entry, position) for position, entry in enumerate(data)])
 

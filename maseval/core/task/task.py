@@ -8,6 +8,7 @@ from uuid import uuid4
 from maseval.core.exceptions import TaskFrozenError
 from maseval.core.task.frozen import FrozenDict, frozen, thawed
 from maseval.core.task.protocol import TaskProtocol, mapping_of
+from maseval.core.tracing import JsonObject
 
 _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
 
@@ -18,10 +19,10 @@ class Task:
 
     query: str
     id: str = field(default_factory=lambda: str(uuid4()))
-    environment_data: dict[str, Any] = field(default_factory=dict)
-    user_data: dict[str, Any] = field(default_factory=dict)
-    evaluation_data: dict[str, Any] = field(default_factory=dict)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    environment_data: JsonObject = field(default_factory=dict)
+    user_data: JsonObject = field(default_factory=dict)
+    evaluation_data: JsonObject = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
     protocol: TaskProtocol = field(default_factory=TaskProtocol)
     _frozen: bool = field(default=False, init=False, repr=False, compare=False)
 
