@@ -1,34 +1,47 @@
-"""Functions as the tools of a framework: what each adapter needs to know of them."""
+"""Functions as tools of a framework: what every adapter needs to know about them."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
 
-Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
-"""Tools by name, such as ``environment.tools``, or functions that are called after themselves."""
+Tools = Mapping[str, Callable[..., object]] | Iterable[Callable[..., object]]
+"""Tools by name, such as ``environment.tools``, or functions that go by their own names."""
+
+JsonSchema: TypeAlias = dict[str, Any]
+"""A JSON schema, as it is sent to a model."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A function and what a model is told of it; ``parameters`` is a JSON schema."""
+    """A function and what a model is told about it; ``parameters`` is a JSON schema."""
 
     name: str
     description: str
-    parameters: dict[str, Any]
-    function: Callable[..., Any]
+    parameters: JsonSchema
+    function: Callable[..., object]
 
     @property
-    def inlined_parameters(self) -> dict[str, Any]:
+    def definition(self) -> dict[str, object]:
+        """The tool in OpenAI's form."""
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    @property
+    def inlined_parameters(self) -> JsonSchema:
         """The schema without ``$defs``, for frameworks that do not follow references."""
         parameters = copy.deepcopy(self.parameters)
         definitions = parameters.pop("$defs", {})
-        inlined: dict[str, Any] = _inlined(parameters, definitions)
+        inlined: JsonSchema = _inlined(parameters, definitions)
         return inlined
 
 
@@ -40,23 +53,23 @@ def described(tools: Tools) -> list[Tool]:
 
 
 def as_text(value: object) -> str:
-    """What a model or a user reads of a value: a text as it is, anything else as JSON."""
+    """What a model or a user reads: text as it is, any other value as JSON."""
     return value if isinstance(value, str) else to_json(value, fallback=str).decode()
 
 
-def _described(function: Callable[..., Any], name: str | None) -> Tool:
+def _described(function: Callable[..., object], name: str | None) -> Tool:
     definition = tool_definition(function, name=name)["function"]
     return Tool(definition["name"], definition["description"], definition["parameters"], function)
 
 
-def _inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
+def _inlined(schema: Any, definitions: Mapping[str, object], within: tuple[str, ...] = ()) -> Any:
     match schema:
         case {"$ref": str(reference)}:
             name = reference.removeprefix("#/$defs/")
             if name in within:
                 raise ConfigurationError(
-                    f"a tool's parameter {name!r} contains itself, which cannot be written out for "
-                    "a framework that does not follow references; give the tool a flat parameter"
+                    f"a tool's parameter {name!r} contains itself, which cannot be inlined for a "
+                    "framework that does not follow references; give the tool a flat parameter"
                 )
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             return {**_inlined(definitions[name], definitions, (*within, name)), **beside}

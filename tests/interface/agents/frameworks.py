@@ -19,7 +19,6 @@ from tests.interface.agents.langgraph import graphs
 from tests.interface.agents.schemas import changed, inlined, without_titles
 from tests.interface.agents.served import KEY, UNREADABLE
 from tests.interface.libraries import QUIET_LITELLM
-from tests.interface.provider_server import OpenAIProtocol
 
 
 class Smolagents(Framework):
@@ -199,9 +198,7 @@ class Camel(Framework):
     adapter, as_tools = camel.CamelAgentAdapter, camel.as_tools
     user = camel.CamelLLMUser
     at_limit = "reached max_iteration=3"
-    unreadable = ("{not json", OpenAIProtocol.empty())
     starts_afresh = False
-    counted = ("input_tokens", "output_tokens", "total_tokens")
 
     def model(self, url, name, **options):
         made = import_module("camel.models").ModelFactory.create(

@@ -1,9 +1,7 @@
 """CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from traceback import walk_tb
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -12,8 +10,16 @@ from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.interface.agents.camel.chat_agent import (
+    ChatAgent,
+    Completion,
+    StepResponse,
+    ToolCallRecord,
+)
+from maseval.interface.agents.camel.models import Ask, followed, is_out_of_attempts
 from maseval.interface.agents.camel.tools import Escape
 from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
+from maseval.interface.inference.chat_completions import get, usage_of
 
 # What decides how a turn goes, beside the model: recorded, so that runs can be compared.
 _SETTINGS = (
@@ -27,10 +33,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     """A ``ChatAgent``, which keeps the conversation in its own memory."""
 
     module, extra, package = "camel", "camel", "camel-ai"
+    agent: ChatAgent
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         cost_calculator: CostCalculator | None = None,
@@ -38,6 +45,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self._requests: list[TokenUsage] = []
+        self._refusal: Exception | None = None  # why the latest request failed
 
     def run(self, query: str) -> Any:
         logged, number = len(self.logs), len(self._finished) + 1
@@ -64,54 +72,60 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             raise AgentGaveUpError(unanswered, component=self.name)
         return str(response.msgs[0].content) if response.msgs else ""
 
-    def _step(self, query: str) -> Any:
-        theirs = self.agent.on_request_usage
-        self.agent.on_request_usage = partial(self._count, theirs)
+    def _step(self, query: str) -> StepResponse:
+        models = self.agent.model_backend
+        self.agent.model_backend = followed(models, self._request)
         try:
             return self.agent.step(query)
         except Escape as escape:
             raise escape.error from None
         except Exception as error:
-            meant = self._meant_by(error)
-            if meant is None:
-                raise
-            raise meant from error
+            if self._refusal is not None and is_out_of_attempts(error):
+                raise self._refusal from error
+            raise
         finally:
-            self.agent.on_request_usage = theirs
+            self.agent.model_backend = models
 
-    def _meant_by(self, error: Exception) -> Exception | None:
-        """What an error stands for, where CAMEL does not say it: then only its origin does."""
-        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-        for frame in frames:
-            # After the last 429 another error is raised, and this variable alone keeps the 429.
-            if isinstance(refusal := frame.f_locals.get("last_error"), Exception):
-                return refusal
-        reading = any(frame.f_code.co_name == "_handle_batch_response" for frame in frames)
-        if reading and isinstance(error, ValueError):
-            return AgentGaveUpError(
-                f"called a tool with what is not a JSON object: {error}", component=self.name
+    def _request(self, ask: Ask) -> Completion:
+        """Make one request of the agent: count its tokens, and check that CAMEL can read it."""
+        self._refusal = None
+        try:
+            answer = ask()
+        except json.JSONDecodeError as error:
+            raise self._unreadable(error) from error
+        except Exception as error:
+            self._refusal = error
+            raise
+        if usage := usage_of(get(answer, "usage")):
+            cost = usage.pop("cost", 0.0)
+            self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
+        choices = get(answer, "choices")
+        if not choices:
+            raise self._unreadable(f"no choices in the answer {answer!s:.200}")
+        for call in choices[0].message.tool_calls or ():
+            self._check_arguments(call.function.arguments)
+        return answer
+
+    def _unreadable(self, why: object) -> MalformedResponseError:
+        return MalformedResponseError(
+            f"the answer could not be read: {why}",
+            provider=self.extra,
+            model_id=self._model_id or self._resolve_model_id(),
+        )
+
+    def _check_arguments(self, arguments: str) -> None:
+        """Refuse what is not a JSON object: CAMEL's parser would fail without saying so."""
+        try:
+            is_object = isinstance(json.loads(arguments), dict)
+        except ValueError:
+            is_object = False
+        if not is_object:
+            raise AgentGaveUpError(
+                f"called a tool with arguments that are not a JSON object: {arguments!r:.200}",
+                component=self.name,
             )
-        if isinstance(error, IndexError if reading else json.JSONDecodeError):
-            return MalformedResponseError(
-                f"no answer could be read: {error}",
-                provider=self.extra,
-                model_id=self._model_id or self._resolve_model_id(),
-            )
-        return None
 
-    def _count(self, theirs: Any, payload: Mapping[str, Any]) -> Any:
-        """Note what one request took; CAMEL tells of each, also in a turn that fails later."""
-        told = payload["request_usage"]
-        if any(told.values()):
-            counted = {
-                "input_tokens": told["prompt_tokens"],
-                "output_tokens": told["completion_tokens"],
-                "total_tokens": told["total_tokens"],
-            }
-            self._requests.append(TokenUsage.from_chat_response_usage(counted))
-        return None if theirs is None else theirs(payload)
-
-    def _why_unanswered(self, response: Any) -> str | None:
+    def _why_unanswered(self, response: StepResponse) -> str | None:
         """Why the turn ended without an answer, if it did: CAMEL returns all the same."""
         waiting = response.info.get("external_tool_call_requests")
         if waiting:
@@ -164,8 +178,8 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "camel_config": safe}
 
 
-def _told(response: Any) -> dict[str, Any]:
-    """What CAMEL says of a finished turn."""
+def _told(response: StepResponse) -> dict[str, object]:
+    """What CAMEL reports of a finished turn."""
     info = response.info
     return {
         "terminated": response.terminated,
@@ -182,7 +196,7 @@ def _told(response: Any) -> dict[str, Any]:
     }
 
 
-def _called(record: Any) -> dict[str, Any]:
+def _called(record: ToolCallRecord) -> dict[str, object]:
     return {
         "name": record.tool_name,
         "arguments": record.args,

@@ -1,6 +1,8 @@
-"""What CAMEL is given: tools that reach their functions unharmed, and a counter of tokens."""
+"""What CAMEL is given: tools that receive their arguments unchanged, and a token counter."""
 
+from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -10,55 +12,57 @@ from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
 
 def as_tools(tools: Tools) -> list[Any]:
-    """The tools as CAMEL's ``FunctionTool``, with their full schemas."""
-    make = _tool_class(_of_camel("toolkits").FunctionTool)
-    return [make(tool) for tool in described(tools)]
+    """Functions, such as ``environment.tools``, as ``FunctionTool`` with their full schemas."""
+    return [_tool_class()(tool) for tool in described(tools)]
 
 
 def token_counter() -> Any:
-    """A counter that takes four characters for a token, to give to a CAMEL model.
+    """A counter that estimates four characters per token, to pass to a CAMEL model.
 
-    Without one, CAMEL downloads a tokenizer when an agent is made, which needs the internet.
+    Without one, CAMEL downloads a tokenizer when an agent is created, which needs the internet.
     """
-    return _counter_class(_of_camel("utils").BaseTokenCounter)()
+    return _counter_class()()
 
 
-def _of_camel(part: str) -> Any:
+def camel_module(part: str) -> ModuleType:
+    """A module of CAMEL: ``models`` is ``camel.models``."""
     return extras.load(f"camel.{part}", extra="camel", package="camel-ai")
 
 
 class Escape(BaseException):
-    """Carries an error out of a tool: any ``Exception`` becomes a text for the model in CAMEL."""
+    """Carries an error out of a tool: CAMEL turns any ``Exception`` into text for the model."""
 
     def __init__(self, error: MASEvalError) -> None:
         self.error = error
 
 
 @cache
-def _tool_class(base: Any) -> Any:
-    class RecordedTool(base):  # type: ignore[misc]
-        def __init__(self, tool: Tool) -> None:
-            told = {"name": tool.name, "description": tool.description}
-            function = {**told, "parameters": tool.parameters}
-            super().__init__(_unchanged(tool), {"type": "function", "function": function})
+def _tool_class() -> Callable[[Tool], object]:
+    base = camel_module("toolkits").FunctionTool
 
-        def __call__(self, /, *args: Any, **arguments: Any) -> Any:  # one may be named `self`
-            return self.func(*args, **arguments)
+    class RecordedTool(base):  # type: ignore[misc, valid-type]
+        def __init__(self, tool: Tool) -> None:
+            super().__init__(_without_signature(tool), tool.definition)
+
+        def __call__(self, /, *args: object, **arguments: object) -> object:
+            """By position only: an argument may be named ``self``."""
+            result: object = self.func(*args, **arguments)
+            return result
 
         @staticmethod
-        def validate_openai_tool_schema(openai_tool_schema: dict[str, Any]) -> None:
+        def validate_openai_tool_schema(openai_tool_schema: object) -> None:
             """Nothing: CAMEL would check the schema at every request, and warn each time."""
 
     return RecordedTool
 
 
-def _unchanged(tool: Tool) -> Any:
+def _without_signature(tool: Tool) -> Callable[..., str]:
     """The tool's function without its signature, by which CAMEL would convert arguments."""
 
-    def call(*args: Any, **arguments: Any) -> str:
+    def call(*args: object, **arguments: object) -> str:
         try:
             return as_text(tool.function(*args, **arguments))
-        except AgentError:  # for the agent to read, and to do better
+        except AgentError:  # for the agent to read and correct
             raise
         except MASEvalError as error:
             raise Escape(error) from error
@@ -68,8 +72,10 @@ def _unchanged(tool: Tool) -> Any:
 
 
 @cache
-def _counter_class(base: Any) -> Any:
-    class CharacterCounter(base):  # type: ignore[misc]
+def _counter_class() -> Callable[[], object]:
+    base = camel_module("utils").BaseTokenCounter
+
+    class CharacterCounter(base):  # type: ignore[misc, valid-type]
         def count_tokens_from_messages(self, messages: list[Message]) -> int:
             return sum(len(self.encode(str(message))) for message in messages)
 

@@ -5,7 +5,7 @@ talks to the customer. The benchmark asks its agent as ever; a ``Conversation`` 
 together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -47,8 +47,10 @@ def conversation_server(
 
     ``tools`` say only what there will be; the calls go to those that the conversation has by then.
     """
-    words = described([conversation.read_customer, conversation.reply_to_customer])
-    talking = {tool.name: tool for tool in words}
+    talking: dict[str, Callable[..., Awaitable[str]]] = {
+        "read_customer": conversation.read_customer,
+        "reply_to_customer": conversation.reply_to_customer,
+    }
     offered = described(tools)
     for tool in offered:
         if tool.name in talking:
@@ -57,10 +59,10 @@ def conversation_server(
                 "give it another name"
             )
 
-    async def call(name: str, arguments: dict[str, Any], client: str | None) -> str:
+    async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
         conversation.client = client or conversation.client
         if name in talking:
-            return str(await talking[name].function(**arguments))
+            return await talking[name](**arguments)
         return await in_thread(partial(conversation.call, name, arguments))
 
-    return mcp_server([*talking.values(), *offered], call, name=name, instructions=instructions)
+    return mcp_server([*described(talking), *offered], call, name=name, instructions=instructions)

@@ -143,13 +143,32 @@ def test_the_configuration_tells_of_agent_and_model(clerk):
 
 
 def test_camel_tries_again_after_a_429_as_often_as_it_is_told(server, clerk):
-    server.will(*[Reply({"error": {"message": "slow"}}, 429)] * 3)
+    refusal = Reply({"error": {"message": "slow"}}, 429, headers={"Retry-After": "7"})
+    server.will(*[refusal] * 3)
     agent = clerk(f"{server.url}/v1", retry_attempts=3, retry_delay=0.01)
 
-    with pytest.raises(RateLimitError):
+    with pytest.raises(RateLimitError) as caught:
         agent.run("Hi")
 
     assert len(server.requests) == 3
+    assert caught.value.retry_after == 7.0
+
+
+def test_an_earlier_429_is_not_held_against_a_request_that_succeeded(server, clerk):
+    server.will(Reply({"error": {"message": "slow"}}, 429), OpenAIProtocol.text("Hello."))
+
+    assert clerk(f"{server.url}/v1", retry_attempts=2, retry_delay=0.01).run("Hi") == "Hello."
+
+
+def test_an_agent_has_its_own_models_again_after_a_turn(clerk):
+    with served("Hello.") as (_, url):
+        adapter = clerk(url)
+        models = adapter.agent.model_backend
+        adapter.run("Hi")
+        with pytest.raises(Exception, match="has 1 replies"):
+            adapter.run("Again")
+
+    assert adapter.agent.model_backend is models
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]"])

@@ -1,0 +1,102 @@
+"""What is used of CAMEL's classes, which are not there for a type checker to look at."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypedDict
+
+from maseval.core.messages import Message
+
+
+class Function(Protocol):
+    """The function of a tool call."""
+
+    arguments: str
+
+
+class Call(Protocol):
+    """A tool call in a model's answer."""
+
+    function: Function
+
+
+class AnswerMessage(Protocol):
+    """The message of a choice."""
+
+    tool_calls: Sequence[Call] | None
+
+
+class Choice(Protocol):
+    """One of the answers to a request."""
+
+    message: AnswerMessage
+
+
+class Completion(Protocol):
+    """A model's answer in OpenAI's form; a provider may have sent anything in its place."""
+
+    choices: Sequence[Choice] | None
+    usage: object
+
+
+class Models(Protocol):
+    """The models that a ``ChatAgent`` asks: CAMEL's ``ModelManager``."""
+
+    model_config_dict: Mapping[str, object]
+    model_type: object
+
+    def run(
+        self, messages: object, response_format: object = None, tools: object = None
+    ) -> Completion: ...
+
+
+class SaidMessage(Protocol):
+    """CAMEL's ``BaseMessage``."""
+
+    content: str
+
+
+class ToolCallRequest(Protocol):
+    """A call that CAMEL leaves to its caller."""
+
+    tool_name: str
+    args: object
+    tool_call_id: str
+
+
+class ToolCallRecord(ToolCallRequest, Protocol):
+    """A call that a tool has answered."""
+
+    result: object
+    images: Sequence[object] | None
+
+
+class StepInfo(TypedDict, total=False):
+    """What CAMEL reports of a step."""
+
+    id: str | None
+    num_tokens: int
+    termination_reasons: list[str]
+    tool_calls: Sequence[ToolCallRecord]
+    external_tool_call_requests: Sequence[ToolCallRequest] | None
+
+
+class StepResponse(Protocol):
+    """CAMEL's ``ChatAgentResponse``."""
+
+    msgs: Sequence[SaidMessage]
+    terminated: bool
+    info: StepInfo
+
+
+class ChatAgent(Protocol):
+    """CAMEL's ``ChatAgent``."""
+
+    model_backend: Models
+    system_message: SaidMessage | None
+    tool_dict: Iterable[str]
+    memory: object
+    max_iteration: int | None
+    step_timeout: float | None
+    chat_history: Sequence[Message]
+    record_message: Callable[[object], None]
+
+    def step(self, input_message: str) -> StepResponse: ...
