@@ -1,0 +1,140 @@
+"""The texts of a version, from wherever they can be had: a file, a folder, the cache, the original.
+
+Source files count only with the right checksum; extracted texts only with the right hash, which is
+known in advance for each version. So it does not matter whose hands either went through.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from maseval.benchmark.tau2.data.files import (
+    DEFAULT_VERSION,
+    CacheError,
+    DataFile,
+    Manifest,
+    known_version,
+    listed,
+)
+from maseval.benchmark.tau2.data.folder import DataFolder, fill
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import LocalSource, Source, default_sources
+from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir
+from maseval.benchmark.tau2.texts.errors import TextsError, TextsFileError
+from maseval.benchmark.tau2.texts.extraction import extracted
+from maseval.benchmark.tau2.texts.texts import Texts
+
+SIZE_LIMIT = 4 * 1024 * 1024  # the larger of the two has 164 kB
+
+_SHA256 = {
+    "0.2.0": "0f524b729bf82efcf003da6a5c052ecf154dbfd55651fd627cf5b472b9469ec2",
+    "1.0.1": "9c35db0f02a3227c29c1091f15dfb30886365990595d86d12f7801e691ceaf92",
+}
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A version's source files that hold its texts, and the hash of the texts in them."""
+
+    version: str
+    manifest: Manifest
+    sha256: str
+
+    def confirm(self, texts: Texts, place: str) -> Texts:
+        if texts.version != self.version or texts.sha256 != self.sha256:
+            raise TextsFileError(
+                f"{place} has not the texts of v{self.version}: expected the SHA-256 "
+                f"{self.sha256}, found {texts.sha256} (v{texts.version})"
+            )
+        return texts
+
+
+@cache
+def edition_of(version: str) -> Edition:
+    plain = known_version(version)
+    call = f'load_texts("{plain}")'
+    files = listed(f"v{plain}-source.txt")
+    manifest = Manifest(f"v{plain}", files, inside="", packaged=False, fetched_by=call)
+    return Edition(plain, manifest, _SHA256[plain])
+
+
+def load_texts(
+    version: str = DEFAULT_VERSION, source: AnyPath | None = None, verbose: int = 1
+) -> Texts:
+    """What a model reads in the original, fetched first if need be.
+
+    ``source``, or the environment's ``MASEVAL_TAU2_TEXTS``, is a file of extracted texts, a folder
+    of such files named after versions (``v0.2.0.json``), or a checkout or archive of the original.
+    """
+    edition = edition_of(version)
+    named = source or os.environ.get("MASEVAL_TAU2_TEXTS")
+    if named:
+        return texts_at(Path(named).expanduser(), edition)
+    folder = default_data_dir(version) / "source"
+    return cached_texts(edition, folder, default_sources(edition.manifest), Progress(verbose))
+
+
+def texts_at(path: Path, edition: Edition) -> Texts:
+    """The texts in a file, folder or archive; nothing is stored."""
+    inside = path / f"v{edition.version}.json"
+    if path.suffix == ".json" or inside.is_file():
+        return read_texts(inside if path.is_dir() else path, edition)
+    files = list(edition.manifest.files.values())
+    contents = LocalSource(path, inside=edition.manifest.inside).fetch(files, Progress(0))
+    return _extracted(contents, edition)
+
+
+def cached_texts(
+    edition: Edition, root: Path, sources: Iterable[Source], progress: Progress
+) -> Texts:
+    """The texts kept below ``root``; if there are none, the source files are got and read."""
+    kept = root / "texts.json"
+    with suppress(TextsError):  # not there, or damaged: made again
+        return read_texts(kept, edition)
+    folder = DataFolder(root, edition.manifest, root / "verified.json")
+    files = list(edition.manifest.files.values())
+    fill(folder, files, sources, progress)
+    texts = _extracted(((file, folder.path(file).read_bytes()) for file in files), edition)
+    content = texts.to_bytes()
+    with suppress(CacheError):  # a folder that cannot be written to is still readable
+        folder.store(DataFile(kept.name, len(content), sha256(content).hexdigest()), content)
+    return texts
+
+
+def read_texts(path: Path, edition: Edition) -> Texts:
+    """A file of extracted texts."""
+    try:
+        state = path.stat()
+        texts = _read(path, state.st_size, state.st_mtime_ns)
+    except OSError as error:
+        raise TextsFileError(f"cannot read {path}: {error.strerror}") from error
+    return edition.confirm(texts, str(path))
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, size: int, changed: int) -> Texts:
+    """A file that is still of this size and time of change is not parsed again."""
+    with path.open("rb") as stream:
+        content = stream.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
+        raise TextsFileError(f"{path} is larger than {SIZE_LIMIT:,} bytes")
+    try:
+        return Texts.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(step) for step in first["loc"]) or "it"
+        raise TextsFileError(f"{path} is not a file of texts: {place}: {first['msg']}") from error
+
+
+def _extracted(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:
+    verified: dict[str, bytes] = {}
+    for file, content in contents:
+        file.verify(content)
+        verified[file.name] = content
+    return edition.confirm(extracted(edition.version, verified), "the source")

@@ -1,0 +1,142 @@
+"""``Texts``: all that a model reads in one version of the original, typed, and named by a hash.
+
+A text is a ``str``. Where the original fills values in while it speaks, it is ``Parts``: the texts
+and, between them, the expressions whose values belong there.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from maseval.benchmark.tau2.texts.errors import TextsError
+
+FORMAT: Literal["maseval-tau2-texts/1"] = "maseval-tau2-texts/1"
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Value(_Form):
+    """A place in a text where the value of an expression of the original belongs."""
+
+    value: str
+
+
+Parts = tuple[str | Value, ...]
+
+
+def filled(parts: Parts, values: Mapping[str, str]) -> str:
+    """The text with ``values``, by expression, in their places; they are inserted verbatim."""
+    expected = {part.value for part in parts if isinstance(part, Value)}
+    if expected != set(values):
+        raise TextsError(f"the text needs values for {sorted(expected)}, not {sorted(values)}")
+    return "".join(part if isinstance(part, str) else values[part.value] for part in parts)
+
+
+class ToolText(_Form):
+    """The description of a tool and of its parameters, in the order of its signature."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, str | None]
+
+
+class DiscoverableParameter(_Form):
+    """What a discoverable tool says about one of its parameters."""
+
+    type: str
+    description: str
+    required: bool
+
+
+class DiscoverableTool(_Form):
+    """A tool of banking_knowledge that is found by reading; its description is a tool result."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, DiscoverableParameter]
+    success_message: str
+
+
+class ModelText(_Form):
+    """The description of a class that occurs in a schema, and of those fields that have one."""
+
+    description: str | None
+    fields: Mapping[str, str]
+
+
+class DomainTools(_Form):
+    """A domain's tools, side by side, in the order in which they are offered."""
+
+    assistant: tuple[ToolText, ...]
+    user: tuple[ToolText, ...] = ()
+    retrieval: tuple[ToolText, ...] = ()
+    discoverable_assistant: tuple[DiscoverableTool, ...] = ()
+    discoverable_user: tuple[DiscoverableTool, ...] = ()
+
+
+class BankingPrompts(_Form):
+    """What only banking_knowledge says to a model."""
+
+    dense_instructions: Parts
+    reranker_prompt: str
+    qwen_query_instruction: str
+    qwen_query: Parts
+
+
+class Prompts(_Form):
+    """Everything said to a model outside tool schemas: to agent, user simulator and judge."""
+
+    agent_instruction: str
+    agent_system_prompt: str
+    gt_instruction: str
+    gt_system_prompt: str
+    solo_instruction: str
+    solo_system_prompt: str
+    solo_stop_function_name: str
+    solo_transfer_tool_name: str
+    solo_stop_token: str
+    user_system_prompt: str
+    gt_step_user_with_arguments: Parts
+    gt_step_user_without_arguments: Parts
+    gt_step_assistant_with_arguments: Parts
+    gt_step_assistant_without_arguments: Parts
+    judge_system: str
+    judge_user: Parts
+    banking: BankingPrompts | None = None
+
+
+class Texts(_Form):
+    """The texts of one version; ``tools`` and ``models`` by domain (the stop tool: ``solo``)."""
+
+    # A file of recorded texts has more at the top: where and how it was recorded.
+    model_config = ConfigDict(extra="ignore")
+
+    format: Literal["maseval-tau2-texts/1"]
+    version: str
+    prompts: Prompts
+    tools: Mapping[str, DomainTools]
+    models: Mapping[str, Mapping[str, ModelText]]
+
+    @cached_property
+    def sha256(self) -> str:
+        """What names this set of texts in a run's record; it does not depend on the version."""
+        named = {key: self.as_json()[key] for key in ("prompts", "tools", "models")}
+        return hashlib.sha256(_compact(named)).hexdigest()
+
+    def as_json(self) -> dict[str, Any]:
+        """The extracted form, keys in their order; what a version does not have is left out."""
+        return self.model_dump(exclude_unset=True)
+
+    def to_bytes(self) -> bytes:
+        """The extracted form as a file."""
+        return _compact(self.as_json())
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,131 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from maseval.benchmark.tau2.data.files import ChecksumError
+from maseval.benchmark.tau2.texts.errors import SourceShapeError, TextsError
+from maseval.benchmark.tau2.texts.extraction import extracted
+from maseval.benchmark.tau2.texts.schemas import described
+
+pytestmark = pytest.mark.data
+
+AGENT = "src/tau2/agent/llm_agent.py"
+JUDGE = "src/tau2/evaluator/evaluator_nl_assertions.py"
+AIRLINE = "src/tau2/domains/airline/tools.py"
+EXECUTED = Path("/tmp/maseval_executed")
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
+def test_an_invented_tree_gives_exactly_what_was_expected(version, tree, expected):
+    wanted = expected(version)
+    del wanted["schemas"]
+    found = extracted(version, tree(version))
+    assert json.dumps(json.loads(found.to_bytes())) == json.dumps(wanted)
+
+
+def skeletons(synthetic, version):
+    return json.loads((synthetic / "skeletons.json").read_text())[version]
+
+
+def all_schemas(texts, skeletons):
+    """The schemas of every toolkit, the invented skeletons standing for our own tools."""
+    return {
+        domain: {
+            side: described(list(ours.values()), getattr(texts.tools[domain], side), texts, domain)
+            for side, ours in sides.items()
+        }
+        for domain, sides in skeletons.items()
+    }
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
+def test_the_texts_laid_over_our_schemas_give_the_expected_ones(version, tree, expected, synthetic):
+    found = all_schemas(extracted(version, tree(version)), skeletons(synthetic, version))
+    assert json.dumps(found) == json.dumps(expected(version)["schemas"])
+
+
+def numbered_cases():
+    return range(22)
+
+
+@pytest.mark.parametrize("number", numbered_cases())
+def test_each_recorded_edit_of_the_tree_is_refused_or_accepted_as_it_should_be(
+    number, synthetic, tree, edition
+):
+    cases = json.loads((synthetic / "cases.json").read_text())
+    assert len(cases) == len(numbered_cases())
+    case = cases[number]
+    contents = tree("1.0.1")
+    before = contents[case["path"]].decode()
+    assert before.count(case["find"]) == 1
+    contents[case["path"]] = before.replace(case["find"], case["replace"]).encode()
+
+    def use():
+        if case["manifest"] == "as it is":
+            for name, file in edition.manifest.files.items():
+                file.verify(contents[name])
+        return all_schemas(extracted("1.0.1", contents), skeletons(synthetic, "1.0.1"))
+
+    if case["expected"] == "accepted":
+        assert use()
+    else:
+        with pytest.raises((TextsError, ChecksumError)) as refusal:
+            use()
+        names = {case["path"], "only_short", "the tools of airline"}
+        assert any(name in str(refusal.value) for name in names)
+    assert not EXECUTED.exists()
+
+
+def test_reading_a_tree_imports_nothing_of_it(tree):
+    before = set(sys.modules)
+    extracted("1.0.1", tree("1.0.1"))
+    assert not {name for name in set(sys.modules) - before if name.startswith("tau2")}
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
+def test_a_file_that_is_missing_is_named_and_there_are_no_partial_texts(version, tree):
+    for name in set(tree(version)) - {"LICENSE"}:
+        contents = tree(version)
+        del contents[name]
+        with pytest.raises(SourceShapeError, match=f"{name} is missing"):
+            extracted(version, contents)
+
+
+def edited(contents, name, find, replace):
+    text = contents[name].decode()
+    assert text.count(find) == 1
+    return {**contents, name: text.replace(find, replace).encode()}
+
+
+@pytest.mark.parametrize(
+    ("name", "find", "replace", "complaint"),
+    [
+        (AGENT, 'STOP_TOKEN = "###DAWN###"', 'STOP_TOKEN = "\\ud800"', "whole characters"),
+        (AIRLINE, "Only this — with a dash.", "Only \\ud800.", "whole characters"),
+        (AGENT, 'STOP_TOKEN = "###DAWN###"', "STOP_TOKEN: str", "not a plain constant"),
+        (AGENT, 'STOP_TOKEN = "###DAWN###"', 'STOP_TOKEN = b"x"', "not a plain text"),
+        (AGENT, 'STOP_TOKEN = "###DAWN###"', 'A = STOP_TOKEN = "x"', "not a plain constant"),
+        (
+            AGENT,
+            'STOP_TOKEN = "###DAWN###"',
+            'STOP_TOKEN = "x"\n    STOP_TOKEN += "y"',
+            "defined 2 times",
+        ),
+        (AGENT, "        def done()", "        async def done()", "not a function"),
+        (AGENT, 'return f"Keeper: {action.name}."', "return None", "not an f-string"),
+        (AGENT, 'return f"Keeper: {action.name}."', "pass", "3 results, not 4"),
+        (AGENT, '"###DAWN###"', "+".join(['"x"'] * 5000), "nested too deeply"),
+        (JUDGE, "{nl_assertions}\n        ", "{nl_assertions=}\n        ", "conversion or format"),
+        (AIRLINE, "Only this — with a dash.", "x" * 20_000, "more than 10,000 characters"),
+        (AIRLINE, "def only_short(self)", "def only_short(self, /)", "cannot be given by name"),
+        (AIRLINE, "def no_words(", "def only_short(", "defined 2 times"),
+        (AIRLINE, '"""Only this — with a dash."""', '""""""', "without a description"),
+    ],
+)
+def test_a_text_of_another_shape_is_refused_with_its_file(tree, name, find, replace, complaint):
+    contents = edited(tree("1.0.1"), name, find, replace)
+    with pytest.raises(SourceShapeError, match=complaint) as refusal:
+        extracted("1.0.1", contents)
+    assert str(refusal.value).startswith(name)

@@ -1,0 +1,330 @@
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+from dataclasses import replace
+
+import pytest
+
+from maseval.benchmark.tau2.data.files import (
+    ChecksumError,
+    DataUnavailableError,
+    UnknownVersionError,
+)
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import LocalSource, TagSource
+from maseval.benchmark.tau2.texts import loading
+from maseval.benchmark.tau2.texts.errors import SourceShapeError, TextsFileError
+from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
+from tests.benchmark.tau2.file_server import content, status
+
+pytestmark = pytest.mark.data
+
+AGENT = "src/tau2/agent/llm_agent.py"
+
+
+@pytest.fixture(autouse=True)
+def only_what_the_test_says(monkeypatch, tmp_path):
+    for name in ("MASEVAL_OFFLINE", "MASEVAL_TAU2_DATA", "MASEVAL_TAU2_TEXTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def mirror(file_server, tree):
+    """A server that has the invented tree under the tag."""
+    file_server.answers = {f"/v1.0.1/{name}": content(c) for name, c in tree("1.0.1").items()}
+    return file_server
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "cache" / "tau2" / "v1.0.1" / "source"
+
+
+def fetched(edition, root, mirror):
+    source = TagSource(mirror.url, "v1.0.1", patience=2, inside="")
+    return cached_texts(edition, root, [source], Progress(0))
+
+
+def test_the_source_files_are_fetched_once_and_kept_with_the_licence_and_the_texts(
+    edition, root, mirror
+):
+    texts = fetched(edition, root, mirror)
+    assert texts.sha256 == edition.sha256
+    assert sorted(mirror.asked) == sorted(f"/v1.0.1/{name}" for name in edition.manifest.files)
+    kept = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert kept - {".lock", "verified.json"} == {*edition.manifest.files, "texts.json"}
+    mirror.asked.clear()
+    assert fetched(edition, root, mirror) == texts
+    assert mirror.asked == []
+
+
+def test_texts_that_are_kept_need_neither_network_nor_source_files(
+    edition, root, mirror, monkeypatch
+):
+    texts = fetched(edition, root, mirror)
+    shutil.rmtree(root / "src")
+    monkeypatch.setattr(socket, "socket", None)
+    loading._read.cache_clear()
+    assert cached_texts(edition, root, [], Progress(0)) == texts
+
+
+@pytest.mark.parametrize("damage", ["", "{", "null", "[" * 100_000, "{}", "x" * 5_000_000])
+def test_damaged_texts_in_the_cache_are_made_again_from_the_files_beside_them(
+    edition, root, mirror, damage
+):
+    texts = fetched(edition, root, mirror)
+    (root / "texts.json").write_text(damage)
+    mirror.asked.clear()
+    assert fetched(edition, root, mirror) == texts
+    assert mirror.asked == []
+    assert json.loads((root / "texts.json").read_bytes())["version"] == "1.0.1"
+
+
+def test_altered_texts_in_the_cache_are_not_used(edition, root, mirror):
+    texts = fetched(edition, root, mirror)
+    altered = texts.to_bytes().replace(b"lighthouse", b"warehouse")
+    (root / "texts.json").write_bytes(altered)
+    assert fetched(edition, root, mirror) == texts
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (content(b"x" * 2435), f"{AGENT} is not the file of the benchmark"),
+        (content(b"x" * 100, promised=2435), "broke off after 100 of 2435 bytes"),
+        (content(b"x" * 3_000_000), "longer than the 2,435 bytes"),
+        (status(404), "404 Not Found"),
+    ],
+)
+def test_a_file_that_is_tampered_with_or_cut_off_is_refused_by_name(
+    edition, root, mirror, answer, told
+):
+    mirror.answers[f"/v1.0.1/{AGENT}"] = answer
+    with pytest.raises(DataUnavailableError) as failure:
+        fetched(edition, root, mirror)
+    message = str(failure.value)
+    assert message.startswith(f"could not get {AGENT}")
+    assert told.replace("2435 bytes", "2,435 bytes") in message
+    assert 'run load_texts("1.0.1") once' in message
+    assert "(src/..., LICENSE)" in message
+    assert not (root / "texts.json").exists()
+    assert not (root / AGENT).exists()
+
+
+def test_a_file_changed_in_the_cache_is_fetched_again(edition, root, mirror):
+    texts = fetched(edition, root, mirror)
+    (root / "texts.json").unlink()
+    (root / AGENT).write_text("raise SystemExit")
+    mirror.asked.clear()
+    assert fetched(edition, root, mirror) == texts
+    assert mirror.asked == [f"/v1.0.1/{AGENT}"]
+
+
+def test_files_with_the_right_checksums_but_other_texts_are_refused(edition, root, mirror):
+    other = replace(edition, sha256="0" * 64)
+    with pytest.raises(TextsFileError, match=f"expected the SHA-256 {'0' * 64}, found"):
+        fetched(other, root, mirror)
+    assert not (root / "texts.json").exists()
+
+
+# Named by the caller
+
+
+def test_a_checkout_or_an_archive_of_the_original_may_be_named(edition, synthetic, tmp_path):
+    tree = synthetic / "tree"
+    archive = tmp_path / "tau2.tar.gz"
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(tree, "tau2-bench-1.0.1")
+    for path in (tree, archive):
+        assert texts_at(path, edition).sha256 == edition.sha256
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_checkout_that_was_changed_is_refused_by_the_name_of_the_file(
+    edition, synthetic, tmp_path
+):
+    tree = tmp_path / "tree"
+    shutil.copytree(synthetic / "tree", tree)
+    (tree / AGENT).chmod(0o644)
+    (tree / AGENT).write_text("raise SystemExit")
+    with pytest.raises(ChecksumError, match=f"{AGENT} is not the file of the benchmark"):
+        texts_at(tree, edition)
+
+
+@pytest.mark.parametrize("name", ["texts.json", "v1.0.1.json"])
+def test_a_file_of_extracted_texts_may_be_named_or_its_folder(edition, expected, tmp_path, name):
+    """As it was recorded: with more at the top than the texts."""
+    path = tmp_path / name
+    path.write_text(json.dumps({"commit": "abc", **expected("1.0.1")}))
+    named = tmp_path if name.startswith("v") else path
+    assert texts_at(named, edition).sha256 == edition.sha256
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda t: t["prompts"].update(judge_system="Be kind."), "has not the texts of v1.0.1"),
+        (lambda t: t.update(version="0.2.0"), "has not the texts of v1.0.1"),
+        (lambda t: t.update(format="maseval-tau2-texts/2"), "not a file of texts: format"),
+        (lambda t: t["prompts"].pop("judge_user"), "not a file of texts: prompts.judge_user"),
+        (lambda t: t["prompts"].update(more=""), "not a file of texts: prompts.more"),
+        (lambda t: t["prompts"].update(judge_system=5), "not a file of texts: prompts.judge"),
+        (lambda t: t["tools"]["solo"].update(user=[{}]), "not a file of texts: tools.solo.user"),
+    ],
+)
+def test_a_file_of_other_texts_is_refused_by_name(edition, expected, tmp_path, change, complaint):
+    texts = expected("1.0.1")
+    change(texts)
+    path = tmp_path / "texts.json"
+    path.write_text(json.dumps(texts))
+    with pytest.raises(TextsFileError, match=complaint) as refusal:
+        texts_at(path, edition)
+    assert str(path) in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (b"", "not a file of texts"),
+        (b"\xff\xfe", "not a file of texts"),
+        (b"[" * 200_000, "not a file of texts"),
+        (b'{"a":' * 100_000, "not a file of texts"),
+        (b" " * (4 * 1024 * 1024 + 1), "larger than 4,194,304 bytes"),
+    ],
+)
+def test_a_hostile_file_of_texts_is_refused_by_name(edition, tmp_path, damage, complaint):
+    path = tmp_path / "texts.json"
+    path.write_bytes(damage)
+    with pytest.raises(TextsFileError, match=complaint) as refusal:
+        texts_at(path, edition)
+    assert str(path) in str(refusal.value)
+
+
+def test_a_file_that_is_not_there_is_named(edition, tmp_path):
+    with pytest.raises(TextsFileError, match=r"cannot read .*none\.json: No such file"):
+        texts_at(tmp_path / "none.json", edition)
+
+
+# The real versions
+
+
+@pytest.mark.parametrize(("version", "files"), [("0.2.0", 11), ("1.0.1", 17)])
+def test_each_version_lists_its_source_files_with_the_licence(version, files):
+    manifest = edition_of(version).manifest
+    assert len(manifest.files) == files
+    assert "LICENSE" in manifest.files
+    assert edition_of(f"v{version}").version == version
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
+def test_the_recorded_texts_have_the_hash_that_is_known_in_advance(
+    version, shared_data, monkeypatch
+):
+    recorded = shared_data / "tau2-texts"
+    texts = load_texts(version, recorded)
+    assert texts.version == version
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(recorded))
+    assert load_texts(version) is texts
+    files = json.loads((recorded / f"v{version}.json").read_text())["files"]
+    assert files == {
+        name: {"bytes": file.size, "sha256": file.sha256}
+        for name, file in edition_of(version).manifest.files.items()
+    }
+
+
+def test_the_texts_of_one_version_are_not_those_of_another(shared_data):
+    with pytest.raises(TextsFileError, match=r"has not the texts of v1\.0\.1"):
+        load_texts("1.0.1", shared_data / "tau2-texts" / "v0.2.0.json")
+
+
+def test_an_invented_tree_is_not_the_original(synthetic):
+    with pytest.raises(ChecksumError, match="is not the file of the benchmark"):
+        load_texts("1.0.1", synthetic / "tree")
+
+
+def test_an_unknown_version_is_refused():
+    with pytest.raises(UnknownVersionError, match=r"known: 0\.2\.0, 1\.0\.1"):
+        load_texts("2.0.0")
+
+
+def test_offline_without_texts_says_how_to_get_them(monkeypatch):
+    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+    with pytest.raises(DataUnavailableError) as failure:
+        load_texts(verbose=0)
+    message = str(failure.value)
+    assert "switched off by MASEVAL_OFFLINE" in message
+    assert "no package carries these files of v0.2.0" in message
+    assert 'run load_texts("0.2.0") once' in message
+
+
+# Several processes
+
+
+LOAD = """
+import json, sys
+from pathlib import Path
+from maseval.benchmark.tau2.data.files import DataFile, Manifest
+from maseval.benchmark.tau2.data.progress import Progress
+from maseval.benchmark.tau2.data.sources import TagSource
+from maseval.benchmark.tau2.texts.loading import Edition, cached_texts
+
+root, url, sha256, files = sys.argv[1:]
+files = {name: DataFile(name, size, digest) for name, size, digest in json.loads(files)}
+edition = Edition("1.0.1", Manifest("v1.0.1", files, ""), sha256)
+source = TagSource(url, "v1.0.1", inside="")
+assert cached_texts(edition, Path(root), [source], Progress(0)).sha256 == sha256
+"""
+
+
+def loading_process(edition, root, mirror):
+    files = [(file.name, file.size, file.sha256) for file in edition.manifest.files.values()]
+    arguments = [str(root), mirror.url, edition.sha256, json.dumps(files)]
+    return subprocess.Popen([sys.executable, "-c", LOAD, *arguments])
+
+
+def test_several_processes_load_at_once_and_fetch_each_file_once(edition, root, mirror):
+    processes = [loading_process(edition, root, mirror) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert len(mirror.asked) == len(edition.manifest.files)
+
+
+def test_a_process_killed_in_the_middle_leaves_nothing_wrong_behind(edition, root, mirror):
+    stuck = f"/v1.0.1/{list(edition.manifest.files)[5]}"
+    whole, mirror.answers[stuck] = mirror.answers[stuck], lambda request: time.sleep(60)
+    process = loading_process(edition, root, mirror)
+    while stuck not in mirror.asked:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    assert not (root / "texts.json").exists()
+    mirror.answers[stuck] = whole
+    assert fetched(edition, root, mirror).sha256 == edition.sha256
+
+
+def test_a_local_source_serves_the_cache_as_well(edition, root, synthetic):
+    source = LocalSource(synthetic / "tree", inside="")
+    assert cached_texts(edition, root, [source], Progress(0)).sha256 == edition.sha256
+    assert (root / "LICENSE").is_file()
+
+
+def test_extraction_errors_name_the_file(edition, synthetic, tmp_path):
+    """A tree whose checksums were brought up to date, but not its shape."""
+    tree = tmp_path / "tree"
+    shutil.copytree(synthetic / "tree", tree)
+    (tree / AGENT).chmod(0o644)
+    (tree / AGENT).write_bytes(b"SYSTEM_PROMPT = make()\n")
+    files = dict(edition.manifest.files)
+    changed = (tree / AGENT).read_bytes()
+    files[AGENT] = replace(
+        files[AGENT], size=len(changed), sha256=loading.sha256(changed).hexdigest()
+    )
+    altered = replace(edition, manifest=replace(edition.manifest, files=files))
+    with pytest.raises(SourceShapeError, match=f"^{AGENT}: "):
+        texts_at(tree, altered)

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+
+from maseval.benchmark.tau2.texts.errors import ToolMismatchError
+from maseval.benchmark.tau2.texts.schemas import described_tool
+from maseval.benchmark.tau2.texts.texts import FORMAT, ModelText, Prompts, Texts, ToolText
+
+
+def texts(version="0.2.0", **models):
+    no_prompts = Prompts.model_construct()
+    return Texts.model_construct(
+        format=FORMAT, version=version, prompts=no_prompts, tools={}, models={"shop": models}
+    )
+
+
+def definition(**parameters):
+    return {"type": "function", "function": {"name": "count", "parameters": parameters}}
+
+
+def tool(**parameters):
+    return ToolText(name="count", description="Counts.", parameters=parameters)
+
+
+def parameters_of(ours, tool_text, all_texts):
+    return described_tool(ours, tool_text, all_texts, "shop")["function"]["parameters"]
+
+
+def test_our_words_are_replaced_or_removed_and_the_keys_sorted():
+    ours = definition(
+        type="object",
+        title="parameters",
+        properties={
+            "title": {"type": "string", "title": "Title", "description": "ours"},
+            "description": {
+                "title": "Description",
+                "description": "ours",
+                "default": {"z": 1, "a": 2},
+            },
+        },
+    )
+    found = described_tool(ours, tool(title="Theirs.", description=None), texts(), "shop")
+    assert json.dumps(found) == json.dumps(
+        {
+            "type": "function",
+            "function": {
+                "name": "count",
+                "description": "Counts.",
+                "parameters": {
+                    "properties": {
+                        "title": {"description": "Theirs.", "title": "Title", "type": "string"},
+                        "description": {"default": {"z": 1, "a": 2}, "title": "Description"},
+                    },
+                    "title": "parameters",
+                    "type": "object",
+                },
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("installed", [{}, {"additionalProperties": True}])
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.2.0", {"type": "object"}),
+        ("1.0.1", {"additionalProperties": True, "type": "object"}),
+    ],
+)
+def test_a_bare_object_is_written_as_in_its_version_whatever_is_installed(
+    version, expected, installed
+):
+    bare = {"type": "object", **installed}
+    ours = definition(properties={"a": {"anyOf": [bare, {"type": "null"}]}, "b": {"items": bare}})
+    found = parameters_of(ours, tool(a=None, b=None), texts(version))
+    assert found == {
+        "properties": {"a": {"anyOf": [expected, {"type": "null"}]}, "b": {"items": expected}}
+    }
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
+@pytest.mark.parametrize("rule", [False, {"type": "string"}])
+def test_an_object_that_says_what_it_holds_stays_as_it_is(version, rule):
+    closed = {"additionalProperties": rule, "type": "object"}
+    found = parameters_of(definition(properties={"a": closed}), tool(a=None), texts(version))
+    assert found == {"properties": {"a": closed}}
+
+
+def test_classes_get_their_own_words():
+    inner = {"properties": {"x": {"type": "string", "description": "ours"}}, "description": "ours"}
+    ours = definition(**{"$defs": {"B": inner, "A": inner}, "properties": {}})
+    words = ModelText(description=None, fields={"x": "Theirs."})
+    found = parameters_of(ours, tool(), texts(A=words, B=ModelText(description="B.", fields={})))
+    assert json.dumps(found["$defs"]) == json.dumps(
+        {
+            "A": {"properties": {"x": {"description": "Theirs.", "type": "string"}}},
+            "B": {"description": "B.", "properties": {"x": {"type": "string"}}},
+        }
+    )
+    assert ours["function"]["parameters"]["$defs"]["A"]["description"] == "ours"
+
+
+def test_a_class_that_the_original_does_not_describe_is_refused():
+    ours = definition(**{"$defs": {"A": {}}, "properties": {}})
+    with pytest.raises(ToolMismatchError, match="no texts for A"):
+        parameters_of(ours, tool(), texts())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "difference"),
+    [
+        ({"a": None}, "only here b; only there none"),
+        ({"a": None, "b": None, "c": None}, "only here none; only there c"),
+        ({"b": None, "a": None}, "their order differs"),
+    ],
+)
+def test_other_parameters_than_ours_are_refused_with_the_difference(theirs, difference):
+    ours = definition(properties={"a": {}, "b": {}})
+    with pytest.raises(ToolMismatchError, match=difference):
+        parameters_of(ours, tool(**theirs), texts())
