@@ -1,6 +1,6 @@
 """A domain: which database, which tools, which files, and what couples its two sides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,9 +8,12 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.prompts import template
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 
 Policy = Callable[[Path, bool], str]
 Sync = Callable[[Any, Any], None]
+Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
+"""What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
 
 
 def policy_file(name: str, solo: str | None = None) -> Policy:
@@ -30,6 +33,10 @@ class Domain:
     ``sync`` is called with both toolkits after every change, for domains whose customer has tools.
     ``data_dir`` is for domains that bring their own files; the others' are fetched.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
+
+    Two things are known for those who ask whether a number is right, and may be left out:
+    ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
+    decides it (``audit``), and ``permanence`` says what no tool can undo (``explain``).
     """
 
     name: str
@@ -46,6 +53,8 @@ class Domain:
     solo_refusal: str | None = None
     data_dir: Path | None = None
     lenient_toolkit: type[ToolKitBase[Any]] | None = None
+    preconditions: Mapping[str, Precondition] = field(default_factory=dict)
+    permanence: Sequence[PermanenceRule] = ()
 
     def __post_init__(self) -> None:
         if not self.folder_name:

@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 def faults(domain: Domain) -> list[str]:
     """A sentence for each fault in a domain's form, files and tools; empty if there is none."""
-    return [*_of_form(domain), *_of_files(domain), *_of_tools(domain)]
+    return [*_of_form(domain), *_of_files(domain), *_of_tools(domain), *_of_rules(domain)]
 
 
 def _of_form(domain: Domain) -> Iterator[str]:
@@ -67,6 +67,17 @@ def _of_tools(domain: Domain) -> Iterator[str]:
             f"both sides have a tool named {', '.join(sorted(both))}, which solo mode could not "
             "tell apart; rename one, or give the domain a solo_refusal"
         )
+
+
+def _of_rules(domain: Domain) -> Iterator[str]:
+    for name in domain.preconditions:
+        if not domain.toolkit.has_tool(name):
+            yield f"preconditions name a tool {name!r} that the agent does not have"
+    databases = [db for db in (domain.db, domain.user_db) if db is not None]
+    tables = {name for db in databases for name in db.model_fields}
+    for name in dict.fromkeys(rule.table for rule in domain.permanence):
+        if name not in tables:
+            yield f"permanence names {name!r}, which neither database has"
 
 
 def _undescribed(toolkit: type[ToolKitBase[Any]], function: Mapping[str, Any]) -> Iterator[str]:

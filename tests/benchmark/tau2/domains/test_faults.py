@@ -6,6 +6,7 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
 from maseval.benchmark.tau2.domains.domain import policy_file
 from maseval.benchmark.tau2.domains.faults import faults
+from maseval.benchmark.tau2.domains.permanence import PermanenceRule, stays
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk
 
 
@@ -27,6 +28,9 @@ class Unreadable(ToolKitBase[KioskDB]):
     def sell(self, count: "Number") -> str:  # type: ignore[name-defined]  # noqa: F821
         """Sell tickets."""
         return "sold"
+
+
+TABLE_RULE = PermanenceRule("tickets", (), stays, "a ticket stays sold")
 
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
@@ -53,6 +57,8 @@ def test_a_small_domain_has_none(tmp_path):
         ({"toolkit": Mute}, "Mute.look has no docstring"),
         ({"toolkit": Unexplained}, "Unexplained.sell does not describe 'count'"),
         ({"toolkit": Unreadable}, "Unreadable: the signature of"),
+        ({"preconditions": {"buy": iter}}, "preconditions name a tool 'buy' that the agent"),
+        ({"permanence": [TABLE_RULE]}, "permanence names 'tickets', which neither database has"),
         (
             {"user_toolkit": KioskTools, "user_db": KioskDB, "user_db_file": "db.json"},
             "both sides have a tool named sell",

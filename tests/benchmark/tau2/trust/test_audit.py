@@ -1,16 +1,13 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
-from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.trust.audit import KINDS, audit, document
-from maseval.benchmark.tau2.trust.audit.rules_of_airline import RULES as AIRLINE
-from maseval.benchmark.tau2.trust.audit.rules_of_telecom import RULES as TELECOM
-from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 PAGE = Path(__file__).parents[4] / "docs" / "audit-findings.md"
@@ -102,6 +99,19 @@ def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     assert finding.evidence == {"tools": ["create_miracle"]} and finding.severity == "warning"
 
 
+def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
+    def too_long(tools, arguments):
+        if len(arguments["title"]) > len(tools.db.users.view("user_1").name):
+            yield f"{arguments['title']!r} is longer than its owner's name"
+
+    domain = replace(todo_list(tmp_path, task(CREATE)), preconditions={"create_task": too_long})
+
+    (finding,) = [each for each in audit(domain) if each.kind == "gold breaks a precondition"]
+
+    assert finding.text == "'Meeting' is longer than its owner's name"
+    assert finding.evidence["action_id"] == "0"
+
+
 @pytest.mark.data
 def test_the_known_faults_of_the_published_tasks_are_found(findings):
     raising = of(findings, "retail", "gold raises")
@@ -127,36 +137,3 @@ def test_the_page_of_findings_says_what_the_audit_finds(findings):
     assert page == document(findings, DEFAULT_VERSION)
     rows = re.findall(r"^\| gold raises \|.*\| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
     assert rows == [("0", "23", "0")]
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("tool", "arguments", "broken"),
-    [
-        ("send_certificate", {"user_id": "noah_muller_9847", "amount": 7}, "50 or 100"),
-        ("send_certificate", {"user_id": "noah_muller_9847", "amount": 50}, None),
-        ("cancel_reservation", {"reservation_id": "XEHM4B"}, "no insurance"),
-        ("cancel_reservation", {"reservation_id": "NQNU5R"}, "already been flown"),
-        (
-            "update_reservation_baggages",
-            {"reservation_id": "HXDUBJ", "total_baggages": 0, "nonfree_baggages": 0},
-            None,
-        ),
-    ],
-)
-def test_what_the_airline_forbids_is_read_off_its_database(tool, arguments, broken, tau2_data):
-    world = World(domain_named("airline"), tau2_data / "domains" / "airline")
-
-    found = list(AIRLINE[tool](world.tools, arguments))
-
-    assert bool(found) is bool(broken)
-    assert not broken or broken in found[0]
-
-
-@pytest.mark.data
-def test_what_the_carrier_forbids_is_read_off_its_database(tau2_data):
-    world = World(domain_named("telecom"), tau2_data / "domains" / "telecom")
-    line = {"customer_id": "C1001", "line_id": "L1002"}
-
-    assert list(TELECOM["refuel_data"](world.tools, {**line, "gb_amount": 3.0}))
-    assert not list(TELECOM["refuel_data"](world.tools, {**line, "gb_amount": 2.0}))

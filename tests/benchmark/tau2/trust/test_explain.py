@@ -1,17 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains.permanence import PermanenceRule, once_set
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.explain import ABSENT, explain
-from maseval.benchmark.tau2.trust.explain.permanence import (
-    append_only,
-    gone_for_good,
-    moves_along,
-    once_set,
-    only_falls,
-    only_rises,
-    stays,
-)
 from tests.benchmark.tau2.staged import do, gold, is_write, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 from tests.benchmark.tau2.todo_list import do as act
@@ -84,6 +78,18 @@ def test_a_domain_without_rules_of_permanence_leaves_the_point_of_no_return_unde
     assert not found.decided and "mock" in found.reason
 
 
+def test_a_domain_of_ones_own_says_what_is_permanent(todo):
+    stays_said = PermanenceRule("tasks", ("title",), once_set, "a title is never changed")
+    domain = replace(todo, permanence=[stays_said])
+    wrong = act("create_task", user_id="user_1", title="Meting")
+
+    found = explain(said(domain, "Hi.", wrong, COMPLETE), domain=domain).divergence
+
+    assert found.decided and found.message_index == 1
+    assert found.reason == "a title is never changed"
+    assert str(found.place) == "tasks[task_2].title"
+
+
 def test_what_could_still_be_done_at_the_end_was_open_until_then(todo):
     simulation = said(todo, "Hi.", "Bye.")
 
@@ -154,31 +160,6 @@ def test_a_reading_tool_that_writes_is_traced_all_the_same(todo, monkeypatch):
     found = explain(said(todo, CREATE, CREATE, COMPLETE), domain=todo)
 
     assert {field.written_by.message_index for field in found.wrong_fields} == {2}
-
-
-@pytest.mark.parametrize(
-    ("rule", "now", "wanted", "lost"),
-    [
-        (append_only, [1], [1, 2], False),
-        (append_only, [2], [1, 2], True),
-        (append_only, [1, 2], [1], True),
-        (once_set, None, "x", False),
-        (once_set, "y", "x", True),
-        (once_set, "y", None, True),
-        (only_falls, 5, 3, False),
-        (only_falls, 3, 5, True),
-        (only_rises, 3, 5, False),
-        (only_rises, 5, 3, True),
-        (stays, {}, ABSENT, True),
-        (stays, ABSENT, {}, False),
-        (moves_along({"a": ("b",), "b": ("c",)}), "a", "c", False),
-        (moves_along({"a": ("b",), "b": ("c",)}), "c", "a", True),
-        (gone_for_good(("new",)), {}, {"new": 1}, False),
-        (gone_for_good(("new",)), {}, {"old": 1}, True),
-    ],
-)
-def test_a_rule_of_permanence(rule, now, wanted, lost):
-    assert rule(now, wanted) is lost
 
 
 @pytest.mark.data

@@ -4,6 +4,8 @@ After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 """
 
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
+from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
+from maseval.benchmark.tau2.domains.airline.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.domain import Domain
 
@@ -12,4 +14,6 @@ AIRLINE = Domain(
     db=AirlineDB,
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
+    preconditions=PRECONDITIONS,
+    permanence=PERMANENCE,
 )

@@ -5,6 +5,8 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
+from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
+from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.retail.tools import LenientRetailTools, RetailTools
 
 RETAIL = Domain(
@@ -13,6 +15,8 @@ RETAIL = Domain(
     toolkit=RetailTools,
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
+    preconditions=PRECONDITIONS,
+    permanence=PERMANENCE,
 )
 
 __all__ = ["RETAIL", "RetailDB", "RetailTools"]

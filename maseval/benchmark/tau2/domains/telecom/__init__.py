@@ -11,6 +11,8 @@ from pathlib import Path
 from maseval.benchmark.tau2.domains.domain import Domain, Policy
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
+from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
+from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
@@ -45,6 +47,8 @@ def _telecom(name: str, policy: Policy) -> Domain:
             "small": "tasks_small.json",
             "full": "tasks_full.json",
         },
+        preconditions=PRECONDITIONS,
+        permanence=PERMANENCE,
     )
 
 

@@ -4,35 +4,20 @@ Only rules that can be decided from the database are looked at. A reason that a 
 fact that only the conversation has, is not.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
-from maseval.benchmark.tau2.domains.base import ToolKitBase
-from maseval.benchmark.tau2.domains.retail.tools import RetailTools
-from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
+from maseval.benchmark.tau2.domains.domain import Precondition
 from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, no_tool, toolkit_with
 from maseval.benchmark.tau2.trust.audit.criteria import found
 from maseval.benchmark.tau2.trust.audit.finding import Finding
-from maseval.benchmark.tau2.trust.audit.rules_of_airline import RULES as AIRLINE_RULES
-from maseval.benchmark.tau2.trust.audit.rules_of_retail import RULES as RETAIL_RULES
-from maseval.benchmark.tau2.trust.audit.rules_of_telecom import RULES as TELECOM_RULES
 from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.world.tasks import Action
-
-Broken = Callable[[Any, Mapping[str, Any]], Iterator[str]]
-"""A tool's rules: given the toolkit before the call, and the arguments, what they would break."""
-
-_RULES: Mapping[type[ToolKitBase[Any]], Mapping[str, Broken]] = {
-    AirlineTools: AIRLINE_RULES,
-    RetailTools: RETAIL_RULES,
-    TelecomTools: TELECOM_RULES,
-}
 
 
 def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
-    rules = _rules_of(task.audited.domain.toolkit)
+    rules = task.audited.domain.preconditions
     world = task.begun()
     for action in task.spec.actions:
         for text in (*_outside_the_schema(task, action), *_broken(rules, world.tools, action)):
@@ -47,11 +32,7 @@ def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
         world.respond(action.call())
 
 
-def _rules_of(toolkit: type[ToolKitBase[Any]]) -> Mapping[str, Broken]:
-    return next((rules for kit, rules in _RULES.items() if issubclass(toolkit, kit)), {})
-
-
-def _broken(rules: Mapping[str, Broken], toolkit: Any, action: Action) -> list[str]:
+def _broken(rules: Mapping[str, Precondition], toolkit: Any, action: Action) -> list[str]:
     rule = rules.get(action.name)
     if rule is None or action.requestor != "assistant":
         return []

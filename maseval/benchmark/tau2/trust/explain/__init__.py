@@ -1,5 +1,6 @@
 """Why this verdict: what decided a simulation's reward, and what would have changed it."""
 
+from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.trust.explain.divergence import Divergence
 from maseval.benchmark.tau2.trust.explain.evidence import (
     AssertionEvidence,
@@ -9,7 +10,7 @@ from maseval.benchmark.tau2.trust.explain.evidence import (
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
-from maseval.benchmark.tau2.trust.explain.snapshot import ABSENT, Place
+from maseval.benchmark.tau2.trust.explain.snapshot import Place
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt, WrongField
 from maseval.benchmark.tau2.trust.explain.verdict import explain
 

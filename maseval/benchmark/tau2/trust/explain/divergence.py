@@ -2,8 +2,8 @@
 
 Three answers are possible, and each can be defended:
 
-* a call left a value that no tool can make right again (``permanence`` says which): the path ends
-  with that call;
+* a call left a value that no tool can make right again, as the domain's ``permanence`` says: the
+  path ends with that call;
 * the missing calls, made after the last message, lead to the gold state when they are really
   played: then the path was open until the conversation ended;
 * neither: undecided. Some sequence of calls nobody has tried may lead there.
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 from maseval.benchmark.tau2.trust.explain.course import Course
-from maseval.benchmark.tau2.trust.explain.permanence import Rule, rules_of
 from maseval.benchmark.tau2.trust.explain.snapshot import Path, Place, Snapshot, differing_records
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
 
@@ -38,7 +38,7 @@ def divergence(
     domain: Domain, played: Course, gold: Snapshot, last_message: int, *, open_to_the_end: bool
 ) -> Divergence:
     """Find the point of no return of a conversation that did not end in the gold state."""
-    rules = rules_of(domain)
+    rules = domain.permanence
     lost = _lost(rules, played.start, gold)
     if lost is not None:
         place, reason = lost
@@ -57,18 +57,20 @@ def divergence(
     return Divergence(False, "no wrong value is of a kind that is known to be permanent")
 
 
-def _lost(rules: Sequence[Rule], now: Snapshot, gold: Snapshot) -> tuple[Place, str] | None:
+def _lost(
+    rules: Sequence[PermanenceRule], now: Snapshot, gold: Snapshot
+) -> tuple[Place, str] | None:
     """A value that can no longer become the gold one."""
     for record in differing_records(gold, now):
         for rule in rules:
-            if rule.concerns(record):
+            if rule.table == record.table:
                 for place in _places(rule, record, now, gold):
                     if rule.unreachable(now.value(place), gold.value(place)):
                         return place, rule.reason
     return None
 
 
-def _places(rule: Rule, record: Place, now: Snapshot, gold: Snapshot) -> Iterator[Place]:
+def _places(rule: PermanenceRule, record: Place, now: Snapshot, gold: Snapshot) -> Iterator[Place]:
     """The fields of a record that a rule's path means."""
     paths: list[Path] = [()]
     for step in rule.path:

@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from maseval.benchmark.tau2.domains.permanence import Absent
 from maseval.benchmark.tau2.trust.explain.divergence import Divergence
 from maseval.benchmark.tau2.trust.explain.evidence import AssertionEvidence, CommunicationEvidence
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Repair
-from maseval.benchmark.tau2.trust.explain.snapshot import Absent, Place
+from maseval.benchmark.tau2.trust.explain.snapshot import Place
 from maseval.benchmark.tau2.trust.explain.text import ExplanationSection, Part, sections_of
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action

@@ -3,35 +3,23 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal
 
 from maseval.benchmark.tau2.domains.base import DBState
+from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState
 from maseval.benchmark.tau2.world.world import World
 
-Side = Literal["company", "customer"]
+DatabaseSide = Literal["company", "customer"]
 Path = tuple[str | int, ...]
-
-
-class Absent(Enum):
-    """Stands where there is no value at all; None is a value."""
-
-    ABSENT = "(absent)"
-
-    def __repr__(self) -> str:
-        return self.value
-
-
-ABSENT = Absent.ABSENT
 
 
 @dataclass(frozen=True)
 class Place:
     """Where a value stands: whose database, which table, which record, which field in it."""
 
-    side: Side
+    side: DatabaseSide
     table: str
     record: str | None
     path: Path = ()
@@ -47,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FieldDifference:
     """A value that is not what it should be."""
 
     place: Place
@@ -60,14 +48,14 @@ class Snapshot:
 
     def __init__(self, world: World) -> None:
         self.state = world.state()
-        self._loaded: dict[tuple[Side, str], SharedTable[Any]] = {}
-        toolkits: dict[Side, Any] = {"company": world.tools, "customer": world.user_tools}
+        self._loaded: dict[tuple[DatabaseSide, str], SharedTable[Any]] = {}
+        toolkits: dict[DatabaseSide, Any] = {"company": world.tools, "customer": world.user_tools}
         for side, toolkit in toolkits.items():
             for name, value in toolkit.db if toolkit else ():
                 if isinstance(value, Table):
                     self._loaded[side, name] = value.shared
 
-    def side(self, side: Side) -> DBState:
+    def side(self, side: DatabaseSide) -> DBState:
         """One side's database; empty where that side has none."""
         return (self.state.company if side == "company" else self.state.customer) or {}
 
@@ -101,7 +89,7 @@ class Snapshot:
             fragment = loaded.fragment(place.record) if place.record in loaded.raw else None
         return ABSENT if fragment is None else parsed(fragment)
 
-    def rows(self, side: Side, table: str) -> Iterator[str | None]:
+    def rows(self, side: DatabaseSide, table: str) -> Iterator[str | None]:
         """The records of a table that may differ from those of another snapshot."""
         content = self.side(side).get(table)
         if isinstance(content, TableState):
@@ -115,10 +103,10 @@ def _is_keyed(content: str, whole: object) -> bool:
     return content.startswith("[") and isinstance(whole, dict)
 
 
-def differences(expected: Snapshot, found: Snapshot) -> list[Difference]:
+def differences(expected: Snapshot, found: Snapshot) -> list[FieldDifference]:
     """Every field in which ``found`` is not as ``expected``, in a fixed order."""
     return [
-        Difference(Place(place.side, place.table, place.record, path), wanted, is_there)
+        FieldDifference(Place(place.side, place.table, place.record, path), wanted, is_there)
         for place in differing_records(expected, found)
         for path, wanted, is_there in _fields(expected.value(place), found.value(place))
     ]
@@ -126,7 +114,7 @@ def differences(expected: Snapshot, found: Snapshot) -> list[Difference]:
 
 def differing_records(one: Snapshot, other: Snapshot) -> Iterator[Place]:
     """The records that are not the same in both."""
-    sides: tuple[Side, Side] = ("company", "customer")
+    sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
     for side in sides:
         mine, theirs = one.side(side), other.side(side)
         for table in mine:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.trust.explain.divergence import Divergence
 from maseval.benchmark.tau2.trust.explain.evidence import (
     AssertionEvidence,
@@ -13,7 +14,6 @@ from maseval.benchmark.tau2.trust.explain.evidence import (
 )
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
-from maseval.benchmark.tau2.trust.explain.snapshot import ABSENT
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action
 

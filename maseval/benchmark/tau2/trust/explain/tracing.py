@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from maseval.benchmark.tau2.conversation.messages import ToolCall
 from maseval.benchmark.tau2.trust.explain.course import Course, Step
 from maseval.benchmark.tau2.trust.explain.snapshot import (
-    Difference,
+    FieldDifference,
     Place,
     differences,
     differing_records,
@@ -47,7 +47,7 @@ def wrong_fields(played: Course, gold: Course, actions: Sequence[Action]) -> lis
 
 
 def _traced(
-    difference: Difference,
+    difference: FieldDifference,
     played: Course,
     gold: Course,
     actions: Sequence[Action],

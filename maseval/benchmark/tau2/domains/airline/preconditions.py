@@ -117,7 +117,7 @@ def _status(tools: AirlineTools, flight: Any) -> str:
     return status
 
 
-RULES = {
+PRECONDITIONS = {
     "book_reservation": booking,
     "cancel_reservation": cancellation,
     "update_reservation_flights": change_of_flights,

@@ -33,7 +33,7 @@ def refuelling(tools: TelecomTools, arguments: Mapping[str, Any]) -> Iterator[st
         yield f"{arguments['gb_amount']} GB are added, where {MOST_GB:g} are allowed"
 
 
-RULES = {
+PRECONDITIONS = {
     "send_payment_request": payment_request,
     "resume_line": resuming,
     "refuel_data": refuelling,

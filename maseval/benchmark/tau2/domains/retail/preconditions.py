@@ -25,7 +25,7 @@ def exchange(tools: RetailTools, arguments: Mapping[str, Any]) -> Iterator[str]:
         yield f"item {', '.join(same)} is exchanged for itself"
 
 
-RULES = {
+PRECONDITIONS = {
     "return_delivered_order_items": returning,
     "exchange_delivered_order_items": exchange,
 }
