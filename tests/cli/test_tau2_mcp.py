@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.players.players import GOODBYE, request_for
+from maseval.benchmark.tau2.players.requests import request_for
+from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.commands import tau2
 from maseval.commands.tau2 import mcp_simulation
 from maseval.interface import extras

@@ -8,7 +8,6 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Beginning, beginning, world_at_start
 from maseval.benchmark.tau2.world.tasks import initial_state
@@ -284,10 +283,10 @@ class Tau2Environment(Environment):
             "domain": self.domain,
             "solo": self.solo,
             "policy_sha256": sha256(self.policy.encode()).hexdigest(),
-            **_tools_sha256(self.world.domain),
-            "tool_types": _tool_types(self.world.domain),
+            **tools_sha256(self.world.domain),
+            "tool_types": tool_types(self.world.domain),
             "toolkit_stats": self.toolkit.get_statistics(),
-            "db_stats": _statistics(self.world.domain, self.folder),
+            "db_stats": db_statistics(self.world.domain, self.folder),
         }
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
@@ -305,34 +304,6 @@ def _folder(domain: Domain, db_path: str | Path | None) -> Path:
     if db_path is None:
         db_path = load_domain_config(domain)["db_path"]
     return Path(db_path).parent
-
-
-@cache
-def _statistics(domain: Domain, folder: Path) -> dict[str, int]:
-    """How much is in the company's database as it was loaded."""
-    return domain.db.load(folder / domain.db_file).get_statistics()
-
-
-@cache
-def _tool_types(domain: Domain) -> dict[str, str]:
-    """Which tool reads and which writes, on both sides."""
-    return {
-        (name := definition["function"]["name"]): kit.tool_type(name).value
-        for kit in (domain.user_toolkit, domain.toolkit)
-        if kit is not None
-        for definition in kit.definitions()
-    }
-
-
-@cache
-def _tools_sha256(domain: Domain) -> dict[str, str]:
-    """The hashes of all that a model is told of the tools."""
-    kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
-    return {
-        name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()
-        for name, kit in kits.items()
-        if kit is not None
-    }
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players.players import make_agent, make_user
+from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.user import make_user
 from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
-from maseval.benchmark.tau2.players.players import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.commands.options import recorded
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_agents import (

@@ -7,7 +7,8 @@ anything: with ``gold``, whatever is not solved was lost on the way.
 
 from maseval.benchmark.tau2.conversation.messages import Message
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players.players import DEFAULT_ERROR_RATE, Script, make_agent
+from maseval.benchmark.tau2.players.agent import make_agent
+from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, Script
 from maseval.core import messages as chat
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task

@@ -8,16 +8,11 @@ from maseval import normalise
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.conversation.messages import assistant_message, is_user_stop
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players.players import (
-    GOODBYE,
-    PlayerTau2Benchmark,
-    ScriptedUser,
-    UnknownPlayerError,
-    make_agent,
-    make_user,
-    request_for,
-    requests_in,
-)
+from maseval.benchmark.tau2.players.agent import UnknownPlayerError, make_agent
+from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
+from maseval.benchmark.tau2.players.requests import request_for, requests_in
+from maseval.benchmark.tau2.players.scripts import GOODBYE
+from maseval.benchmark.tau2.players.user import ScriptedUser, make_user
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
 

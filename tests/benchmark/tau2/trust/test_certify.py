@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_tasks
-from maseval.benchmark.tau2.players.players import PlayerTau2Benchmark
+from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.certify import Certificate, CertificateError, certify, verify
 from maseval.core.exceptions import ConfigurationError

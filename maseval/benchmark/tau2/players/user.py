@@ -1,0 +1,100 @@
+"""The scripted user: it needs no model, and does what it is asked to do."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import (
+    STOP,
+    STOP_TOKENS,
+    Message,
+    user_message,
+)
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.players.requests import call, requests_in
+from maseval.benchmark.tau2.players.scripts import GOODBYE
+from maseval.benchmark.tau2.user import MessageUser
+from maseval.core.task import Task
+
+_CONSENT = "Yes, please go ahead."
+_PATIENCE = 3
+_FAREWELL = f"Thank you, goodbye. {STOP}"
+
+
+class ScriptedUser(MessageUser):
+    """A customer that tells why it calls, does what it is asked to do, and leaves.
+
+    It leaves when it hears ``GOODBYE``, when it has nothing more to tell an agent that asks for no
+    action, or when it was asked for more actions than anybody's patience lasts for.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        facts: Sequence[str] = (),
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        *,
+        max_actions: int = 100,
+    ) -> None:
+        opening = _harmless(reason) or "Hello, I need your help."
+        super().__init__(opening, tools, max_turns=None)
+        self.facts = [text for text in map(_harmless, facts) if text]
+        self.max_actions = max_actions
+        self.begin([])
+
+    def begin(self, history: Sequence[Message]) -> None:
+        super().begin(history)
+        told = any(message["role"] == "user" for message in history)
+        lines = [*self.facts, *[_CONSENT] * _PATIENCE]
+        self._lines = iter(lines if told else [self.initial_query, *lines])
+        self._actions = 0
+
+    def get_initial_query(self) -> str:
+        """Why the user calls, which it then has said."""
+        return next(self._lines)
+
+    def _answer(self, messages: Sequence[Message]) -> Message:
+        last = messages[-1]
+        if last["role"] == "tool":
+            return user_message(_report(messages), cost=0.0)
+        text = str(last["content"])
+        if GOODBYE in text:
+            return user_message(_FAREWELL, cost=0.0)
+        wanted = [request for request in requests_in(text) if request[0] in self.tools]
+        if wanted and self._actions < self.max_actions:
+            return self._act(wanted)
+        return user_message(_FAREWELL if wanted else next(self._lines, _FAREWELL), cost=0.0)
+
+    def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> Message:
+        calls = []
+        for name, arguments in wanted:
+            self._actions += 1
+            calls.append(call(f"user_call_{self._actions}", name, arguments, "user"))
+        return user_message(None, tool_calls=calls, cost=0.0)
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "reason": self.initial_query, "tools": list(self.tools)}
+
+
+def _report(messages: Sequence[Message]) -> str:
+    """What the user has seen when it did what it was asked to do."""
+    seen = takewhile(lambda message: message["role"] == "tool", reversed(messages))
+    texts = [_harmless(str(message["content"] or "")) for message in seen]
+    return "\n".join(["I have done that. I see:", *reversed(texts)])
+
+
+def _harmless(text: str) -> str:
+    """A text that ends no conversation by quoting how one is ended."""
+    for token in STOP_TOKENS:
+        text = text.replace(token, "")
+    return text.strip()
+
+
+def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
+    """A scripted user with the task's reason for the call, and the domain's user tools."""
+    told = task.user_data.get("instructions")
+    instructions: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    reason = instructions.get("reason_for_call") or (told if isinstance(told, str) else task.query)
+    facts = (instructions.get("known_info"), instructions.get("unknown_info"))
+    opening = f"Hello, this is why I am calling: {reason}" if reason else ""
+    return ScriptedUser(opening, list(filter(None, facts)), environment.create_user_tools())
