@@ -51,7 +51,7 @@ def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
     return ids
 
 
-def _domain(metadata: Mapping[str, Any]) -> str:
+def _domain(metadata: Mapping[str, object]) -> str:
     return str(metadata.get("domain") or "")
 
 
@@ -64,8 +64,8 @@ class RunConfig:
     @classmethod
     def of(
         cls,
-        config: Mapping[str, Any],
-        clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = redact,
+        config: Mapping[str, object],
+        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact,
     ) -> "RunConfig":
         """The configuration as it will be stored, but for the names of tasks and domains cleaned.
 
@@ -123,11 +123,11 @@ def _canonical(values: object) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(values: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in values.items() if key not in _NAMES | {"trials"}}
 
 
-def _check_plan(values: Mapping[str, Any]) -> None:
+def _check_plan(values: Mapping[str, object]) -> None:
     tasks, trials = values.get("tasks"), values.get("trials")
     if not isinstance(tasks, dict) or not all(_is_ids(ids) for ids in tasks.values()):
         raise ConfigurationError(
@@ -149,18 +149,18 @@ def _is_ids(ids: object) -> bool:
 _ABSENT = object()
 
 
-def _differences(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[str]:
+def _differences(old: object, new: object, path: tuple[str, ...]) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             before, after = old.get(key, _ABSENT), new.get(key, _ABSENT)
             yield from _differences(before, after, (*path, key))
     elif _ABSENT in (old, new) or _canonical(old) != _canonical(new):
-        lists = isinstance(old, list) and isinstance(new, list)
-        change = _change(old, new) if lists else f"{_shown(old)} -> {_shown(new)}"
-        yield f"{'.'.join(path)}: {change}"
+        yield f"{'.'.join(path)}: {_change(old, new)}"
 
 
-def _change(old: list[Any], new: list[Any]) -> str:
+def _change(old: object, new: object) -> str:
+    if not (isinstance(old, list) and isinstance(new, list)):
+        return f"{_shown(old)} -> {_shown(new)}"
     gone, added = [one for one in old if one not in new], [one for one in new if one not in old]
     if not gone and not added:
         return "the same in another order"

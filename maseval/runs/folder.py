@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from maseval.core.report import Report
 from maseval.core.storage.mending import mend
@@ -34,6 +33,7 @@ from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteErro
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
     RETRIED,
+    Closing,
     DamagedRecord,
     LogContents,
     ReportPlace,
@@ -78,7 +78,7 @@ class RunFolder:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], config: Mapping[str, Any], *, fork: bool = False
+        cls, path: str | os.PathLike[str], config: Mapping[str, object], *, fork: bool = False
     ) -> "RunFolder":
         """Begin a run, or go on with the one that is there; no other process can meanwhile.
 
@@ -208,16 +208,16 @@ class RunFolder:
                 adopted.append(simulation)
         return adopted
 
-    def whole_record(self, report: Report) -> dict[str, Any]:
+    def whole_record(self, report: Report) -> dict[str, object]:
         """The line that stands for a report, with all it shares with others, without secrets."""
         return self._record(report, None)
 
-    def _slim_record(self, report: Report) -> dict[str, Any]:
+    def _slim_record(self, report: Report) -> dict[str, object]:
         config = dict(report["config"])
         shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
         return self._record({**report, "config": config}, shared)
 
-    def _record(self, report: Report, shared: str | None) -> dict[str, Any]:
+    def _record(self, report: Report, shared: str | None) -> dict[str, object]:
         line = report_record(report, shared)
         named = ("kind", "domain", "task_id", "repeat_idx", "status")
         # What names the simulation stays, even if some password happens to be the same word.
@@ -229,7 +229,7 @@ class RunFolder:
         if writer is not None:
             # Only spares others the counting: a full disk is no reason to complain again.
             try:
-                self._append(writer, {"kind": "closed", "at": now(), **self._counts()})
+                self._append(writer, self._closing())
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -254,7 +254,7 @@ class RunFolder:
             )
         return self._writer
 
-    def _append(self, writer: RecordWriter, record: Mapping[str, Any]) -> int:
+    def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
         return writing(self.path, "takes no more results", lambda: writer.append(sealed(record)))
 
     def _shared_as(self, benchmark: object) -> str:
@@ -281,9 +281,11 @@ class RunFolder:
                 if simulation in other.recorded and simulation not in self._contents.places:
                     self.append(other.report(simulation))
 
-    def _counts(self) -> dict[str, Any]:
+    def _closing(self) -> Closing:
         failed = sum(status in RETRIED for status in self.recorded.values())
         return {
+            "kind": "closed",
+            "at": now(),
             "done": len(self.planned) - len(self.missing()),
             "failed": failed,
             "planned": len(self.planned),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import RETRIED, heads_of, last_record
+from maseval.runs.log import RETRIED, heads_of, is_closing, last_record
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
     holder = holder_of(path / LOCK)
     closing = last_record(path / LOG)
-    if closing.get("kind") == "closed" and closing.keys() >= {
-        "done",
-        "failed",
-        "planned",
-        "config",
-    }:
+    if is_closing(closing):
         done, failed, planned = closing["done"], closing["failed"], closing["planned"]
         values = closing["config"] or config.values
     else:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypedDict, TypeGuard, cast
 
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
@@ -56,6 +56,17 @@ class ReportPlace(NamedTuple):
     status: str
 
 
+class Closing(TypedDict):
+    """The line that ends a session; ``config`` only if the run was extended."""
+
+    kind: Literal["closed"]
+    at: str
+    done: int
+    failed: int
+    planned: int
+    config: dict[str, Any] | None
+
+
 @dataclass
 class LogContents:
     """What is in a log. Of several reports on one simulation the last one counts."""
@@ -66,22 +77,22 @@ class LogContents:
     config: RunConfig | None = None
     torn: bool = False
 
-    def add(self, record: dict[str, Any], offset: int) -> None:
+    def add(self, record: Mapping[str, object], offset: int) -> None:
         """Take note of one line; raises if it lacks what its kind needs."""
         match record["kind"]:
             case "report":
                 self.places[simulation_of(record)] = ReportPlace(offset, str(record["status"]))
             case "shared":
-                self.shared[record["id"]] = record["benchmark"]
+                self.shared[str(record["id"])] = record["benchmark"]
             case "extended":
-                self.config = RunConfig.of(record["config"])
+                self.config = RunConfig.of(_mapping(record["config"]))
             case "closed":
                 pass
             case unknown:
                 raise ValueError(f"unknown kind {unknown!r}")
 
 
-def report_record(report: Mapping[str, Any], shared: str | None) -> dict[str, Any]:
+def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
     """A report as a line; its head comes first, for ``heads`` to find."""
     simulation = Simulation.of(cast(Report, report))
     return {
@@ -95,7 +106,7 @@ def report_record(report: Mapping[str, Any], shared: str | None) -> dict[str, An
     }
 
 
-def _unsealed(line: bytes) -> dict[str, Any]:
+def _unsealed(line: bytes) -> dict[str, object]:
     """The record of a line; raises if anything in it is not as it was written."""
     record = strict_json.loads_object(line)
     if problem := broken_seal(line):
@@ -138,7 +149,7 @@ def heads_of(path: Path) -> LogContents:
     return contents
 
 
-def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, Any]:
+def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
     """The last line if it is whole and short, else nothing."""
     try:
         with path.open("rb") as file:
@@ -147,6 +158,11 @@ def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, Any]:
             return strict_json.loads_object(file.read().splitlines(keepends=True)[-1])
     except (OSError, ValueError, IndexError, RecursionError):
         return {}
+
+
+def is_closing(record: Mapping[str, object]) -> TypeGuard[Closing]:
+    """Whether a record ends a session, with all its counts."""
+    return record.get("kind") == "closed" and record.keys() >= Closing.__required_keys__
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
@@ -165,12 +181,18 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from file
 
 
-def simulation_of(record: Mapping[str, Any]) -> Simulation:
+def simulation_of(record: Mapping[str, object]) -> Simulation:
     """The simulation that a line is about."""
     domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
     if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
         raise ValueError(f"no simulation is called {domain!r}, {task_id!r}, {trial!r}")
     return Simulation(domain, task_id, trial)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+    return value
 
 
 def _reason(error: Exception) -> str:

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator
 from email.message import Message
 from io import BufferedIOBase
-from typing import Any
 
-from maseval.server.completion import Refusal
+from maseval.server.completion import Refusal, Request
 
 LONGEST = 64 * 1024 * 1024
 _STEP = 1 << 20
@@ -65,7 +64,7 @@ def _too_long(length: int) -> Refusal:
     return Refusal(f"a request of {length} bytes is too long; {LONGEST} are allowed", status=413)
 
 
-def parsed(body: bytes) -> dict[str, Any]:
+def parsed(body: bytes) -> Request:
     """The request in a body; raises a ``Refusal`` that says what it lacks."""
     try:
         request = json.loads(body)

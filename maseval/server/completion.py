@@ -30,21 +30,21 @@ class Refusal(MASEvalError):
         status: int = HTTPStatus.BAD_REQUEST,
         code: str = "invalid_request",
         headers: Mapping[str, str] | None = None,
-        body: dict[str, Any] | None = None,
+        body: dict[str, object] | None = None,
     ) -> None:
         super().__init__(text)
         self.text = text
         self.status = int(status)
         self.code = code
         self.headers = dict(headers or {})
-        self.body = body or {
+        self.body: dict[str, object] = body or {
             "error": {"message": text, "type": code, "param": None, "code": code},
         }
 
 
 def completion(response: ChatResponse, model: str) -> Completion:
     """A model's answer in the protocol's form."""
-    message: dict[str, Any] = {"role": "assistant", "content": response.content}
+    message: dict[str, object] = {"role": "assistant", "content": response.content}
     if response.tool_calls:
         message["tool_calls"] = response.tool_calls
     reason = response.stop_reason or ("tool_calls" if response.tool_calls else "stop")
@@ -58,7 +58,7 @@ def completion(response: ChatResponse, model: str) -> Completion:
     }
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+def _usage(usage: Mapping[str, int]) -> dict[str, object]:
     asked, answered = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
     return {
         "prompt_tokens": asked,
@@ -93,7 +93,7 @@ _HEAD = ("id", "created", "model", "system_fingerprint", "service_tier")
 _SAID_APART = frozenset({"role", "content", "tool_calls"})
 
 
-def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _deltas(message: Mapping[str, object]) -> Iterator[dict[str, object]]:
     content = message.get("content")
     yield {"role": message.get("role", "assistant"), "content": None if content is None else ""}
     for key, value in message.items():
@@ -102,15 +102,16 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {key: value}
     if content:
         yield {"content": content}
-    for number, call in enumerate(message.get("tool_calls") or ()):
+    calls = message.get("tool_calls")
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
         yield {"tool_calls": [{"index": number, **call}]}
 
 
 def _piece(
-    index: int, delta: dict[str, Any], reason: str | None, logprobs: object
-) -> dict[str, Any]:
+    index: int, delta: dict[str, object], reason: str | None, logprobs: object
+) -> dict[str, object]:
     return {"index": index, "delta": delta, "finish_reason": reason, "logprobs": logprobs}
 
 
-def _event(chunk: Mapping[str, Any]) -> bytes:
+def _event(chunk: Mapping[str, object]) -> bytes:
     return b"data: " + encoded(chunk) + b"\n\n"

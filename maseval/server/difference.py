@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from maseval.server.matching import Canonical
 
@@ -53,21 +52,18 @@ def _rank(key: str) -> tuple[int, str]:
     return (_LAST.index(key) + 1 if key in _LAST else 0), key
 
 
-def _differences(path: str, recorded: Any, asked: Any) -> Iterator[RequestDifference]:
+def _differences(path: str, recorded: object, asked: object) -> Iterator[RequestDifference]:
     if recorded == asked:
         return
-    match recorded, asked:
-        case dict(), dict():
-            for key in dict.fromkeys([*recorded, *asked]):
-                inner = f"{path}.{key}"
-                yield from _differences(
-                    inner, recorded.get(key, _NOTHING), asked.get(key, _NOTHING)
-                )
-        case list(), list():
-            for place, pair in enumerate(zip_longest(recorded, asked, fillvalue=_NOTHING)):
-                yield from _differences(f"{path}[{place}]", *pair)
-        case _:
-            yield RequestDifference(path, recorded, asked)
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for key in dict.fromkeys([*recorded, *asked]):
+            inner = f"{path}.{key}"
+            yield from _differences(inner, recorded.get(key, _NOTHING), asked.get(key, _NOTHING))
+    elif isinstance(recorded, list) and isinstance(asked, list):
+        for place, pair in enumerate(zip_longest(recorded, asked, fillvalue=_NOTHING)):
+            yield from _differences(f"{path}[{place}]", *pair)
+    else:
+        yield RequestDifference(path, recorded, asked)
 
 
 def _parting(recorded: object, asked: object) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from maseval.server.body import body_of, parsed
@@ -22,6 +22,10 @@ _HEALTH = "/health"
 
 Answer = Callable[[Request, Mapping[str, str]], Completion]
 """What answers a request, given its body and its headers; it may raise a ``Refusal``."""
+
+
+# As the standard library declares it; over TCP it is always a socket.
+_Connection = socket.socket | tuple[bytes, socket.socket]
 
 
 class Owner(Protocol):
@@ -44,7 +48,7 @@ class Server(ThreadingHTTPServer):
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         self.owner = owner
-        self._connections: set[Any] = set()
+        self._connections: set[_Connection] = set()
         self._lock = threading.Lock()
         super().__init__(address, _Handler)
 
@@ -52,12 +56,12 @@ class Server(ThreadingHTTPServer):
         # The usual way asks for the host's full name, which nobody needs and may take seconds.
         socketserver.TCPServer.server_bind(self)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: _Connection, client_address: object) -> None:
         with self._lock:
             self._connections.add(request)
         super().process_request(request, client_address)
 
-    def shutdown_request(self, request: Any) -> None:
+    def shutdown_request(self, request: _Connection) -> None:
         with self._lock:
             self._connections.discard(request)
         super().shutdown_request(request)
@@ -67,7 +71,8 @@ class Server(ThreadingHTTPServer):
         with self._lock:
             for connection in self._connections:
                 with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+                    if isinstance(connection, socket.socket):
+                        connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up, as one does after a time-out, is nothing to report."""
@@ -121,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _path(self) -> str:
         return self.path.partition("?")[0].rstrip("/")
 
-    def _listed(self) -> dict[str, Any]:
+    def _listed(self) -> dict[str, object]:
         if self._path == _HEALTH:
             return {"status": "ok"}
         names = list(self.server.owner.models())
@@ -189,7 +194,7 @@ def _events(request: Request, answer: Completion) -> Iterator[bytes]:
     return streamed(answer, with_usage=wanted)
 
 
-def _model(name: str) -> dict[str, Any]:
+def _model(name: str) -> dict[str, object]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "maseval"}
 
 

@@ -15,6 +15,8 @@ from maseval.core.storage.redaction import REDACTED, redact
 Canonical = dict[str, Any]
 """A request as it is compared: only what matters, in one spelling."""
 
+_CanonicalMessage = dict[str, object]
+
 _DELIVERY = frozenset({"stream", "stream_options", "timeout", "service_tier"})
 _BOOKKEEPING = frozenset(
     {*("user", "metadata", "store", "safety_identifier"), *("prompt_cache_key", "prompt_cache")}
@@ -25,10 +27,13 @@ _SCHEMAS = frozenset({"parameters", "schema"})
 _LARGEST_EXACT = 2**53
 
 
-def canonical(request: Mapping[str, Any]) -> Canonical:
+def canonical(request: Mapping[str, object]) -> Canonical:
     """What matters of a request, without regard to how it is spelled."""
-    content = {key: value for key, value in request.items() if _matters(key, value)}
-    plain: Canonical = _plain(content)
+    plain: Canonical = {
+        key: _plain(value, in_schema=key in _SCHEMAS)
+        for key, value in request.items()
+        if _matters(key, value)
+    }
     plain["messages"] = _numbered([_message(message) for message in plain.get("messages", [])])
     return plain
 
@@ -45,12 +50,12 @@ def digest(value: object) -> str:
 
 
 def _matters(key: str, value: object) -> bool:
-    if key in _DELIVERY or key in _BOOKKEEPING or value == []:
+    if key in _DELIVERY or key in _BOOKKEEPING or value is None or value == []:
         return False
     return bool(redact({key: value})[key] != REDACTED)
 
 
-def _plain(value: Any, *, in_schema: bool = False) -> Any:
+def _plain(value: object, *, in_schema: bool = False) -> object:
     match value:
         case Mapping():
             return {
@@ -66,7 +71,7 @@ def _plain(value: Any, *, in_schema: bool = False) -> Any:
             return value
 
 
-def _message(message: dict[str, Any]) -> dict[str, Any]:
+def _message(message: _CanonicalMessage) -> _CanonicalMessage:
     if message.get("tool_calls") == []:
         message = {key: part for key, part in message.items() if key != "tool_calls"}
     match message.get("content"):
@@ -75,7 +80,7 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _numbered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _numbered(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
     """The messages with calls named after their places, and results after their calls.
 
     An id that is used twice means its latest call.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
@@ -78,5 +77,5 @@ def _refusal(error: ProviderError) -> Refusal:
     )
 
 
-def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(params: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in params.items() if value is not None}

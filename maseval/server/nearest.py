@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from maseval.server.difference import RequestDifference, first_difference
 from maseval.server.matching import Canonical, digest
@@ -83,12 +83,12 @@ class Nearest:
             self._ending.setdefault(whole, known)
 
 
-def _views(messages: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _views(messages: Sequence[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
     yield list(messages)
     yield [message for message in messages if message.get("role") not in ("system", "developer")]
 
 
-def _beginnings(messages: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _beginnings(messages: Sequence[dict[str, object]]) -> Iterator[str]:
     """The hashes of the empty conversation, of its first message, of the first two, ..."""
     so_far = ""
     yield so_far

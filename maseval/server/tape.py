@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
@@ -22,6 +22,7 @@ from maseval.core.storage.locks import LocksUnavailableError, lock
 from maseval.core.storage.mending import mend
 from maseval.core.storage.records import RecordWriter, TornRecordWarning
 from maseval.core.storage.seal import broken_seal, sealed
+from maseval.server.completion import Completion
 from maseval.server.matching import Canonical
 
 _NAME = {"format": "maseval-tape", "version": 1}
@@ -48,7 +49,7 @@ class Exchange(NamedTuple):
 
     key: str
     request: Canonical
-    answer: dict[str, Any]
+    answer: Completion
 
 
 class Tape:

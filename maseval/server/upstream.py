@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
-from typing import IO, Any
+from typing import IO
 from urllib.parse import SplitResult, urlsplit
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.secrets import Secrets
-from maseval.server.completion import Completion, Refusal
+from maseval.server.completion import Completion, Refusal, Request
 from maseval.server.handling import LOCAL_NAMES
 from maseval.server.secrets import exchange_secrets, key_in
 
@@ -49,7 +49,7 @@ class Upstream:
         here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
         return here and self._address.port == port
 
-    def ask(self, request: Mapping[str, Any], headers: Mapping[str, str]) -> Completion:
+    def ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
         """The provider's answer; its refusals are refusals of ours, word for word."""
         body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
         question = urllib.request.Request(
