@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.table import best, seconds, show
 from benchmarks.tau2 import contract_folder, conversations
-from maseval.benchmark.tau2.results import Recorded
+from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.audit import audit
 from maseval.benchmark.tau2.trust.certify import certify
@@ -74,7 +74,7 @@ def certifying(records: dict[str, list[Record]]) -> float:
     def run() -> None:
         for domain, those in records.items():
             certify(
-                Recorded(n, each["simulation"], domain, each["solo"], each["reward_info"])
+                RecordedSimulation(n, each["simulation"], domain, each["solo"], each["reward_info"])
                 for n, each in enumerate(those)
             )
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall, ToolMessage
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Recorded
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.benchmark.tau2.world.world import World
@@ -81,7 +81,7 @@ def score_evaluations(domain: Domain, records: Iterable[Record]) -> Iterator[Out
 
 
 def score_recorded(
-    recorded: Recorded,
+    recorded: RecordedSimulation,
     domain: Domain,
     task: Record | None = None,
     keys: Iterable[str] | None = VERDICT,
@@ -99,7 +99,7 @@ def score_recorded(
     return Outcome("simulation", where, _verdicts(found, recorded.verdict, record, keys))
 
 
-def _name(recorded: Recorded) -> str:
+def _name(recorded: RecordedSimulation) -> str:
     simulation = recorded.simulation
     return (
         f"simulation {recorded.index} (id {simulation['id']!r}, task {simulation['task_id']!r}, "
@@ -213,7 +213,7 @@ def _criteria(task: Record, key: str) -> list[Record]:
     return (task.get("evaluation_criteria") or {}).get(key) or []
 
 
-def _call(step: Record, name: str) -> ToolCall:
+def _call(step: Record, name: str) -> Tau2ToolCall:
     requestor = step.get("requestor", "assistant")
     return {"id": "", "name": name, "arguments": step["arguments"], "requestor": requestor}
 

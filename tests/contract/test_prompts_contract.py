@@ -96,9 +96,10 @@ def test_roles_are_exchanged_for_the_user(user_sim):
 def test_what_ends_a_conversation(user_sim):
     for case in user_sim["is_stop"]:
         if "is_tool_call" in case:
-            assert is_tool_call(case) == case["is_tool_call"]
-            assert has_text(case) == case["has_text_content"]
-            assert is_user_stop(case) == case["user_is_stop"], case
+            message = {"role": "user", **case}
+            assert is_tool_call(message) == case["is_tool_call"]
+            assert has_text(message) == case["has_text_content"]
+            assert is_user_stop(message) == case["user_is_stop"], case
 
 
 def test_what_each_side_has_seen(user_sim):

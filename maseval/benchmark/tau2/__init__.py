@@ -9,7 +9,6 @@ files to theirs and lists every intended difference.
 from maseval.benchmark.tau2.agent import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Tau2Benchmark
 from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.data_loader import (
     TASK_SPLITS,
     VALID_DOMAINS,
@@ -28,6 +27,7 @@ from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.environment import Tau2Environment, get_environment_constructor
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import (
     compute_benchmark_metrics,
     compute_pass_at_k,

@@ -11,12 +11,12 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.chat import answer_of, calls_of, cost_and_usage, to_chat
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
-    Message,
     assistant_message,
     is_tool_call,
     user_message,
 )
 from maseval.benchmark.tau2.conversation.prompts import agent_prompt
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, MessageHistory
@@ -43,47 +43,47 @@ class MessageAgent(ABC):
     ) -> None:
         self.tools = dict(tools)
         self.max_tool_calls = max_tool_calls
-        self._messages: list[Message] = []
+        self._messages: list[Tau2Message] = []
 
     @abstractmethod
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         """What the agent says or does next, given all it has seen."""
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what the agent has seen of a task's own history."""
         self._messages = list(history)
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's next message: a text, or tool calls."""
         self._messages.extend(incoming)
         message = self._answer(self._messages)
         self._messages.append(message)
         return message
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the message ends the conversation; most agents leave that to the user."""
         return False
 
     def run(self, query: str) -> str:
         """Answer a user's message, calling tools until the agent speaks."""
         answer = self.reply([user_message(query)])
-        calls = 0
-        while is_tool_call(answer):
-            calls += len(answer["tool_calls"])
-            if self.max_tool_calls is not None and calls > self.max_tool_calls:
+        made = 0
+        while (calls := answer.get("tool_calls")) is not None:
+            made += len(calls)
+            if self.max_tool_calls is not None and made > self.max_tool_calls:
                 raise TooManyToolCallsError(
-                    f"the agent made {calls} tool calls in one turn without answering; "
+                    f"the agent made {made} tool calls in one turn without answering; "
                     f"max_tool_calls is {self.max_tool_calls}",
                     component="default_agent",
                 )
-            answer = self.reply([answer_of(self.tools, call) for call in answer["tool_calls"]])
-        return str(answer["content"] or "")
+            answer = self.reply([answer_of(self.tools, call) for call in calls])
+        return answer["content"] or ""
 
     def reset(self) -> None:
         """Forget the conversation."""
         self._messages = []
 
-    def get_messages(self) -> list[Message]:
+    def get_messages(self) -> list[Tau2Message]:
         """The conversation as the agent has seen it."""
         return list(self._messages)
 
@@ -117,7 +117,7 @@ class DefaultTau2Agent(MessageAgent):
         )
         self.system_prompt = system_prompt or agent_prompt(policy)
 
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         response = self.model.chat(
             [{"role": "system", "content": self.system_prompt}, *to_chat(messages)],
             generation_params=self.llm_args,
@@ -128,14 +128,14 @@ class DefaultTau2Agent(MessageAgent):
         self._show(message)
         return message
 
-    def _message(self, response: ChatResponse) -> Message:
+    def _message(self, response: ChatResponse) -> SpokenMessage:
         return assistant_message(
             response.content,
             tool_calls=calls_of(response, "assistant"),
             **cost_and_usage(response),
         )
 
-    def _show(self, message: Message) -> None:
+    def _show(self, message: SpokenMessage) -> None:
         if self.verbose:
             shown = message if self.verbose > 1 else message["content"] or message["tool_calls"]
             logger.info("agent: %s", shown)
@@ -146,13 +146,13 @@ class SoloAgent(DefaultTau2Agent):
 
     tool_choice = "required"
 
-    def _message(self, response: ChatResponse) -> Message:
+    def _message(self, response: ChatResponse) -> SpokenMessage:
         message = super()._message(response)
         if any(call["name"] == DONE["function"]["name"] for call in message["tool_calls"] or ()):
             return {**message, "content": STOP, "tool_calls": None}
         return message
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the agent has called ``done``."""
         return not is_tool_call(message) and STOP in (message["content"] or "")
 
@@ -172,11 +172,11 @@ class MessageAgentAdapter(AgentAdapter):
 
     agent: MessageAgent
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew."""
         self.agent.begin(history)
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's next message; callbacks hear of whole turns, from query to answer."""
         if not incoming or incoming[-1]["role"] == "user":
             for callback in self.callbacks:
@@ -187,7 +187,7 @@ class MessageAgentAdapter(AgentAdapter):
                 callback.on_run_end(self, message["content"])
         return message
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the agent's message ends the conversation."""
         return self.agent.is_stop(message)
 

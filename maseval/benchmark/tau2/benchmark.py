@@ -23,7 +23,6 @@ from maseval.benchmark.tau2.conversation.prompts import (
     scenario_text,
     template,
 )
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.data_loader import (
     DEFAULT_VERSION,
     data_fingerprint,
@@ -32,6 +31,7 @@ from maseval.benchmark.tau2.data_loader import (
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.data.store import (
     verified_root,
 )
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.forms.task import RawTask, UserScenario
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
 
@@ -66,8 +67,7 @@ BASE_SPLIT_COUNTS = {"airline": 50, "retail": 114, "telecom": 114}
 DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_MAX_RETRIES = 1
 
-RawTask = dict[str, Any]
-Tasks = TypeVar("Tasks", bound=Sequence[Task])
+SomeTasks = TypeVar("SomeTasks", bound=Sequence[Task])
 
 
 class UnknownSplitError(MASEvalError, ValueError):
@@ -161,8 +161,8 @@ def load_tasks(
 
 
 def configure_model_ids(
-    tasks: Tasks, *, user_model_id: str | None = None, evaluator_model_id: str | None = None
-) -> Tasks:
+    tasks: SomeTasks, *, user_model_id: str | None = None, evaluator_model_id: str | None = None
+) -> SomeTasks:
     """Name the models that play the customer and judge assertions; returns the same tasks.
 
     A task that already names another model is an error, and then no task is changed.
@@ -191,15 +191,16 @@ def _model_data(task: Task, role: str) -> Mapping[str, object]:
 def _task(
     raw: RawTask, world: Mapping[str, object], labels: dict[str, str], protocol: TaskProtocol
 ) -> Task:
-    scenario = raw.get("user_scenario") or {}
+    scenario: UserScenario = raw.get("user_scenario") or {}
     criteria = raw.get("evaluation_criteria") or {}
     instructions = scenario.get("instructions")
-    spoken = (
-        instructions.get("task_instructions") if isinstance(instructions, dict) else instructions
-    )
+    if isinstance(instructions, dict):
+        query = instructions.get("task_instructions")
+    else:
+        query = instructions
     protocol.tags.update(labels)
     task = Task(
-        query=spoken or "",
+        query=query or "",
         protocol=protocol,
         environment_data={**world, "initial_state": raw.get("initial_state")},
         user_data={"persona": scenario.get("persona"), "instructions": instructions},

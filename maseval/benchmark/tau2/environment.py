@@ -13,18 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.chat import from_chat
-from maseval.benchmark.tau2.conversation.messages import (
-    Message,
-    Requestor,
-    ToolCall,
-    ToolMessage,
-    assistant_message,
-    user_message,
-)
+from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
+from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
@@ -154,7 +148,7 @@ class Tau2Environment(Environment):
             limit = self.step_limit
             if limit is not None and self.trajectory.steps >= limit:
                 return OVER.format(limit)
-            call: ToolCall = {
+            call: Tau2ToolCall = {
                 "id": call_id or self.trajectory.next_call_id(),
                 "name": name,
                 "arguments": dict(arguments),
@@ -168,7 +162,7 @@ class Tau2Environment(Environment):
 
     # The same calls as the original has them; nothing of these is recorded.
 
-    def respond(self, call: ToolCall) -> ToolMessage:
+    def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """The tool message that answers a call, in live runs and in replay alike.
 
         A call may lack what v0.2.0 gives a default: its ``id`` and its ``requestor``.
@@ -218,7 +212,7 @@ class Tau2Environment(Environment):
         self,
         initialization_data: Mapping[str, Any] | None,
         initialization_actions: Iterable[Mapping[str, Any]] | None,
-        message_history: Sequence[Message],
+        message_history: Sequence[Tau2Message],
     ) -> None:
         """Apply initial values and actions, and replay the calls of a conversation.
 

@@ -7,16 +7,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.recording import (
-    Recording,
-    TerminationReason,
-    read_recording,
-)
+from maseval.benchmark.tau2.conversation.recording import RecordedConversation, read_recording
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.checks import StateMatch
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
-from maseval.benchmark.tau2.scoring.score import EvaluationType, RewardInfo, Verdict, score
+from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.evaluator import Evaluator
@@ -91,7 +89,7 @@ class Tau2Evaluator(Evaluator):
             "reward_info": verdict.reward_info,
         }
 
-    def _case(self, recording: Recording) -> Case:
+    def _case(self, recording: RecordedConversation) -> Case:
         world, folder = self.environment.world, self.environment.folder
         setting = Setting(world.domain, folder, self._known.spec, world.solo)
         return Case(recording, setting, self._known.raw)
@@ -101,9 +99,9 @@ class Tau2Evaluator(Evaluator):
         return score(case, judged, nl_model=self.nl_model)
 
     def _checks(self, verdict: Verdict, skipped: str) -> dict[str, Any]:
-        info = verdict.reward_info["info"] or {}
-        if "replay_error" in info:
-            return {"note": f"The conversation cannot be replayed: {info['replay_error']['error']}"}
+        info, problem = verdict.reward_info["info"] or {}, replay_problem(verdict.reward_info)
+        if problem is not None:
+            return {"note": f"The conversation cannot be replayed: {problem['error']}"}
         if "note" in info:
             return {"note": info["note"]}
         return {

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.conversation.messages import (
     OUT_OF_SCOPE,
     STOP,
     TRANSFER,
-    Message,
     assistant_message,
     is_tool_call,
     is_user_stop,
@@ -21,6 +20,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.prompts import user_prompt
 from maseval.benchmark.tau2.data_loader import load_guidelines
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
@@ -47,22 +47,22 @@ class MessageUser(User):
         self.tools = dict(tools or {})
         self.max_turns = max_turns
         self.exhausted_response = exhausted_response
-        self.messages: list[Message] = []
+        self.messages: list[Tau2Message] = []
         self.turns = 0
         self.stopped = False
 
     @abstractmethod
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         """What the user says or does next, given all it has seen."""
 
     # One message at a time, as the run loop asks for it.
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what the user has seen of a task's own history."""
         self.messages = list(history)
         self.turns, self.stopped = 0, False
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The user's next message: a text, or tool calls."""
         self.messages.extend(incoming)
         message = self._answer(self.messages)
@@ -70,7 +70,7 @@ class MessageUser(User):
         self.stopped = is_user_stop(message)
         return message
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the user's message ends the conversation."""
         return is_user_stop(message)
 
@@ -96,9 +96,10 @@ class MessageUser(User):
             )
         answer = self.reply([assistant_message(message)])
         for _ in range(_MAX_TOOL_ROUNDS):
-            if not is_tool_call(answer):
-                return str(answer["content"] or "")
-            answer = self.reply([answer_of(self.tools, call) for call in answer["tool_calls"]])
+            calls = answer.get("tool_calls")
+            if calls is None:
+                return answer["content"] or ""
+            answer = self.reply([answer_of(self.tools, call) for call in calls])
         raise UserError(
             f"the user made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
             component="user",
@@ -151,7 +152,7 @@ class Tau2User(MessageUser):
             guidelines = load_guidelines(with_tools=bool(self.tool_definitions))
         self.system_prompt = user_prompt(guidelines, scenario)
 
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         response = self.model.chat(
             [{"role": "system", "content": self.system_prompt}, *to_chat(flipped(messages))],
             generation_params=self.llm_args,
@@ -178,12 +179,12 @@ class Tau2User(MessageUser):
 _MAX_TOOL_ROUNDS = 100
 
 
-def flipped(messages: Sequence[Message]) -> list[Message]:
+def flipped(messages: Sequence[Tau2Message]) -> list[Tau2Message]:
     """A conversation as the user's model sees it: its own part as the assistant's."""
     return [_flipped(message) for message in messages]
 
 
-def _flipped(message: Message) -> Message:
+def _flipped(message: Tau2Message) -> Tau2Message:
     match message["role"]:
         case "user":
             return assistant_message(message["content"], tool_calls=message.get("tool_calls"))

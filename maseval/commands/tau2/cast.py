@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
+from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
@@ -185,10 +186,10 @@ def _turn(environment: Tau2Environment) -> tuple[str, float]:
     if not trajectory.messages:
         return "agent", _seconds_since(trajectory.start_time)
     last = trajectory.messages[-1]
-    seconds = _seconds_since(last["timestamp"])
+    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
     if trajectory.termination_reason is not None:
         return "evaluation", seconds
-    if last.get("tool_calls"):
+    if tool_calls_of(last):
         return "tools", seconds
     # A tool's answer goes to the side that asked, a text to the other side.
     if last["role"] == "tool":

@@ -11,8 +11,8 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.results import Recorded, ResultsFile
-from maseval.benchmark.tau2.results.form import RunInfo, SideInfo
+from maseval.benchmark.tau2.forms.run_info import RunInfo, SideInfo
+from maseval.benchmark.tau2.results import RecordedSimulation, ResultsFile
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
@@ -36,7 +36,7 @@ def outcomes_of_file(results: ResultsFile, skipped: dict[str, int]) -> list[Outc
     return list(_numbered(results.records(note)))
 
 
-def _numbered(records: Iterator[Recorded]) -> Iterator[Outcome]:
+def _numbered(records: Iterator[RecordedSimulation]) -> Iterator[Outcome]:
     """Trials without a number get one, in the order in which they stand."""
     seen: dict[tuple[str, str], int] = {}
     for record in records:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Omitted, Recorded
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
@@ -93,7 +93,7 @@ def diagnosed(report: Report) -> FailureDiagnosis | None:
     return FailureDiagnosis(_broken(found)) if isinstance(found, Omitted) else _explained(*found)
 
 
-def _explained(recorded: Recorded, domain: Domain) -> FailureDiagnosis:
+def _explained(recorded: RecordedSimulation, domain: Domain) -> FailureDiagnosis:
     try:
         explanation, label = explain_and_label(
             recorded.simulation, domain=domain, solo=recorded.solo

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Omitted, Recorded
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.commands.benchmarks import Section
@@ -107,7 +107,7 @@ def _in_file(source: RecordedSimulations, task: str, trial: int | None) -> Found
     return chosen, found, source.tasks.get(chosen.task_id)
 
 
-def _named(recorded: Recorded, domain: Domain | None) -> Simulation:
+def _named(recorded: RecordedSimulation, domain: Domain | None) -> Simulation:
     simulation = recorded.simulation
     name = "" if domain is None else domain.name
     return Simulation(name, simulation["task_id"], simulation.get("trial") or 0)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.commands.results import RunResult, SimulationLine
 from maseval.commands.summary import lines_of
 from maseval.commands.tau2.options import OnResult

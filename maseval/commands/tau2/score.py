@@ -8,9 +8,10 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Recorded
+from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
+from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import VERDICT, RewardInfo, score_simulation
+from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.commands.tau2.sources import RecordedSimulations, add_one, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
@@ -100,7 +101,10 @@ def _scored(
 
 
 def _verdict(
-    recorded: Recorded, domain: Domain | None, tasks: Mapping[str, Mapping[str, Any]], strict: bool
+    recorded: RecordedSimulation,
+    domain: Domain | None,
+    tasks: Mapping[str, Mapping[str, Any]],
+    strict: bool,
 ) -> RewardInfo | Exception | str:
     """The new verdict, what it raised, or why there is none."""
     if domain is None:
@@ -130,11 +134,11 @@ def _passes(found: RewardInfo | Exception) -> bool:
     return not isinstance(found, Exception) and is_successful(found["reward"])
 
 
-def _compare(result: FileScore, recorded: Recorded, found: RewardInfo | Exception) -> None:
+def _compare(
+    result: FileScore, recorded: RecordedSimulation, found: RewardInfo | Exception
+) -> None:
     result.passes += _passes(found)
-    replay_error = (
-        None if isinstance(found, Exception) else (found["info"] or {}).get("replay_error")
-    )
+    replay_error = None if isinstance(found, Exception) else replay_problem(found)
     result.not_replayable += replay_error is not None
     if recorded.verdict is None:
         add_one(result.skipped, "it has no recorded verdict")

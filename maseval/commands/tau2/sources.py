@@ -1,4 +1,4 @@
-"""Recorded simulations, from a run folder or from a results file of tau2-bench."""
+"""RecordedSimulation simulations, from a run folder or from a results file of tau2-bench."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any, cast
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results import (
     Omitted,
-    Recorded,
+    RecordedSimulation,
     ResultsFile,
     SimulationForm,
     read_results,
@@ -20,7 +20,7 @@ from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
 
-InDomain = tuple[Recorded, Domain | None]
+InDomain = tuple[RecordedSimulation, Domain | None]
 """A simulation and the domain it took place in, if that is known."""
 
 
@@ -69,7 +69,7 @@ def open_source(file: str | os.PathLike[str]) -> RecordedSimulations:
     return RecordedSimulations(found.path, folder=found)
 
 
-def record_of(report: Report, index: int = 0) -> tuple[Recorded, Domain] | Omitted:
+def record_of(report: Report, index: int = 0) -> tuple[RecordedSimulation, Domain] | Omitted:
     """A report of ours in v0.2.0's form, and its domain by the rules that the run had."""
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
@@ -78,7 +78,9 @@ def record_of(report: Report, index: int = 0) -> tuple[Recorded, Domain] | Omitt
     rules = mapping(report, "config", "benchmark", "tau2")
     domain = _domain(str(environment["domain"]), bool(rules.get("lenient_order_ids")))
     solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
-    return Recorded(index, cast("SimulationForm", simulation), domain.name, solo, verdict), domain
+    return RecordedSimulation(
+        index, cast("SimulationForm", simulation), domain.name, solo, verdict
+    ), domain
 
 
 def _domain(name: str, lenient: bool) -> Domain:

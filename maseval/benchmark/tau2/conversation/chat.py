@@ -5,42 +5,45 @@ After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
+from maseval.benchmark.tau2.conversation.messages import is_tool_call, tool_calls_of
+from maseval.benchmark.tau2.forms.message import (
+    Requestor,
+    Tau2Message,
+    Tau2ToolCall,
+    ToolMessage,
+)
 from maseval.benchmark.tau2.world.answers import to_json_str
-from maseval.core.messages import ChatResponse, FunctionCall, arguments_of
-from maseval.core.messages import Message as ChatMessage
-from maseval.core.messages import ToolCall as ChatToolCall
+from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, arguments_of
 
 
-def to_chat(messages: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
+def to_chat(messages: Iterable[Tau2Message]) -> list[Message]:
     """Messages in the form that a ``ModelAdapter`` takes."""
     return [_to_chat(message) for message in messages]
 
 
-def _to_chat(message: Mapping[str, Any]) -> ChatMessage:
-    match message["role"]:
-        case "tool":
-            return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}
-        case "assistant" if message.get("tool_calls") is not None:
-            calls = [_call_to_chat(call) for call in message["tool_calls"]]
-            return {"role": "assistant", "content": message["content"], "tool_calls": calls}
-        case role:
-            return {"role": role, "content": message["content"]}
+def _to_chat(message: Tau2Message) -> Message:
+    if message["role"] == "tool":
+        return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}
+    chat: Message = {"role": message["role"], "content": message["content"]}
+    calls = tool_calls_of(message)
+    if calls is not None and message["role"] == "assistant":
+        chat["tool_calls"] = [_call_to_chat(call) for call in calls]
+    return chat
 
 
-def _call_to_chat(call: ToolCall) -> ChatToolCall:
+def _call_to_chat(call: Tau2ToolCall) -> ToolCall:
     function: FunctionCall = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def from_chat(messages: Iterable[Message]) -> list[Message]:
+def from_chat(messages: Iterable[Mapping[str, Any]]) -> list[Tau2Message]:
     """Messages in v0.2.0's form; those that have it already are left as they are."""
-    return [_from_chat(message) for message in messages]
+    return [cast(Tau2Message, _from_chat(message)) for message in messages]
 
 
-def _from_chat(message: Message) -> Message:
+def _from_chat(message: Mapping[str, Any]) -> Mapping[str, Any]:
     if message["role"] == "tool" and "id" not in message and "tool_call_id" in message:
         return {**message, "id": message["tool_call_id"]}
     if not message.get("tool_calls"):
@@ -53,7 +56,7 @@ def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, Any]:
     return _call_from_chat(call, call.get("requestor", side)) if "function" in call else call
 
 
-def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> ToolCall:
+def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> Tau2ToolCall:
     return {
         "id": call.get("id") or "",
         "name": str(call["function"].get("name") or ""),
@@ -62,14 +65,14 @@ def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> ToolCall:
     }
 
 
-def calls_of(response: ChatResponse, requestor: Requestor) -> list[ToolCall] | None:
+def calls_of(response: ChatResponse, requestor: Requestor) -> list[Tau2ToolCall] | None:
     """The tool calls of a reply, on behalf of one side; None if there are none."""
     if not response.tool_calls:
         return None
     return [_call_from_chat(call, requestor) for call in response.tool_calls]
 
 
-def answer_of(tools: Mapping[str, Callable[..., Any]], call: ToolCall) -> Message:
+def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
     """What a side's own function answers to a call: a text, also where it fails."""
     try:
         if call["name"] not in tools:
@@ -80,19 +83,26 @@ def answer_of(tools: Mapping[str, Callable[..., Any]], call: ToolCall) -> Messag
     return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
 
 
-def cost_and_usage(response: ChatResponse) -> dict[str, Any]:
-    """What a reply cost, as far as the provider tells."""
-    usage = response.usage or {}
+class CostAndUsage(TypedDict):
+    """What a reply cost; None for what the provider does not report."""
+
+    cost: float | None
+    usage: dict[str, object] | None
+
+
+def cost_and_usage(response: ChatResponse) -> CostAndUsage:
+    """What a reply cost, as far as the provider reports it."""
+    usage: dict[str, object] = {**(response.usage or {})}
     cost = usage.get("cost")
     return {"cost": float(cost) if isinstance(cost, int | float) else None, "usage": usage or None}
 
 
-def filtered(messages: Iterable[Message], side: Requestor) -> list[Message]:
+def filtered(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
     """The part of a history that one side has seen."""
     return [message for message in messages if _seen_by(message, side)]
 
 
-def _seen_by(message: Message, side: Requestor) -> bool:
+def _seen_by(message: Tau2Message, side: Requestor) -> bool:
     if message["role"] == "tool":
-        return bool(message.get("requestor", "assistant") == side)
-    return message["role"] == side or message.get("tool_calls") is None
+        return message.get("requestor", "assistant") == side
+    return message["role"] == side or not is_tool_call(message)

@@ -1,14 +1,17 @@
-"""What is said and done in a simulation, in v0.2.0's form: plain mappings with known keys.
+"""What is said and done in a simulation: reading a message, and making one.
 
 After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import TypedDict, Unpack
 
-Requestor = Literal["assistant", "user"]
-Message = dict[str, Any]
+from maseval.benchmark.tau2.forms.message import (
+    Requestor,
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+)
 
 INITIAL_GREETING = "Hi! How can I help you today?"
 STOP = "###STOP###"
@@ -17,43 +20,34 @@ OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
 STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
 
 
-class ToolCall(TypedDict):
-    """A tool to be called, by name, on behalf of one side."""
-
-    id: str
-    name: str
-    arguments: dict[str, Any]
-    requestor: Requestor
+def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
+    """The tool calls of a message; None if it has none."""
+    return message.get("tool_calls") if message["role"] in ("assistant", "user") else None
 
 
-class ToolMessage(TypedDict):
-    """What the environment answers to one call."""
-
-    id: str
-    role: Literal["tool"]
-    content: str | None
-    requestor: Requestor
-    error: bool
-
-
-def is_tool_call(message: Mapping[str, Any]) -> bool:
+def is_tool_call(message: Tau2Message) -> bool:
     """Whether a message goes to the environment; an empty list of calls counts, as in v0.2.0."""
-    return message.get("tool_calls") is not None
+    return tool_calls_of(message) is not None
 
 
-def has_text(message: Mapping[str, Any]) -> bool:
-    """Whether a message says anything."""
+def spoken_text(message: Tau2Message) -> str:
+    """What a message says; an empty text if it says nothing."""
     content = message.get("content")
-    return content is not None and bool(content.strip())
+    return content if content is not None and content.strip() else ""
 
 
-def is_user_stop(message: Mapping[str, Any]) -> bool:
+def has_text(message: Tau2Message) -> bool:
+    """Whether a message says anything."""
+    return bool(spoken_text(message))
+
+
+def is_user_stop(message: Tau2Message) -> bool:
     """Whether a user's message ends the conversation; with tool calls it never does."""
     content = message.get("content") or ""
     return not is_tool_call(message) and any(token in content for token in STOP_TOKENS)
 
 
-def call_text(call: Mapping[str, Any]) -> str:
+def call_text(call: Tau2ToolCall) -> str:
     """A tool call as v0.2.0 prints it in its errors."""
     lines = [f"ToolCall (from {call.get('requestor', 'assistant')})"]
     if call.get("id"):
@@ -62,57 +56,49 @@ def call_text(call: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def message_text(message: Mapping[str, Any]) -> str:
+def message_text(message: Tau2Message) -> str:
     """A message as v0.2.0 prints it in its errors."""
     if message["role"] == "tool":
-        lines = [f"ToolMessage (responding to {message.get('requestor', 'assistant')})"]
+        title = f"ToolMessage (responding to {message.get('requestor', 'assistant')})"
     else:
-        lines = [f"{message['role'].capitalize()}Message"]
-    for key in ("turn_idx", "timestamp", "content"):
-        if message.get(key) is not None:
-            lines.append(f"{key}: {message[key]}")
+        title = f"{message['role'].capitalize()}Message"
+    shown = {key: message.get(key) for key in ("turn_idx", "timestamp", "content")}
+    lines = [title, *(f"{key}: {value}" for key, value in shown.items() if value is not None)]
     if message["role"] == "tool":
         lines += ["Error"] * bool(message.get("error"))
-    elif message.get("tool_calls") is not None:
-        lines += ["ToolCalls", *map(call_text, message["tool_calls"])]
-    if message.get("cost") is not None:
-        lines.append(f"cost: {message['cost']}")
+    elif message["role"] != "system":
+        calls, cost = message.get("tool_calls"), message.get("cost")
+        lines += [] if calls is None else ["ToolCalls", *map(call_text, calls)]
+        lines += [] if cost is None else [f"cost: {cost}"]
     return "\n".join(lines)
 
 
-def assistant_message(content: str | None, **more: Any) -> Message:
+class Extras(TypedDict, total=False):
+    """What a message may carry besides its text."""
+
+    tool_calls: list[Tau2ToolCall] | None
+    cost: float | None
+    usage: dict[str, object] | None
+
+
+def assistant_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
     """A message of the agent, with every key that v0.2.0 writes."""
     return _spoken("assistant", content, more)
 
 
-def user_message(content: str | None, **more: Any) -> Message:
-    """A message of the customer, with every key that v0.2.0 writes."""
+def user_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
+    """A message of the user, with every key that v0.2.0 writes."""
     return _spoken("user", content, more)
 
 
-def _spoken(role: str, content: str | None, more: Mapping[str, Any]) -> Message:
+def _spoken(role: Requestor, content: str | None, more: Extras) -> SpokenMessage:
     return {
         "role": role,
         "content": content,
         "tool_calls": more.get("tool_calls"),
         "turn_idx": None,
-        "timestamp": more.get("timestamp"),
+        "timestamp": None,
         "cost": more.get("cost"),
         "usage": more.get("usage"),
         "raw_data": None,
     }
-
-
-def complete(message: Mapping[str, Any]) -> Message:
-    """A message from a file with every key that v0.2.0 writes, defaults filled in."""
-    match message["role"]:
-        case "tool":
-            defaults = {"id": "", "content": None, "requestor": "assistant", "error": False}
-            return {**defaults, **message}
-        case "assistant" | "user" as role:
-            calls = message.get("tool_calls")
-            if calls is not None:
-                calls = [{"id": "", "requestor": "assistant", **call} for call in calls]
-            return _spoken(role, message.get("content"), {**message, "tool_calls": calls})
-        case _:
-            return dict(message)

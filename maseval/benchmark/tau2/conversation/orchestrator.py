@@ -11,15 +11,16 @@ from typing import Literal, Protocol, runtime_checkable
 from maseval.benchmark.tau2.conversation.chat import filtered
 from maseval.benchmark.tau2.conversation.messages import (
     INITIAL_GREETING,
-    Message,
     assistant_message,
     has_text,
     is_tool_call,
     is_user_stop,
     message_text,
+    tool_calls_of,
 )
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.core.exceptions import AgentError, MASEvalError, UserError
 
 Role = Literal["agent", "user", "env"]
@@ -45,13 +46,13 @@ class HistoryError(MASEvalError, ValueError):
 class Participant(Protocol):
     """A side that answers, one message at a time."""
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what this side has seen of the task's own history."""
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Answer a message, or all results of the calls made before; nothing at a solo start."""
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether this side's own message ends the conversation."""
 
 
@@ -78,7 +79,7 @@ class Orchestrator:
         self.done = False
         self.from_role: Role | None = None
         self.to_role: Role | None = None
-        self._incoming: list[Message] = []
+        self._incoming: list[Tau2Message] = []
         environment.step_limit = max_steps
 
     def run(self) -> None:
@@ -119,7 +120,7 @@ class Orchestrator:
         if self.agent.is_stop(message):
             self._end(TerminationReason.AGENT_STOP)
 
-    def _resume(self, history: list[Message]) -> None:
+    def _resume(self, history: list[Tau2Message]) -> None:
         last = history[-1]
         receiver = self._receiver(last)
         for_agent = history[:-1] if receiver == "agent" or last["role"] == "user" else history
@@ -134,14 +135,14 @@ class Orchestrator:
         elif last["role"] == "user" and is_user_stop(last):
             self._end(TerminationReason.USER_STOP)
 
-    def _receiver(self, message: Message) -> Role:
+    def _receiver(self, message: Tau2Message) -> Role:
         if message["role"] == "tool":
             return "agent" if message.get("requestor", "assistant") == "assistant" else "user"
         if is_tool_call(message):
             return "env"
         return "user" if message["role"] == "assistant" else "agent"
 
-    def _deliver(self, sender: Role, receiver: Role, messages: list[Message]) -> None:
+    def _deliver(self, sender: Role, receiver: Role, messages: list[Tau2Message]) -> None:
         self.from_role, self.to_role, self._incoming = sender, receiver, messages
 
     def step(self) -> None:
@@ -158,8 +159,8 @@ class Orchestrator:
         self.environment.world.settle()
 
     def _answer_calls(self) -> None:
-        calls = self._incoming[-1]["tool_calls"]
-        answers = [self.environment.respond(call) for call in calls]
+        calls = tool_calls_of(self._incoming[-1])
+        answers = [self.environment.respond(call) for call in calls or ()]
         if not answers:
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
@@ -184,26 +185,26 @@ class Orchestrator:
         if self.agent.is_stop(message):
             self._end(TerminationReason.AGENT_STOP)
 
-    def _append(self, sender: Role, message: Message) -> None:
+    def _append(self, sender: Role, message: SpokenMessage) -> None:
         self.trajectory.add(message)
         self._deliver(sender, self._receiver(message), [self.trajectory.messages[-1]])
 
     @staticmethod
-    def _checked(message: Message, error: type[AgentError | UserError]) -> Message:
+    def _checked(message: SpokenMessage, error: type[AgentError | UserError]) -> SpokenMessage:
         problem = emptiness(message)
         if problem:
             raise error(problem)
         return message
 
 
-def emptiness(message: Message) -> str | None:
+def emptiness(message: Tau2Message) -> str | None:
     """What v0.2.0 says of a message with neither text nor calls; None for any other."""
     if has_text(message) or is_tool_call(message):
         return None
     return f"AssistantMessage must have either content or tool calls. Got {message_text(message)}"
 
 
-def check_history(history: Sequence[Message]) -> None:
+def check_history(history: Sequence[Tau2Message]) -> None:
     """Refuse a history that could not have happened, in the original's words."""
     expected, requestor = 0, None
     for message in history:
@@ -212,12 +213,13 @@ def check_history(history: Sequence[Message]) -> None:
                 problem = emptiness(message)
                 if problem:
                     raise HistoryError(problem)
-                if is_tool_call(message):
+                calls = message.get("tool_calls")
+                if calls is not None:
                     if expected > 0:
                         raise HistoryError(
                             f"{expected} tool messages are missing. Got {role} message."
                         )
-                    expected, requestor = len(message["tool_calls"]), role
+                    expected, requestor = len(calls), role
                 else:
                     requestor = None
             case "tool":

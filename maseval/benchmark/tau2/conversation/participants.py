@@ -9,11 +9,11 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
-    Message,
     assistant_message,
     is_user_stop,
     user_message,
 )
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.core.user import User
 
 
@@ -24,18 +24,18 @@ class TextAgent:
         self._run = run
         self._past = ""
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew; a task's own history is told with the first query."""
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's answer to a user's text."""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = self._run(query)
         return assistant_message(None if answer is None else str(answer), cost=0.0)
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Only users end such a conversation."""
         return False
 
@@ -47,11 +47,11 @@ class TextUser:
         self._user = user
         self._begun = False
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew."""
         self._begun = bool(history)
 
-    def reply(self, incoming: Sequence[Message]) -> Message:
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The user's answer; its first is the query it came with."""
         if self._begun:
             text = self._user.respond(str(incoming[-1]["content"]))
@@ -62,6 +62,6 @@ class TextUser:
             message["content"] = f"{text} {STOP}".strip()
         return message
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the user's message ends the conversation."""
         return is_user_stop(message)

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from maseval.benchmark.tau2.forms.task import UserInstructions
+
 
 @cache
 def template(name: str) -> str:
@@ -29,31 +31,25 @@ def user_prompt(guidelines: str, scenario: str | None) -> str:
     return f"{guidelines}\n\n<scenario>\n{scenario}\n</scenario>"
 
 
-def scenario_text(persona: str | None, instructions: str | Mapping[str, Any] | None) -> str:
+def scenario_text(persona: str | None, instructions: str | UserInstructions | None) -> str:
     """A task's user scenario as the simulated user reads it."""
     lines = []
     if persona is not None:
         lines += ["Persona:", _indented(persona)]
-    if isinstance(instructions, Mapping):
-        instructions = _structured(instructions)
-    lines += ["Instructions:", _indented(str(instructions))]
+    told = _structured(instructions) if isinstance(instructions, Mapping) else str(instructions)
+    lines += ["Instructions:", _indented(told)]
     return "\n".join(lines)
 
 
-def _structured(instructions: Mapping[str, Any]) -> str:
-    optional = (("Known info", "known_info"), ("Unknown info", "unknown_info"))
-    return "\n".join(
-        [
-            f"Domain: {instructions['domain']}",
-            f"Reason for call:\n{_indented(instructions['reason_for_call'])}",
-            *(
-                f"{title}:\n{_indented(instructions[key])}"
-                for title, key in optional
-                if instructions.get(key) is not None
-            ),
-            f"Task instructions:\n{_indented(instructions['task_instructions'])}",
-        ]
-    )
+def _structured(instructions: UserInstructions) -> str:
+    parts = {
+        "Reason for call": instructions["reason_for_call"],
+        "Known info": instructions.get("known_info"),
+        "Unknown info": instructions.get("unknown_info"),
+        "Task instructions": instructions["task_instructions"],
+    }
+    told = (f"{title}:\n{_indented(text)}" for title, text in parts.items() if text is not None)
+    return "\n".join([f"Domain: {instructions['domain']}", *told])
 
 
 def _indented(text: str) -> str:

@@ -1,26 +1,17 @@
-"""A recorded simulation, read with care: from a file, from another program, from a live run.
+"""A recorded simulation, checked before it is scored: from a file, another program or a live run.
 
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import Any, NamedTuple, NoReturn, Protocol, runtime_checkable
+from typing import NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
-from maseval.benchmark.tau2.conversation.messages import Message
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.core.exceptions import MASEvalError
 
 _ROLES = ("assistant", "user", "tool", "system")
 _SIDES = ("assistant", "user")
-
-
-class TerminationReason(StrEnum):
-    """Why a simulation ended."""
-
-    AGENT_STOP = "agent_stop"
-    USER_STOP = "user_stop"
-    MAX_STEPS = "max_steps"
-    TOO_MANY_ERRORS = "too_many_errors"
 
 
 class SimulationFormatError(MASEvalError, ValueError):
@@ -28,16 +19,16 @@ class SimulationFormatError(MASEvalError, ValueError):
 
 
 @runtime_checkable
-class Recorded(Protocol):
-    """Whatever can show itself in v0.2.0's form."""
+class HasSimulation(Protocol):
+    """Whatever can give its simulation in v0.2.0's form."""
 
-    def to_simulation(self) -> Mapping[str, Any]: ...
+    def to_simulation(self) -> Mapping[str, object]: ...
 
 
-class Recording(NamedTuple):
+class RecordedConversation(NamedTuple):
     """What scoring reads of a simulation."""
 
-    messages: Sequence[Message]
+    messages: Sequence[Tau2Message]
     termination_reason: str | None
     task_id: str | None
 
@@ -50,9 +41,9 @@ class Recording(NamedTuple):
         )
 
 
-def read_recording(simulation: Mapping[str, Any] | Recorded) -> Recording:
+def read_recording(simulation: Mapping[str, object] | HasSimulation) -> RecordedConversation:
     """Check a simulation's form; keys that v0.2.0 gives a default may be missing."""
-    if not isinstance(simulation, Mapping) and isinstance(simulation, Recorded):
+    if not isinstance(simulation, Mapping) and isinstance(simulation, HasSimulation):
         simulation = simulation.to_simulation()
     if not isinstance(simulation, Mapping):
         _refuse("simulation", simulation, "a mapping in v0.2.0's form")
@@ -65,7 +56,9 @@ def read_recording(simulation: Mapping[str, Any] | Recorded) -> Recording:
     if reason is not None and not isinstance(reason, str):
         _refuse("termination_reason", reason, "a text")
     task_id = simulation.get("task_id")
-    return Recording(messages, reason, None if task_id is None else str(task_id))
+    return RecordedConversation(
+        cast(Sequence[Tau2Message], messages), reason, None if task_id is None else str(task_id)
+    )
 
 
 def _check_message(message: object, place: str) -> None:
@@ -99,7 +92,7 @@ def _check_calls(calls: object, place: str) -> None:
         _check_text(call, "id", here)
 
 
-def _check_text(record: Mapping[str, Any], key: str, place: str) -> None:
+def _check_text(record: Mapping[str, object], key: str, place: str) -> None:
     if not isinstance(record.get(key, ""), str):
         _refuse(f"{place}.{key}", record[key], "a text")
 

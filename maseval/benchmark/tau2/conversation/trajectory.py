@@ -6,12 +6,13 @@ reference agent, or an agent of any framework that calls the environment's tools
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import cast
 from uuid import uuid4
 
-from maseval.benchmark.tau2.conversation.messages import Message, ToolMessage, complete
+from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, ToolMessage, complete
+from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.core.tracing import now
 
 
@@ -23,8 +24,8 @@ class Trajectory:
     free.
     """
 
-    def __init__(self, opening: Sequence[Message] = ()) -> None:
-        self.messages: list[Message] = _dated(opening)
+    def __init__(self, opening: Sequence[Tau2Message] = ()) -> None:
+        self.messages: list[Tau2Message] = _dated(opening)
         self.steps = 0
         self.termination_reason: str | None = None
         self.id = str(uuid4())
@@ -33,11 +34,11 @@ class Trajectory:
         self._began = time.perf_counter()
         self._calls = 0
 
-    def open_with(self, message: Message) -> None:
+    def open_with(self, message: Tau2Message) -> None:
         """Put a message there that costs no step."""
         self._append(message)
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Tau2Message) -> None:
         """One message of the agent or the user."""
         self._append(message)
         self.steps += 1
@@ -45,13 +46,15 @@ class Trajectory:
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
         """What the environment answered to all calls of the last message."""
         for answer in answers:
-            self._append({**answer})
+            self._append(answer)
         self.steps += 1
 
-    def _append(self, message: Message) -> None:
+    def _append(self, message: Tau2Message) -> None:
         # The original sorts by time, so a clock that was set back must not reorder anything.
-        last = self.messages[-1]["timestamp"] if self.messages else ""
-        self.messages.append({**message, "timestamp": max(now(), last)})
+        last = self.messages[-1]["timestamp"] if self.messages else None
+        dated = message.copy()
+        dated["timestamp"] = max(now(), last or "")
+        self.messages.append(dated)
 
     def next_call_id(self) -> str:
         """An id for a call whose caller gave none; the same in every equal run."""
@@ -66,15 +69,20 @@ class Trajectory:
 
     duration: float = 0.0
 
-    def to_simulation(self, **known: Any) -> dict[str, Any]:
-        """The simulation in v0.2.0's form; ``known`` adds task, trial, seed and reward."""
-        messages = [
-            {**_own(message), "turn_idx": index} for index, message in enumerate(self.messages)
-        ]
+    def to_simulation(
+        self,
+        *,
+        task_id: str | None = None,
+        trial: int | None = None,
+        seed: int | None = None,
+        reward_info: RewardInfo | None = None,
+    ) -> dict[str, object]:
+        """The simulation in v0.2.0's form, as far as it is known and finished."""
+        messages = [_numbered(message, index) for index, message in enumerate(self.messages)]
         end_time = self.end_time or now()
         return {
             "id": self.id,
-            "task_id": known.get("task_id"),
+            "task_id": task_id,
             "timestamp": end_time,
             "start_time": self.start_time,
             "end_time": end_time,
@@ -82,40 +90,40 @@ class Trajectory:
             "termination_reason": self.termination_reason,
             "agent_cost": cost_of(messages, "assistant"),
             "user_cost": cost_of(messages, "user"),
-            "reward_info": known.get("reward_info"),
+            "reward_info": reward_info,
             "messages": messages,
-            "trial": known.get("trial"),
-            "seed": known.get("seed"),
+            "trial": trial,
+            "seed": seed,
         }
 
 
-def _own(message: Message) -> Message:
-    """A copy that shares nothing; texts and numbers need no copying."""
-    return {
+def _numbered(message: Tau2Message, index: int) -> Tau2Message:
+    """A copy with its place in the conversation, which shares nothing with the original."""
+    # Texts and numbers need no copying.
+    own: dict[str, object] = {
         key: copy.deepcopy(value) if isinstance(value, dict | list) else value
         for key, value in message.items()
     }
+    return cast(Tau2Message, {**own, "turn_idx": index})
 
 
-def cost_of(messages: Sequence[Mapping[str, Any]], role: str) -> float | None:
+def cost_of(messages: Sequence[Tau2Message], side: Requestor) -> float | None:
     """What one side's messages cost; None if the cost of any message is unknown."""
-    spoken = [message for message in messages if message["role"] in ("assistant", "user")]
-    if any(message.get("cost") is None for message in spoken):
-        return None
     total = 0.0
-    for message in spoken:  # one after the other: a better sum would have another last digit
-        total += message["cost"] if message["role"] == role else 0.0
+    for message in messages:  # one after the other: a better sum would have another last digit
+        if message["role"] == "assistant" or message["role"] == "user":
+            cost = message.get("cost")
+            if cost is None:
+                return None
+            total += cost if message["role"] == side else 0.0
     return total
 
 
-def _dated(history: Sequence[Message]) -> list[Message]:
+def _dated(history: Sequence[Tau2Message]) -> list[Tau2Message]:
     """A task's own history as if it had just been said, a second apart."""
     first = datetime.now() - timedelta(seconds=len(history))
-    return [
-        {
-            **copy.deepcopy(complete(message)),
-            "turn_idx": None,
-            "timestamp": (first + timedelta(seconds=index)).isoformat(),
-        }
-        for index, message in enumerate(history)
-    ]
+    messages = [copy.deepcopy(complete(message)) for message in history]
+    for index, message in enumerate(messages):
+        message["turn_idx"] = None
+        message["timestamp"] = (first + timedelta(seconds=index)).isoformat()
+    return messages

@@ -11,11 +11,11 @@ from typing import Any
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
-    Message,
     assistant_message,
     is_tool_call,
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, request_for
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS, Script
 from maseval.core.exceptions import ConfigurationError
@@ -37,18 +37,18 @@ class ScriptedAgent(MessageAgent):
         self.alone = alone
         self._turns = self.turns()
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         super().begin(history)
         self._turns = self.turns()
 
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return next(self._turns)
 
-    def is_stop(self, message: Message) -> bool:
+    def is_stop(self, message: SpokenMessage) -> bool:
         """Alone, the agent ends the conversation itself."""
         return self.alone and not is_tool_call(message)
 
-    def turns(self) -> Iterator[Message]:
+    def turns(self) -> Iterator[SpokenMessage]:
         """What the agent says and does, turn by turn, from the beginning; it never ends."""
         for number, action in enumerate(self.script.actions, start=1):
             if action.requestor == "user" and not self.alone:

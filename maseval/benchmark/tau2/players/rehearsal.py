@@ -5,8 +5,9 @@ with mistakes, through the agent that asks it. So an agent's plumbing is tried b
 anything: with ``gold``, whatever is not solved was lost on the way.
 """
 
-from maseval.benchmark.tau2.conversation.messages import Message
+from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.message import Tau2Message
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, Script
 from maseval.core import messages as chat
@@ -45,12 +46,10 @@ def _plan(script: Script) -> str:
     return "\n".join(["The plan:", *steps, "Then tell the customer what was done."])
 
 
-def _reply(turn: Message, tools: Tools) -> FixedReply:
-    if turn["tool_calls"]:
-        return [
-            chat.tool_call(call["name"], call["arguments"], id=call["id"])
-            for call in turn["tool_calls"]
-        ]
+def _reply(turn: Tau2Message, tools: Tools) -> FixedReply:
+    calls = tool_calls_of(turn)
+    if calls:
+        return [chat.tool_call(call["name"], call["arguments"], id=call["id"]) for call in calls]
     text = str(turn["content"])
     offered = [tool["function"]["name"] for tool in tools or ()]
     for name, argument in ANSWERING_TOOLS.items():

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import Requestor, ToolCall
+from maseval.benchmark.tau2.forms.message import Requestor, Tau2ToolCall
 
 
 def request_for(tool_name: str, arguments: Mapping[str, Any]) -> str:
@@ -37,6 +37,8 @@ def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
     return arguments, text[end:]
 
 
-def call(call_id: str, name: str, arguments: Mapping[str, Any], requestor: Requestor) -> ToolCall:
+def call(
+    call_id: str, name: str, arguments: Mapping[str, Any], requestor: Requestor
+) -> Tau2ToolCall:
     """A tool call, with arguments of its own."""
     return {"id": call_id, "name": name, "arguments": {**arguments}, "requestor": requestor}

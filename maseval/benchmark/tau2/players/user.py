@@ -7,10 +7,10 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     STOP_TOKENS,
-    Message,
     user_message,
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, requests_in
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.benchmark.tau2.user import MessageUser
@@ -42,7 +42,7 @@ class ScriptedUser(MessageUser):
         self.max_actions = max_actions
         self.begin([])
 
-    def begin(self, history: Sequence[Message]) -> None:
+    def begin(self, history: Sequence[Tau2Message]) -> None:
         super().begin(history)
         told = any(message["role"] == "user" for message in history)
         lines = [*self.facts, *[_CONSENT] * _PATIENCE]
@@ -53,7 +53,7 @@ class ScriptedUser(MessageUser):
         """Why the user calls, which it then has said."""
         return next(self._lines)
 
-    def _answer(self, messages: Sequence[Message]) -> Message:
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         last = messages[-1]
         if last["role"] == "tool":
             return user_message(_report(messages), cost=0.0)
@@ -65,7 +65,7 @@ class ScriptedUser(MessageUser):
             return self._act(wanted)
         return user_message(_FAREWELL if wanted else next(self._lines, _FAREWELL), cost=0.0)
 
-    def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> Message:
+    def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> SpokenMessage:
         calls = []
         for name, arguments in wanted:
             self._actions += 1
@@ -76,7 +76,7 @@ class ScriptedUser(MessageUser):
         return {**super().gather_config(), "reason": self.initial_query, "tools": list(self.tools)}
 
 
-def _report(messages: Sequence[Message]) -> str:
+def _report(messages: Sequence[Tau2Message]) -> str:
     """What the user has seen when it did what it was asked to do."""
     seen = takewhile(lambda message: message["role"] == "tool", reversed(messages))
     texts = [_harmless(str(message["content"] or "")) for message in seen]

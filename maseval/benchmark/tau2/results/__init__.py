@@ -1,14 +1,21 @@
 """Results files of tau2-bench v0.2.0: read of any size, written from our reports."""
 
-from maseval.benchmark.tau2.results.form import ResultsFormatError, RunInfo, SimulationForm
-from maseval.benchmark.tau2.results.reading import Recorded, ResultsFile, layout_of, read_results
+from maseval.benchmark.tau2.forms.run_info import RunInfo
+from maseval.benchmark.tau2.forms.simulation import SimulationForm
+from maseval.benchmark.tau2.results.checking import ResultsFormatError
+from maseval.benchmark.tau2.results.reading import (
+    RecordedSimulation,
+    ResultsFile,
+    layout_of,
+    read_results,
+)
 from maseval.benchmark.tau2.results.reports import Omitted, simulation_of
 from maseval.benchmark.tau2.results.writing import ExportSummary, export_results
 
 __all__ = [
     "ExportSummary",
     "Omitted",
-    "Recorded",
+    "RecordedSimulation",
     "ResultsFile",
     "ResultsFormatError",
     "RunInfo",

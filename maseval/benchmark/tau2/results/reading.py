@@ -17,15 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from maseval.benchmark.tau2.results.form import (
+from maseval.benchmark.tau2.forms.reward import RewardInfo
+from maseval.benchmark.tau2.forms.run_info import RunInfo
+from maseval.benchmark.tau2.forms.simulation import SimulationForm
+from maseval.benchmark.tau2.results.checking import (
     REWARD_INFO,
     RUN_INFO,
     SIMULATION,
     TASK,
     ResultsFormatError,
-    RewardInfo,
-    RunInfo,
-    SimulationForm,
     checked,
     short,
 )
@@ -44,7 +44,7 @@ _SOLO_AGENT = "llm_agent_solo"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSimulation:
     """A simulation of a file, and what the file says of it elsewhere.
 
     ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``exception`` is
@@ -98,7 +98,7 @@ class ResultsFile:
         ]
         return {form["id"]: cast("dict[str, Any]", form) for form in forms}
 
-    def records(self, on_malformed: OnMalformed | None = None) -> Iterator[Recorded]:
+    def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
         """Each simulation with its surroundings.
 
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
@@ -140,7 +140,7 @@ class ResultsFile:
                 f"{self.path}, after {count} whole simulations: {error}"
             ) from error
 
-    def _from_results(self, index: int, value: Any) -> Recorded:
+    def _from_results(self, index: int, value: Any) -> RecordedSimulation:
         domain, solo = self._setting
         return self._recorded(index, value, domain=domain, solo=solo)
 
@@ -159,7 +159,7 @@ class ResultsFile:
             case _:
                 return None, False
 
-    def _from_line(self, index: int, value: Any) -> Recorded | None:
+    def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
             case {"simulation": simulation}:
                 return self._recorded(
@@ -180,7 +180,7 @@ class ResultsFile:
                     f"but {short(value)}"
                 )
 
-    def _from_report(self, index: int, report: Report) -> Recorded | None:
+    def _from_report(self, index: int, report: Report) -> RecordedSimulation | None:
         try:
             simulation = simulation_of(report)
             domain = environment_of(report).get("domain")
@@ -207,12 +207,12 @@ class ResultsFile:
         solo: bool = False,
         verdict: object = None,
         exception: Mapping[str, Any] | None = None,
-    ) -> Recorded:
+    ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
         simulation = checked(SIMULATION, value, where)
         beside = None if verdict is None else checked(REWARD_INFO, verdict, f"{where}, reward_info")
-        return Recorded(
+        return RecordedSimulation(
             index,
             simulation,
             domain,

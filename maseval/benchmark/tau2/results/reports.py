@@ -1,44 +1,13 @@
 """The simulation inside a report of ours, in v0.2.0's form."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.results.form import Ending
+from maseval.benchmark.tau2.forms.message import complete
+from maseval.benchmark.tau2.forms.simulation import SimulationForm, TerminationReason
 from maseval.core.report import Report, TaskExecutionStatus
 
-_ENDINGS = get_args(Ending)
-
-# Every key that v0.2.0 writes, in its order, with its default.
-_SIMULATION = (
-    *("id", "task_id", "timestamp", "start_time", "end_time", "duration"),
-    *("termination_reason", "agent_cost", "user_cost", "reward_info", "messages", "trial", "seed"),
-)
-_SPOKEN: dict[str, object] = {
-    "role": None,
-    "content": None,
-    "tool_calls": None,
-    "turn_idx": None,
-    "timestamp": None,
-    "cost": None,
-    "usage": None,
-    "raw_data": None,
-}
-_TOOL: dict[str, object] = {
-    "id": "",
-    "role": "tool",
-    "content": None,
-    "requestor": "assistant",
-    "error": False,
-    "turn_idx": None,
-    "timestamp": None,
-}
-_SYSTEM: dict[str, object] = {
-    "role": "system",
-    "content": None,
-    "turn_idx": None,
-    "timestamp": None,
-}
-_CALL: dict[str, object] = {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}
+_ENDINGS = frozenset(reason.value for reason in TerminationReason)
 
 
 class Omitted(NamedTuple):
@@ -63,11 +32,11 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     known = {
         "task_id": report["task_id"],
         "reward_info": _reward_info(report),
-        "messages": [_message(message) for message in recorded["messages"]],
+        "messages": [complete(message) for message in recorded["messages"]],
         "trial": report["repeat_idx"],
         "seed": report.get("seed"),
     }
-    return {key: known.get(key, recorded.get(key)) for key in _SIMULATION}
+    return {key: known.get(key, recorded.get(key)) for key in SimulationForm.__annotations__}
 
 
 def environment_of(report: Report) -> Mapping[str, Any]:
@@ -79,17 +48,6 @@ def environment_of(report: Report) -> Mapping[str, Any]:
 def _reward_info(report: Report) -> object:
     forms = (entry.get("reward_info") for entry in report.get("eval") or ())
     return next((form for form in forms if form is not None), None)
-
-
-def _message(message: Mapping[str, Any]) -> dict[str, object]:
-    keys = {"tool": _TOOL, "system": _SYSTEM}.get(message["role"], _SPOKEN)
-    form = {key: message.get(key, default) for key, default in keys.items()}
-    if message.get("tool_calls") is not None:
-        form["tool_calls"] = [
-            {key: call.get(key, default) for key, default in _CALL.items()}
-            for call in message["tool_calls"]
-        ]
-    return form
 
 
 def _omitted(report: Report, reason: str) -> Omitted:

@@ -7,7 +7,8 @@ from typing import Any
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results.form import RUN_INFO, RunInfo, SideInfo, UserInfo, checked
+from maseval.benchmark.tau2.forms.run_info import RunInfo, SideInfo, UserInfo
+from maseval.benchmark.tau2.results.checking import RUN_INFO, checked
 
 logger = logging.getLogger(__name__)
 

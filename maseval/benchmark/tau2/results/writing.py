@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.results.form import SIMULATION, TASK, checked
+from maseval.benchmark.tau2.results.checking import SIMULATION, TASK, checked
 from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
 from maseval.benchmark.tau2.results.run_info import run_info
 from maseval.core.exceptions import ConfigurationError, OutputExistsError

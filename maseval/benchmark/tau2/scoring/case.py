@@ -10,11 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import Message
-from maseval.benchmark.tau2.conversation.recording import Recording, SimulationFormatError
+from maseval.benchmark.tau2.conversation.recording import (
+    RecordedConversation,
+    SimulationFormatError,
+)
 from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.forms.message import Tau2Message
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World
@@ -39,12 +42,12 @@ class KnownTask(NamedTuple):
 class Case:
     """A recorded conversation and where it took place; ``raw_task`` is as its author wrote it."""
 
-    recording: Recording
+    recording: RecordedConversation
     setting: Setting
     raw_task: Mapping[str, Any]
 
     @property
-    def messages(self) -> Sequence[Message]:
+    def messages(self) -> Sequence[Tau2Message]:
         return self.recording.messages
 
     @property
@@ -66,7 +69,7 @@ class Case:
 
 
 def case_of(
-    recording: Recording,
+    recording: RecordedConversation,
     domain: Domain,
     task: AnyTask | None = None,
     *,
@@ -93,7 +96,7 @@ def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
 
 
 def _task_named(
-    domain: Domain, recording: Recording, folder: Path, data_dir: Path | None
+    domain: Domain, recording: RecordedConversation, folder: Path, data_dir: Path | None
 ) -> KnownTask:
     if recording.task_id is None:
         raise SimulationFormatError(

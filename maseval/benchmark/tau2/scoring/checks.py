@@ -5,47 +5,24 @@ After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-from maseval.benchmark.tau2.conversation.messages import Message, has_text
+from maseval.benchmark.tau2.conversation.messages import spoken_text
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.forms.reward import (
+    ActionCheck,
+    CommunicateCheck,
+    DBCheck,
+    EnvAssertionCheck,
+    NLCheck,
+)
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError, judge
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError, judge
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.model import ModelAdapter
-
-
-class DBCheck(TypedDict):
-    """Whether the databases ended as the reference solution leaves them."""
-
-    db_match: bool
-    db_reward: float
-
-
-class EnvAssertionCheck(TypedDict):
-    """Whether an assertion about the end state holds."""
-
-    env_assertion: dict[str, Any]
-    met: bool
-    reward: float
-
-
-class ActionCheck(TypedDict):
-    """Whether an action of the reference solution was taken."""
-
-    action: dict[str, Any]
-    action_match: bool
-    action_reward: float
-
-
-class CommunicateCheck(TypedDict):
-    """Whether the agent said something it had to say."""
-
-    info: str
-    met: bool
-    justification: str
 
 
 class Findings(TypedDict, total=False):
@@ -119,13 +96,13 @@ def check_actions(case: Case, criteria: Criteria) -> Check:
     return Check({RewardType.ACTION: reward}, {"action_checks": checks})
 
 
-def _calls(messages: Sequence[Message]) -> Iterator[Mapping[str, Any]]:
+def _calls(messages: Sequence[Tau2Message]) -> Iterator[Tau2ToolCall]:
     for message in messages:
         if message["role"] in ("assistant", "user"):
             yield from message.get("tool_calls") or ()
 
 
-def _check_action(action: Action, calls: Sequence[Mapping[str, Any]]) -> ActionCheck:
+def _check_action(action: Action, calls: Sequence[Tau2ToolCall]) -> ActionCheck:
     taken = any(action.matches(call) for call in calls)
     return {"action": action.model_dump(), "action_match": taken, "action_reward": float(taken)}
 
@@ -135,9 +112,9 @@ def check_communication(case: Case, criteria: Criteria) -> Check:
     if not criteria.communicate_info:
         return Check({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
     said = [
-        (message["content"], message["content"].lower().replace(",", ""))
+        (text, text.lower().replace(",", ""))
         for message in case.messages
-        if message["role"] == "assistant" and has_text(message)
+        if message["role"] == "assistant" and (text := spoken_text(message))
     ]
     checks = [_check_info(info, said) for info in criteria.communicate_info]
     reward = float(all(check["met"] for check in checks))

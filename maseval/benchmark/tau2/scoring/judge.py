@@ -9,27 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypedDict
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.reward import NLCheck
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter
 
-
-class NLCheck(TypedDict):
-    """Whether one assertion is met, and why."""
-
-    nl_assertion: str
-    met: bool
-    justification: str
-
-
-class _NLCheck(BaseModel):
-    nl_assertion: str
-    met: bool
-    justification: str
+_NL_CHECK = TypeAdapter(NLCheck)
 
 
 class NoJudgeError(ConfigurationError):
@@ -42,7 +31,7 @@ class JudgeReplyError(MASEvalError, ValueError):
 
 def judge(
     model: ModelAdapter,
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Tau2Message],
     assertions: Sequence[str],
     *,
     strict: bool = False,
@@ -58,9 +47,7 @@ def judge(
     return _as_the_original(reply or "") if strict else _with_care(reply or "", assertions)
 
 
-def judge_messages(
-    messages: Sequence[Mapping[str, Any]], assertions: Sequence[str]
-) -> list[Message]:
+def judge_messages(messages: Sequence[Tau2Message], assertions: Sequence[str]) -> list[Message]:
     """What the judge is sent: the task of grading, the conversation, and the assertions."""
     holes = {
         "conversation": "\n".join(f"{said['role']}: {said.get('content')}" for said in messages),
@@ -84,17 +71,14 @@ def _as_the_original(reply: str) -> list[NLCheck]:
     return [_check(result) for result in results]
 
 
-def _check(result: Mapping[str, Any]) -> NLCheck:
-    checked = _NLCheck(
-        nl_assertion=result["expectedOutcome"],
-        met=result["metExpectation"],
-        justification=result["reasoning"],
+def _check(result: Mapping[str, object]) -> NLCheck:
+    return _NL_CHECK.validate_python(
+        {
+            "nl_assertion": result["expectedOutcome"],
+            "met": result["metExpectation"],
+            "justification": result["reasoning"],
+        }
     )
-    return {
-        "nl_assertion": checked.nl_assertion,
-        "met": checked.met,
-        "justification": checked.justification,
-    }
 
 
 def _with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:

@@ -6,22 +6,16 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
 import math
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple
 
-from maseval.benchmark.tau2.conversation.recording import (
-    Recorded,
-    TerminationReason,
-    read_recording,
-)
+from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.forms.reward import ReplayProblem, RewardInfo
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
 from maseval.benchmark.tau2.scoring.checks import (
-    ActionCheck,
     Check,
-    CommunicateCheck,
-    DBCheck,
-    EnvAssertionCheck,
     Findings,
     StateMatch,
     check_actions,
@@ -29,7 +23,7 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_environment,
     check_nl_assertions,
 )
-from maseval.benchmark.tau2.scoring.judge import NLCheck, NoJudgeError
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.exceptions import ConfigurationError
@@ -52,20 +46,6 @@ class EvaluationType(StrEnum):
     ALL_WITH_NL_ASSERTIONS = "all_with_nl_assertions"
 
 
-class RewardInfo(TypedDict):
-    """A verdict, key for key as v0.2.0 writes it."""
-
-    reward: float
-    db_check: DBCheck | None
-    env_assertions: list[EnvAssertionCheck] | None
-    action_checks: list[ActionCheck] | None
-    nl_assertions: list[NLCheck] | None
-    communicate_checks: list[CommunicateCheck] | None
-    reward_basis: list[str]
-    reward_breakdown: dict[str, float] | None
-    info: dict[str, Any] | None
-
-
 class Verdict(NamedTuple):
     """What was found, and whose database ended as it should where that was looked at."""
 
@@ -74,7 +54,7 @@ class Verdict(NamedTuple):
 
 
 def score_simulation(
-    simulation: Mapping[str, Any] | Recorded,
+    simulation: Mapping[str, object] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,
@@ -175,7 +155,9 @@ def combine(checks: Mapping[str, Check | None], criteria: Criteria) -> Verdict:
     findings: Findings = {}
     for check in made:
         findings.update(check.findings)
-    info = {name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")}
+    info: dict[str, object] = {
+        name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")
+    }
     reward_info = _reward_info(
         math.prod(breakdown.values(), start=1.0),
         findings,
@@ -197,7 +179,7 @@ def _one(check: Check, criteria: Criteria | None = None) -> Verdict:
     return Verdict(_reward_info(reward, check.findings, basis, breakdown, note), check.match)
 
 
-def _note(check: Check | None) -> dict[str, str] | None:
+def _note(check: Check | None) -> dict[str, object] | None:
     return {"note": check.note} if check and check.note else None
 
 
@@ -219,7 +201,7 @@ def cut_off(reason: str | None) -> RewardInfo:
 
 
 def _not_replayable(error: ReplayError) -> RewardInfo:
-    problem = {
+    problem: ReplayProblem = {
         "message_index": error.index,
         "call": error.call,
         "expected": error.expected,
@@ -235,7 +217,7 @@ def _reward_info(
     findings: Findings | None = None,
     basis: list[RewardType] | None = None,
     breakdown: dict[str, float] | None = None,
-    info: dict[str, Any] | None = None,
+    info: dict[str, object] | None = None,
 ) -> RewardInfo:
     found = findings or {}
     return {

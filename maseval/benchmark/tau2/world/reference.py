@@ -13,8 +13,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall
 from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import Setting, world_at_start
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
@@ -77,7 +77,7 @@ def evaluators_world(setting: Setting) -> World:
     return world_at_start(setting.domain, setting.folder, start, start.history, reference=True)
 
 
-def evaluators_call(world: World, call: ToolCall) -> Exception | None:
+def evaluators_call(world: World, call: Tau2ToolCall) -> Exception | None:
     """One call in the evaluator's way: what it raised, if it did."""
     try:
         world.call(call["name"], call["requestor"], call["arguments"])

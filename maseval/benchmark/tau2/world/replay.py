@@ -7,13 +7,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import (
-    Message,
-    ToolCall,
+from maseval.benchmark.tau2.conversation.messages import call_text, message_text, tool_calls_of
+from maseval.benchmark.tau2.forms.message import (
+    Tau2Message,
+    Tau2ToolCall,
     ToolMessage,
-    call_text,
-    is_tool_call,
-    message_text,
+    complete_call,
 )
 from maseval.core.exceptions import MASEvalError
 
@@ -41,7 +40,7 @@ class ReplayError(MASEvalError, ValueError):
         self.found = found
 
 
-def refuse_user_messages(messages: Sequence[Message]) -> None:
+def refuse_user_messages(messages: Sequence[Tau2Message]) -> None:
     """In solo mode there is no user to say anything."""
     for index, message in enumerate(messages):
         if message["role"] == "user":
@@ -49,14 +48,17 @@ def refuse_user_messages(messages: Sequence[Message]) -> None:
             raise ReplayError(text, index, original=AssertionError(text))
 
 
-def replay(respond: Callable[[ToolCall], ToolMessage], messages: Sequence[Message]) -> None:
+def replay(respond: Callable[[Tau2ToolCall], ToolMessage], messages: Sequence[Tau2Message]) -> None:
     """Make the recorded calls again; a different answer is a ``ReplayError``."""
     for index, call, recorded in list(calls_with_answers(messages)):
         _repeat(respond, index, call, recorded)
 
 
 def _repeat(
-    respond: Callable[[ToolCall], ToolMessage], index: int, call: ToolCall, recorded: Message
+    respond: Callable[[Tau2ToolCall], ToolMessage],
+    index: int,
+    call: Tau2ToolCall,
+    recorded: Tau2Message,
 ) -> None:
     expected = recorded.get("content")
     try:
@@ -77,8 +79,8 @@ def _repeat(
 
 
 def calls_with_answers(
-    messages: Sequence[Message],
-) -> Iterator[tuple[int, ToolCall, Message]]:
+    messages: Sequence[Tau2Message],
+) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
     """Each recorded call with the index of its answer and the answer itself.
 
     Every call must be followed, in order, by one tool message with its id.
@@ -92,10 +94,8 @@ def calls_with_answers(
                 "Tool message not expected. Tool messages should always follow a tool call.",
                 index - 1,
             )
-        if message["role"] not in ("assistant", "user") or not is_tool_call(message):
-            continue
-        for recorded in message["tool_calls"]:
-            call = _complete(recorded)
+        for recorded in tool_calls_of(message) or ():
+            call = complete_call(recorded)
             answer = messages[index] if index < len(messages) else None
             _check_answer(call, answer, index)
             assert answer is not None
@@ -103,16 +103,7 @@ def calls_with_answers(
             index += 1
 
 
-def _complete(call: Mapping[str, Any]) -> ToolCall:
-    return {
-        "id": call.get("id", ""),
-        "name": call["name"],
-        "arguments": call["arguments"],
-        "requestor": call.get("requestor", "assistant"),
-    }
-
-
-def _check_answer(call: ToolCall, answer: Message | None, index: int) -> None:
+def _check_answer(call: Tau2ToolCall, answer: Tau2Message | None, index: int) -> None:
     if answer is None:
         raise ReplayError("Tool message expected. Got None.", index, call)
     if answer["role"] != "tool":

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import Message, ToolCall
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -26,11 +26,11 @@ class Setting(NamedTuple):
     task: TaskSpec
     solo: bool = False
 
-    def world(self, history: Sequence[Message] = ()) -> World:
+    def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """A fresh world in which the task begins, after the calls of ``history``."""
         return world_at_start(self.domain, self.folder, self.task.start, history, solo=self.solo)
 
-    def may_write(self, call: ToolCall) -> bool:
+    def may_write(self, call: Tau2ToolCall) -> bool:
         """Whether a call means a tool of a kind that changes the world."""
         ours, theirs = self.domain.toolkit, self.domain.user_toolkit
         kits = [theirs] if call["requestor"] == "user" else [ours, theirs] if self.solo else [ours]
@@ -44,7 +44,7 @@ def world_at_start(
     domain: Domain,
     folder: Path,
     start: InitialState,
-    history: Sequence[Message] = (),
+    history: Sequence[Tau2Message] = (),
     *,
     solo: bool = False,
     reference: bool = False,

@@ -11,8 +11,8 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from maseval.benchmark.tau2.conversation.chat import from_chat
-from maseval.benchmark.tau2.conversation.messages import Message, Requestor, ToolCall
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, Tau2ToolCall
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.task import Task
 
@@ -56,7 +56,7 @@ class Action(_Part):
         names = made.keys() if self.compare_args is None else self.compare_args
         return _only(names, made) == _only(names, self.arguments)
 
-    def call(self) -> ToolCall:
+    def call(self) -> Tau2ToolCall:
         """The action as a call, which has the action's id."""
         return {
             "id": self.action_id,
@@ -103,10 +103,10 @@ class InitialState(_Part):
 
     initialization_data: dict[str, Any] | None = None
     initialization_actions: list[dict[str, Any]] | None = None
-    message_history: list[Message] | None = None
+    message_history: list[Tau2Message] | None = None
 
     @property
-    def history(self) -> Sequence[Message]:
+    def history(self) -> Sequence[Tau2Message]:
         return self.message_history or ()
 
     @field_validator("message_history", mode="before")

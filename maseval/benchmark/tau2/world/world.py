@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import Message, ToolCall, ToolMessage
 from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 
@@ -94,7 +94,7 @@ class World:
         self._settled = False
         return tool(**_own(arguments))
 
-    def respond(self, call: ToolCall) -> ToolMessage:
+    def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
         error = False
         try:
@@ -140,7 +140,7 @@ class World:
         self,
         initialization_data: Mapping[str, Any] | None,
         initialization_actions: Iterable[Mapping[str, Any]] | None,
-        message_history: Sequence[Message],
+        message_history: Sequence[Tau2Message],
     ) -> None:
         """Bring a fresh world to where a task, and a conversation in it, have left off."""
         if self.solo:

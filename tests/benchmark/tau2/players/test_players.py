@@ -6,7 +6,11 @@ import pytest
 
 from maseval import normalise
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.conversation.messages import assistant_message, is_user_stop
+from maseval.benchmark.tau2.conversation.messages import (
+    assistant_message,
+    is_user_stop,
+    user_message,
+)
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import UnknownPlayerError, make_agent
 from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
@@ -55,7 +59,7 @@ def test_what_the_user_quotes_from_a_tool_does_not_end_the_conversation(room):
     (report,) = played([room_task(room, SET_LAMP, PRESS)])
 
     said = [m["content"] for m in conversation(report) if m["role"] == "user" and m["content"]]
-    assert [is_user_stop({"content": text}) for text in said] == [False, False, False, True]
+    assert [is_user_stop(user_message(text)) for text in said] == [False, False, False, True]
     assert "The light is on." in said[2]
 
 
@@ -239,7 +243,7 @@ def test_the_user_opens_with_its_reason_then_tells_what_it_knows_and_then_leaves
     said = [message["content"] for message in replies(user, *["And?"] * 9)]
 
     assert said[:3] == ["The lamp is broken.", "I am Ann.", "I forgot my number."]
-    assert [is_user_stop({"content": text}) for text in said] == [False] * 6 + [True] * 3
+    assert [is_user_stop(user_message(text)) for text in said] == [False] * 6 + [True] * 3
     assert user.is_done()
 
 

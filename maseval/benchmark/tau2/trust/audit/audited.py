@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data.store import AnyPath
-from maseval.benchmark.tau2.data_loader import RawTask, load_domain_config
+from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.records import Table, canonical_json
+from maseval.benchmark.tau2.forms.task import RawTask
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec

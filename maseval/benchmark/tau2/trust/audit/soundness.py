@@ -7,9 +7,10 @@ reference solutions earn the reward, before a model is paid for failing at them.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.data_loader import RawTask, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.faults import faults
+from maseval.benchmark.tau2.forms.task import RawTask
 from maseval.benchmark.tau2.trust.audit.audited import (
     AuditedDomain,
     AuditedTask,

@@ -18,8 +18,9 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import RewardInfo, score_simulation
+from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.certify.certificate import (
     FORM,
     Agreement,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results import (
     Omitted,
-    Recorded,
+    RecordedSimulation,
     ResultsFile,
     read_results,
     simulation_of,
@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.results import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 
-Source = str | os.PathLike[str] | ResultsFile | Iterable[Recorded | Mapping[str, Any]]
+Source = str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
 
 
 class Item(NamedTuple):
@@ -75,16 +75,19 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection
 
 
 def _item(
-    each: Recorded | Mapping[str, Any], domain: Domain | None, solo: bool, omitted: Counter[str]
+    each: RecordedSimulation | Mapping[str, Any],
+    domain: Domain | None,
+    solo: bool,
+    omitted: Counter[str],
 ) -> Item | None:
-    if isinstance(each, Recorded):
+    if isinstance(each, RecordedSimulation):
         return _of_record(each, domain, solo)
     if "repeat_idx" in each:
         return _of_report(cast("Report", each), domain, omitted)
     return Item(each, _required(domain), solo, each.get("reward_info"))
 
 
-def _of_record(record: Recorded, domain: Domain | None, solo: bool) -> Item:
+def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> Item:
     world = domain_named(record.domain) if domain is None and record.domain else domain
     simulation = cast("Mapping[str, Any]", record.simulation)
     verdict = cast("Mapping[str, Any] | None", record.verdict)

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import is_user_stop
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 
 _SLACK = timedelta(seconds=1)
 _VOLATILE = ("timestamp", "turn_idx", "cost", "usage", "raw_data", "id")
@@ -37,7 +38,7 @@ def name_of(domain: str, simulation: Mapping[str, Any]) -> str:
 
 def oddities(simulation: Mapping[str, Any], where: str) -> Iterator[Suspicion]:
     """What one simulation shows by itself, without playing it again."""
-    messages: Sequence[Mapping[str, Any]] = simulation["messages"]
+    messages: Sequence[Tau2Message] = simulation["messages"]
     yield from _times(simulation, messages, where)
     turns = [message.get("turn_idx") for message in messages]
     if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
@@ -75,7 +76,7 @@ def _is_later(time: str, end: str) -> bool:
         return time > end
 
 
-def _stopped(messages: Sequence[Mapping[str, Any]]) -> bool:
+def _stopped(messages: Sequence[Tau2Message]) -> bool:
     return bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1])
 
 

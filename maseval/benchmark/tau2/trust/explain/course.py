@@ -7,7 +7,7 @@ of an end state can be traced to the call that wrote it.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import Message, ToolCall
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.trust.explain.snapshot import Snapshot
 from maseval.benchmark.tau2.world.reference import (
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     """
 
     position: int
-    call: ToolCall
+    call: Tau2ToolCall
     after: Snapshot
 
 
@@ -48,7 +48,7 @@ class Course(NamedTuple):
         return self.steps[number - 1].after if number else self.start
 
 
-def recorded_calls(messages: Sequence[Message]) -> Iterator[tuple[int, ToolCall]]:
+def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall]]:
     """Every answered call with the index of the message that holds it."""
     for index, call, _ in calls_with_answers(messages):
         position = index - 1
@@ -81,8 +81,8 @@ def gold_course(setting: Setting) -> Course:
 
 def _played(
     world: World,
-    calls: Iterable[tuple[int, ToolCall]],
-    make: Callable[[World, ToolCall], bool],
+    calls: Iterable[tuple[int, Tau2ToolCall]],
+    make: Callable[[World, Tau2ToolCall], bool],
 ) -> Course:
     start = last = Snapshot(world)
     steps, failures = [], 0
@@ -95,9 +95,9 @@ def _played(
     return Course(start, steps, last, failures)
 
 
-def _answered(world: World, call: ToolCall) -> bool:
+def _answered(world: World, call: Tau2ToolCall) -> bool:
     return world.respond(call)["error"]
 
 
-def _called(world: World, call: ToolCall) -> bool:
+def _called(world: World, call: Tau2ToolCall) -> bool:
     return evaluators_call(world, call) is not None

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import Message, has_text
-from maseval.benchmark.tau2.scoring.checks import CommunicateCheck, EnvAssertionCheck
+from maseval.benchmark.tau2.conversation.messages import has_text, spoken_text
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.reward import CommunicateCheck, EnvAssertionCheck
 from maseval.benchmark.tau2.trust.explain.watching import facts_read
+from maseval.benchmark.tau2.world.tasks import EnvAssertion
 from maseval.benchmark.tau2.world.world import World
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -52,26 +54,28 @@ def assertion_evidence(
     world: World, checks: Sequence[EnvAssertionCheck]
 ) -> tuple[AssertionEvidence, ...]:
     """Each assertion with the facts behind it; the world is no longer needed afterwards."""
-    return tuple(
-        AssertionEvidence(
-            check["env_assertion"]["func_name"],
-            check["env_assertion"]["arguments"],
-            check["env_assertion"]["assert_value"],
-            check["met"],
-            {} if check["met"] else facts_read(world, check["env_assertion"]),
-        )
-        for check in checks
+    return tuple(_assertion_evidence(world, check) for check in checks)
+
+
+def _assertion_evidence(world: World, check: EnvAssertionCheck) -> AssertionEvidence:
+    assertion = EnvAssertion.model_validate(check["env_assertion"])
+    return AssertionEvidence(
+        assertion.func_name,
+        assertion.arguments,
+        assertion.assert_value,
+        check["met"],
+        {} if check["met"] else facts_read(world, check["env_assertion"]),
     )
 
 
 def communication_evidence(
-    messages: Sequence[Message], checks: Sequence[CommunicateCheck]
+    messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
 ) -> tuple[CommunicationEvidence, ...]:
     """Each thing to be said with the sentence that says it, or the nearest one."""
     return tuple(_communicated(messages, check["info"], check["met"]) for check in checks)
 
 
-def _communicated(messages: Sequence[Message], info: str, met: bool) -> CommunicationEvidence:
+def _communicated(messages: Sequence[Tau2Message], info: str, met: bool) -> CommunicationEvidence:
     wanted = info.lower()
     if met:
         return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
@@ -79,12 +83,11 @@ def _communicated(messages: Sequence[Message], info: str, met: bool) -> Communic
     return CommunicationEvidence(info, False, _nearest(messages, wanted), elsewhere)
 
 
-def _containing(messages: Sequence[Message], wanted: str, roles: Sequence[str]) -> Quote | None:
+def _containing(messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str]) -> Quote | None:
     for index, message in enumerate(messages):
-        if message["role"] in roles and has_text(message):
-            plain = message["content"].lower().replace(",", "")
-            if wanted in plain:
-                return Quote(index, message["role"], _around(message["content"], wanted))
+        text = spoken_text(message) if message["role"] in roles else ""
+        if text and wanted in text.lower().replace(",", ""):
+            return Quote(index, message["role"], _around(text, wanted))
     return None
 
 
@@ -95,7 +98,7 @@ def _around(content: str, wanted: str) -> str:
     return _short(content)
 
 
-def _nearest(messages: Sequence[Message], wanted: str) -> Quote | None:
+def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
     """The agent's sentence with the closest number, or with the most words in common."""
     closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
     best: tuple[float, Quote | None] = (0.0, None)
@@ -106,10 +109,10 @@ def _nearest(messages: Sequence[Message], wanted: str) -> Quote | None:
     return best[1]
 
 
-def _said(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
+def _said(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, str]]:
     for index, message in enumerate(messages):
         if message["role"] == "assistant" and has_text(message):
-            for sentence in _SENTENCE.split(message["content"]):
+            for sentence in _SENTENCE.split(spoken_text(message)):
                 yield index, sentence
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.benchmark.tau2.scoring.score import RewardInfo
+from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 
 
@@ -99,7 +99,7 @@ def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> 
 
 def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
     """Why a conversation could not be played again, if it could not."""
-    problem = (reward_info["info"] or {}).get("replay_error")
+    problem = replay_problem(reward_info)
     if problem is None:
         return None
     expected, found = problem["expected"], problem["found"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.course import recorded_calls
 from maseval.benchmark.tau2.trust.explain.subject import Subject
 from maseval.benchmark.tau2.world.reference import gold_state
@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.world.world import World
 
 MOST_TRIALS = 32
 
-Recorded = tuple[int, ToolCall]
+Recorded = tuple[int, Tau2ToolCall]
 Needed = Set[str]
 Placement = Literal["end", "start", "instead"]
 
@@ -29,7 +29,7 @@ class Change:
     """A recorded call to leave out, or an action of the reference solution to add."""
 
     kind: Literal["leave out", "add"]
-    call: ToolCall
+    call: Tau2ToolCall
     message_index: int | None = None
     action_id: str | None = None
 
@@ -81,7 +81,7 @@ class Workshop:
             if RewardType.ACTION in self._gates or self.setting.may_write(self._call(action)):
                 yield action
 
-    def _call(self, action: Action) -> ToolCall:
+    def _call(self, action: Action) -> Tau2ToolCall:
         return _own(action, self.setting.solo)
 
     def place(self, dropped: Sequence[int] = (), added: Sequence[Action] = ()) -> Placement | None:
@@ -112,13 +112,13 @@ class Workshop:
         return self._state_is_right(world)
 
     def _sequence(
-        self, dropped: Sequence[int], added: Sequence[ToolCall], place: Placement
-    ) -> list[ToolCall]:
+        self, dropped: Sequence[int], added: Sequence[Tau2ToolCall], place: Placement
+    ) -> list[Tau2ToolCall]:
         kept = [call for number, (_, call) in enumerate(self.writes) if number not in dropped]
         at = {"end": len(kept), "start": 0, "instead": min(dropped, default=0)}[place]
         return [*kept[:at], *added, *kept[at:]]
 
-    def _all_taken(self, calls: Sequence[ToolCall]) -> bool:
+    def _all_taken(self, calls: Sequence[Tau2ToolCall]) -> bool:
         made = [*self.reads, *calls]
         return all(any(action.matches(call) for call in made) for action in self.case.task.actions)
 
@@ -239,7 +239,7 @@ def _missing(
             yield action
 
 
-def _own(action: Action, solo: bool) -> ToolCall:
+def _own(action: Action, solo: bool) -> Tau2ToolCall:
     """The action as a call of whoever would make it: alone, the agent makes the user's too."""
     call = action.call()
     return {**call, "requestor": "assistant"} if solo else call

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.recording import Recorded, read_recording
+from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
-from maseval.benchmark.tau2.scoring.score import RewardInfo, score
+from maseval.benchmark.tau2.scoring.score import score
 from maseval.core.model import ModelAdapter
 
 
@@ -19,7 +20,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(
-    simulation: Mapping[str, Any] | Recorded,
+    simulation: Mapping[str, Any] | HasSimulation,
     domain: str | Domain,
     task: AnyTask | None = None,
     *,

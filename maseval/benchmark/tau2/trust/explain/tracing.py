@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.course import Course, Step
 from maseval.benchmark.tau2.trust.explain.snapshot import (
     FieldDifference,
@@ -19,7 +19,7 @@ class CallAt:
     """A recorded call, and the index of the message that holds it."""
 
     message_index: int
-    call: ToolCall
+    call: Tau2ToolCall
 
 
 @dataclass(frozen=True)

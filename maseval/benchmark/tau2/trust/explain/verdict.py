@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.recording import Recorded
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.scoring.case import AnyTask
@@ -34,7 +34,7 @@ from maseval.core.outcome import is_successful
 
 
 def explain(
-    simulation: Mapping[str, Any] | Recorded,
+    simulation: Mapping[str, Any] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,

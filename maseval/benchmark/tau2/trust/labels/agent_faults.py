@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
+from maseval.benchmark.tau2.conversation.messages import tool_calls_of
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
 
@@ -65,7 +66,7 @@ def wrong_arguments(failure: Failure) -> Label | None:
     return None
 
 
-def _suspicious(failure: Failure) -> list[tuple[int, ToolCall]]:
+def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
     """The calls that wrote a wrong value, would have to be left out, missed, or failed."""
     found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
     found += [(at.message_index, at.call) for at in failure.wrong_writers]
@@ -76,7 +77,7 @@ def _suspicious(failure: Failure) -> list[tuple[int, ToolCall]]:
     return found
 
 
-def _about_the_same(wanted: ToolCall, made: ToolCall, failure: Failure) -> bool:
+def _about_the_same(wanted: Tau2ToolCall, made: Tau2ToolCall, failure: Failure) -> bool:
     """Whether a call stands for the missing one: same subject, or a subject nobody wants.
 
     The subject is the first argument: an order, a reservation, a customer.
@@ -90,7 +91,7 @@ def _about_the_same(wanted: ToolCall, made: ToolCall, failure: Failure) -> bool:
     return made["arguments"].get(first) not in subjects
 
 
-def _wrong_arguments(index: int, call: ToolCall, wanted: Mapping[str, Any]) -> Label:
+def _wrong_arguments(index: int, call: Tau2ToolCall, wanted: Mapping[str, Any]) -> Label:
     made = call["arguments"]
     differing = [name for name in {**wanted, **made} if wanted.get(name) != made.get(name)]
     evidence = (
@@ -109,7 +110,7 @@ def refused_wrongly(failure: Failure) -> Label | None:
         return None
     wanted = {action.name for action in failure.gold}
     for index, message in enumerate(failure.messages):
-        names = [call["name"] for call in message.get("tool_calls") or ()]
+        names = [call["name"] for call in tool_calls_of(message) or ()]
         if _TRANSFER_TOOL in names and _TRANSFER_TOOL not in wanted:
             return _refused(failure, f"message {index}: the agent transfers to a human")
     for index, text in reversed(list(failure.said_by("assistant"))):

@@ -1,12 +1,13 @@
 """What the rules look at, and what they answer."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from maseval.benchmark.tau2.conversation.messages import Message, ToolCall, has_text
+from maseval.benchmark.tau2.conversation.messages import spoken_text, tool_calls_of
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, complete_call
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.repair import Change
 from maseval.benchmark.tau2.trust.explain.subject import Subject
@@ -64,11 +65,12 @@ class Failure:
     def said_by(self, role: str) -> Iterator[tuple[int, str]]:
         """The texts of one side with their places."""
         for index, message in enumerate(self.messages):
-            if message["role"] == role and has_text(message):
-                yield index, message["content"]
+            text = spoken_text(message) if message["role"] == role else ""
+            if text:
+                yield index, text
 
     @cached_property
-    def writes(self) -> list[tuple[int, ToolCall, Message]]:
+    def writes(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
         """The recorded writes with their places and answers, whether they worked or not."""
         from_calls = list(_answered(self.messages))
         return [each for each in from_calls if self.subject.case.setting.may_write(each[1])]
@@ -84,7 +86,7 @@ class Failure:
         return [at for at in writers if not self._is_gold(at.call)]
 
     @cached_property
-    def attempts(self) -> list[tuple[int, ToolCall]]:
+    def attempts(self) -> list[tuple[int, Tau2ToolCall]]:
         """The writes that are about what a missing one is about, with other arguments."""
         return [
             (index, call)
@@ -92,14 +94,14 @@ class Failure:
             if not self._is_gold(call) and any(_alike(call, c.call) for c in self.to_add)
         ]
 
-    def _is_gold(self, call: ToolCall) -> bool:
+    def _is_gold(self, call: Tau2ToolCall) -> bool:
         return any(
             action.name == call["name"] and action.arguments == call["arguments"]
             for action in self.gold
         )
 
 
-def _alike(one: ToolCall, other: ToolCall) -> bool:
+def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
     """Whether two calls have the same tool and the same subject, which is the first argument."""
     first = next(iter(other["arguments"]), None)
     if one["name"] != other["name"] or first is None:
@@ -107,20 +109,14 @@ def _alike(one: ToolCall, other: ToolCall) -> bool:
     return bool(one["arguments"].get(first) == other["arguments"][first])
 
 
-def _answered(messages: Any) -> Iterator[tuple[int, ToolCall, Message]]:
+def _answered(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
     """Every call with the answer of the same id that follows; without one it is left out."""
     for index, message in enumerate(messages):
-        for call in message.get("tool_calls") or ():
+        for call in tool_calls_of(message) or ():
             answers = (m for m in messages[index + 1 :] if m["role"] == "tool")
             answer = next((m for m in answers if m.get("id", "") == call.get("id", "")), None)
             if answer is not None:
-                whole: ToolCall = {
-                    "id": call.get("id", ""),
-                    "name": call["name"],
-                    "arguments": call["arguments"],
-                    "requestor": call.get("requestor", "assistant"),
-                }
-                yield index, whole, answer
+                yield index, complete_call(call), answer
 
 
 Rule = Callable[[Failure], Label | None]
@@ -128,7 +124,7 @@ Rule = Callable[[Failure], Label | None]
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 
 
-def telling_values(value: Any) -> Iterator[str]:
+def telling_values(value: object) -> Iterator[str]:
     """The texts in a call's arguments that can be recognised elsewhere: ids, names, dates."""
     match value:
         case str() if len(value) >= 3:

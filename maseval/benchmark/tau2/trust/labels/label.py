@@ -7,7 +7,7 @@ none of them fits is ``unclear``, which is a label like the others.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.recording import Recorded
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.scoring.case import AnyTask
@@ -24,7 +24,7 @@ RULES: Sequence[Rule] = (*INFRASTRUCTURE_RULES, *TASK_RULES, *USER_RULES, *AGENT
 
 
 def label(
-    simulation: Mapping[str, Any] | Recorded,
+    simulation: Mapping[str, Any] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,
@@ -42,7 +42,7 @@ def label(
 
 
 def explain_and_label(
-    simulation: Mapping[str, Any] | Recorded,
+    simulation: Mapping[str, Any] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,

@@ -1,7 +1,7 @@
 """Failures that are neither side's: the recording is broken, or the task is."""
 
-from maseval.benchmark.tau2.conversation.messages import ToolCall
-from maseval.benchmark.tau2.conversation.recording import TerminationReason
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
@@ -73,7 +73,7 @@ def gold_raises(failure: Failure) -> Label | None:
     return None
 
 
-def _same_subject(call: ToolCall, action: Action) -> bool:
+def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
     """Whether both calls are about the same record: their first arguments are equal."""
     first = next(iter(action.arguments), None)
     return first is not None and call["arguments"].get(first) == action.arguments[first]

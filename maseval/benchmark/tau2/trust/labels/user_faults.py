@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import STOP, STOP_TOKENS, has_text, is_tool_call
+from maseval.benchmark.tau2.conversation.messages import (
+    STOP,
+    STOP_TOKENS,
+    has_text,
+    is_tool_call,
+    spoken_text,
+    tool_calls_of,
+)
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import (
     Failure,
@@ -59,7 +66,7 @@ def stopped_before_the_action(failure: Failure) -> Label | None:
     asked = _last_words(failure)
     if asked is None or not _ASKS.search(asked[1]) or not _about_the_missing(failure, asked[1]):
         return None
-    reply = _without_tokens(last["content"])
+    reply = _without_tokens(spoken_text(last))
     if reply and not _AGREES.search(reply):
         return None
     return Label(
@@ -145,7 +152,7 @@ class _Known:
             return None
         for index, message in enumerate(self._failure.messages[:before]):
             texts = [message.get("content") or ""]
-            texts += [json.dumps(c["arguments"]) for c in message.get("tool_calls") or ()]
+            texts += [json.dumps(c["arguments"]) for c in tool_calls_of(message) or ()]
             if any(plain in text.lower() for text in texts):
                 return index if message["role"] == "user" else None
         return None

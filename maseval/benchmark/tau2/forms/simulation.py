@@ -1,0 +1,39 @@
+"""A simulation in v0.2.0's form: one conversation, from its beginning to the verdict.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
+"""
+
+from enum import StrEnum
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.reward import RewardInfo
+
+
+class TerminationReason(StrEnum):
+    """Why a simulation ended."""
+
+    USER_STOP = "user_stop"
+    AGENT_STOP = "agent_stop"
+    MAX_STEPS = "max_steps"
+    TOO_MANY_ERRORS = "too_many_errors"
+
+
+class SimulationForm(TypedDict):
+    """One finished simulation."""
+
+    id: str
+    task_id: str
+    timestamp: NotRequired[str | None]
+    start_time: str
+    end_time: str
+    duration: float
+    termination_reason: TerminationReason
+    agent_cost: NotRequired[float | None]
+    user_cost: NotRequired[float | None]
+    reward_info: NotRequired[RewardInfo | None]
+    messages: list[Tau2Message]
+    trial: NotRequired[int | None]
+    seed: NotRequired[int | None]
