@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.messages import ChatResponse
+from maseval.core.messages import ChatResponse, ChatUsage
 
 Request = dict[str, Any]
 """The body of a request, as the client sent it."""
@@ -58,7 +58,7 @@ def completion(response: ChatResponse, model: str) -> Completion:
     }
 
 
-def _usage(usage: Mapping[str, int]) -> dict[str, object]:
+def _usage(usage: ChatUsage) -> dict[str, object]:
     asked, answered = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
     return {
         "prompt_tokens": asked,
