@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maseval.commands.results import SimulationLine
 from maseval.runs import Simulation
-from maseval.runs.log import RETRIED
+from maseval.runs.log import RERUN_STATUSES
 from maseval.stats.estimate import Estimate
 from maseval.stats.intervals import wilson
 
@@ -99,7 +99,7 @@ class RunProgress:
         moment = time.monotonic()
         with self._lock:
             lines, running = list(self._lines.values()), dict(self._running)
-        failed = sum(line.status in RETRIED for line in lines)
+        failed = sum(line.status in RERUN_STATUSES for line in lines)
         passed = sum(line.outcome == "pass" for line in lines)
         return RunStatus(
             planned=self.planned,

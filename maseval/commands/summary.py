@@ -9,7 +9,7 @@ from maseval.core.outcome import Outcome, cost_of, kind_of, reward_of, terminati
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.log import RETRIED
+from maseval.runs.log import RERUN_STATUSES
 from maseval.stats import GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 
@@ -57,7 +57,7 @@ def run_summary(lines: Sequence[SimulationLine], planned: Iterable[Simulation]) 
     found = summarise(outcomes, planned=planned)
     order = list(dict.fromkeys(one.domain for one in planned))
     domains = sorted(found.domains, key=lambda each: order.index(each.group or ""))
-    failed = Counter(line.domain for line in lines if line.status in RETRIED)
+    failed = Counter(line.domain for line in lines if line.status in RERUN_STATUSES)
     return RunSummary(
         [_score(group, failed[group.group or ""]) for group in domains],
         _score(found.overall, failed.total(), "all"),

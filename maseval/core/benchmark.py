@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
@@ -17,7 +17,7 @@ from maseval.core.engine.cast import Agents
 from maseval.core.engine.interrupts import HeldInterrupts
 from maseval.core.engine.lost_cause import LostCause
 from maseval.core.engine.process import rare_garbage_collection
-from maseval.core.engine.repetition import Outcome, Repetition, Setting
+from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.runner import Runner
 from maseval.core.engine.workers import CallingThread, Threads, Workers
@@ -27,12 +27,12 @@ from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.plan import (
     AgentData,
-    Tasks,
+    TasksToRun,
     agent_data_for,
     lasting,
     task_queue,
 )
-from maseval.core.registry import UsageTotals
+from maseval.core.registry import ComponentT, UsageTotals
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
@@ -40,8 +40,6 @@ from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
 from maseval.core.user import User
-
-ComponentT = TypeVar("ComponentT")
 
 
 class Benchmark(ABC):
@@ -65,7 +63,7 @@ class Benchmark(ABC):
         seed: int | None = None,
         seed_generator: SeedGenerator | None = None,
         *,
-        tasks: Tasks | None = None,
+        tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
     ) -> None:
         _at_least_one("n_task_repeats", n_task_repeats)
@@ -206,7 +204,9 @@ class Benchmark(ABC):
 
     # Running it.
 
-    def run(self, tasks: Tasks | None = None, agent_data: AgentData | None = None) -> list[Report]:
+    def run(
+        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+    ) -> list[Report]:
         """Run every task ``n_task_repeats`` times; returns one report for each repetition.
 
         A failure becomes a report and the run goes on, unless one of the ``fail_on_*`` flags is
@@ -220,7 +220,7 @@ class Benchmark(ABC):
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
-        run = _Run(self, agent_data_of)
+        run = _CurrentRun(self, agent_data_of)
         with HeldInterrupts() as interrupts, rare_garbage_collection():
             try:
                 run.announce("on_run_start")
@@ -240,7 +240,7 @@ class Benchmark(ABC):
     def rescore(
         self,
         reports: Iterable[Report],
-        tasks: Tasks | None = None,
+        tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
     ) -> list[Report]:
         """Judge finished repetitions again, without running any agent; returns new reports.
@@ -256,8 +256,8 @@ class Benchmark(ABC):
     def _or_default(self, agent_data: AgentData | None) -> AgentData:
         return self._default_agent_data if agent_data is None else agent_data
 
-    def _setting(self) -> Setting:
-        return Setting(
+    def _setting(self) -> RunSetting:
+        return RunSetting(
             benchmark=self,
             run_id=uuid4().hex,
             seeds=self._seed_generator,
@@ -267,7 +267,7 @@ class Benchmark(ABC):
             stopping=lambda: self._stopping,
         )
 
-    def _check_failure(self, outcome: Outcome) -> None:
+    def _check_failure(self, outcome: RepetitionResult) -> None:
         """Raise what a ``fail_on_*`` flag says must end the run."""
         match outcome.status:
             case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
@@ -351,7 +351,7 @@ class Benchmark(ABC):
         )
 
 
-class _Run:
+class _CurrentRun:
     """One call of ``run()``: prepares repetitions and passes on what happens to them."""
 
     def __init__(self, benchmark: Benchmark, agent_data_of: Callable[[Task], JsonObject]) -> None:
@@ -382,7 +382,7 @@ class _Run:
             return CallingThread(self._run)
         return Threads(self._run, benchmark.num_workers)
 
-    def _run(self, repetition: Repetition) -> Outcome:
+    def _run(self, repetition: Repetition) -> RepetitionResult:
         # Each sees the caller's context variables, and none what another one set.
         return self._context.copy().run(repetition.run)
 
@@ -405,7 +405,7 @@ class _Run:
     def task_finished(self, task: Task, report: Report) -> None:
         self.announce("on_task_end", task=task, result=report)
 
-    def check_failure(self, outcome: Outcome) -> None:
+    def check_failure(self, outcome: RepetitionResult) -> None:
         if self.lost_cause.note(outcome.exception):
             self._benchmark.stop()
         self._benchmark._check_failure(outcome)

@@ -63,7 +63,7 @@ class CallPolicy:
                 raise ConfigurationError(f"{name} is in seconds, at least 0, not {value!r}")
 
     def call(
-        self, request: Callable[["Attempt"], T], *, model_id: str, endpoint: str | None = None
+        self, request: Callable[["CallAttempt"], T], *, model_id: str, endpoint: str | None = None
     ) -> T:
         """What ``request`` returns, made as often as need be.
 
@@ -95,7 +95,7 @@ class CallPolicy:
         }
 
 
-class Attempt(NamedTuple):
+class CallAttempt(NamedTuple):
     """One of the requests of a call: which one, and how many seconds it waited to be made."""
 
     number: int
@@ -118,7 +118,11 @@ class _Call(Generic[T]):
     """A request, and the same request again."""
 
     def __init__(
-        self, policy: CallPolicy, request: Callable[[Attempt], T], model_id: str, throttle: Throttle
+        self,
+        policy: CallPolicy,
+        request: Callable[[CallAttempt], T],
+        model_id: str,
+        throttle: Throttle,
     ) -> None:
         self._policy = policy
         self._request = request
@@ -146,7 +150,7 @@ class _Call(Generic[T]):
         self._attempts += 1
         self._waits_for("an answer")
         try:
-            answer = self._request(Attempt(self._attempts, self._since - self._idle_since))
+            answer = self._request(CallAttempt(self._attempts, self._since - self._idle_since))
         except BaseException as error:
             self._throttle.leave(slot, error)
             if isinstance(error, ProviderError):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias, TypedDict
 
-from maseval.core.call_policy import Attempt, CallPolicy, default_policy
+from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.storage.redaction import redact, redact_text
@@ -105,7 +105,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
         }
 
-        def ask(attempt: Attempt) -> ChatResponse:
+        def ask(attempt: CallAttempt) -> ChatResponse:
             entry: ModelCallRecord = {
                 "timestamp": now(),
                 "attempt": attempt.number,

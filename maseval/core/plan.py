@@ -6,7 +6,7 @@ from maseval.core.exceptions import AgentDataError, ConfigurationError, Duplicat
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.tracing import JsonObject
 
-Tasks = Task | BaseTaskQueue | Iterable[Task | Mapping[str, object]]
+TasksToRun = Task | BaseTaskQueue | Iterable[Task | Mapping[str, object]]
 AgentData = Mapping[str, object] | Iterable[Mapping[str, object]]
 
 
@@ -29,7 +29,7 @@ class SelectedRepetitions(BaseTaskQueue):
         return self._repetitions.get(str(task.id), ())
 
 
-def task_queue(tasks: Tasks) -> BaseTaskQueue:
+def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
     """The tasks as a queue in which every id is there once."""
     match tasks:
         case Task():

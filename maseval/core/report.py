@@ -53,7 +53,7 @@ _EXECUTION_FAILURES = frozenset(
 )
 
 # Worth another try: the agent is not to blame and the next attempt may well go through.
-RETRIED = frozenset(
+RETRYABLE_STATUSES = frozenset(
     {
         TaskExecutionStatus.SETUP_FAILED,
         TaskExecutionStatus.ENVIRONMENT_ERROR,

@@ -32,7 +32,7 @@ from maseval.runs.disk import writing
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
-    RETRIED,
+    RERUN_STATUSES,
     Closing,
     DamagedRecord,
     LogContents,
@@ -162,7 +162,7 @@ class RunFolder:
         simulated user, the time limit or something unknown made them fail. Whatever the agent did
         wrong is a result, and so is an evaluation that failed: it can be judged again.
         """
-        again = RETRIED if retry_failed else frozenset()
+        again = RERUN_STATUSES if retry_failed else frozenset()
         places = self._contents.places
         return [one for one in self.planned if one not in places or places[one].status in again]
 
@@ -282,7 +282,7 @@ class RunFolder:
                     self.append(other.report(simulation))
 
     def _closing(self) -> Closing:
-        failed = sum(status in RETRIED for status in self.recorded.values())
+        failed = sum(status in RERUN_STATUSES for status in self.recorded.values())
         return {
             "kind": "closed",
             "at": now(),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import RETRIED, heads_of, is_closing, last_record
+from maseval.runs.log import RERUN_STATUSES, heads_of, is_closing, last_record
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         heads = heads_of(path / LOG)
         config = heads.config or config
         ended = [heads.places[one].status for one in config.planned if one in heads.places]
-        failed = sum(status in RETRIED for status in ended)
+        failed = sum(status in RERUN_STATUSES for status in ended)
         done, planned, values = len(ended) - failed, len(config.planned), config.values
     return RunState(
         path,

@@ -21,7 +21,7 @@ from maseval.runs.config import RunConfig, Simulation
 
 # Not the agent's doing: another try may go through. An evaluation that failed is not among them, as
 # it needs no new conversation: ``Benchmark.rescore`` judges the recorded one.
-RETRIED = frozenset(
+RERUN_STATUSES = frozenset(
     status.value
     for status in (
         TaskExecutionStatus.SETUP_FAILED,

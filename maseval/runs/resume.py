@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from maseval.core.benchmark import Benchmark
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import AgentData, SelectedRepetitions, Tasks, task_queue
+from maseval.core.plan import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.core.report import Report
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue
 from maseval.runs.config import Simulation
@@ -16,7 +16,7 @@ from maseval.runs.recorder import RunRecorder
 def run_into(
     folder: RunFolder,
     benchmark: Benchmark,
-    tasks: Tasks,
+    tasks: TasksToRun,
     agent_data: AgentData | None = None,
     *,
     retry_failed: bool = True,

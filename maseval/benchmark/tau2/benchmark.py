@@ -38,7 +38,7 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import AgentData, Tasks
+from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -81,7 +81,7 @@ class Tau2Benchmark(Benchmark):
         seed: int | None = None,
         seed_generator: SeedGenerator | None = None,
         *,
-        tasks: Tasks | None = None,
+        tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
         mode: str | Mode = Mode.NORMAL,
         lenient_order_ids: bool = False,
@@ -108,7 +108,9 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
 
-    def run(self, tasks: Tasks | None = None, agent_data: AgentData | None = None) -> list[Report]:
+    def run(
+        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+    ) -> list[Report]:
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data)

@@ -71,7 +71,7 @@ def _messages(trace: JsonObject | None) -> list[Message]:
     return list((trace or {}).get("messages") or [])
 
 
-class Conversation(TypedDict, total=False):
+class AgentConversation(TypedDict, total=False):
     """What was said in one run of an agent."""
 
     agent_name: Required[str]
@@ -92,7 +92,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self.include_metadata = include_metadata
         self.verbose = verbose
         # Only ever appended to, copied or cleared as a whole, each of which is one atomic step.
-        self._conversations: list[Conversation] = []
+        self._conversations: list[AgentConversation] = []
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
         messages = [message.copy() for message in agent.get_messages()]
@@ -100,11 +100,11 @@ class MessageTracingAgentCallback(AgentCallback):
         if self.verbose:
             logger.info("agent %s: %d messages", agent.name, len(messages))
 
-    def get_all_conversations(self) -> list[Conversation]:
+    def get_all_conversations(self) -> list[AgentConversation]:
         """All conversations, in the order in which they ended."""
         return self._conversations.copy()
 
-    def get_conversations_by_agent(self, name: str) -> list[Conversation]:
+    def get_conversations_by_agent(self, name: str) -> list[AgentConversation]:
         """The conversations of the agent of that name."""
         return [talk for talk in self.get_all_conversations() if talk["agent_name"] == name]
 
@@ -138,9 +138,9 @@ class MessageTracingAgentCallback(AgentCallback):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(conversations={len(self._conversations)})"
 
-    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> Conversation:
+    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> AgentConversation:
         opened = bool(messages) and messages[0].get("role") == "user"
-        conversation: Conversation = {
+        conversation: AgentConversation = {
             "agent_name": agent.name,
             "agent_type": type(agent.agent).__name__,
             "query": messages[0].get("content") if opened else None,

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 
-Repetition = tuple[str, int]
+RepetitionKey = tuple[str, int]
 """A task's id and the number of the repetition."""
 
 
@@ -62,8 +62,8 @@ class ResultLogger(BenchmarkCallback):
         self.validate_on_completion = validate_on_completion
         self.n_tasks = 0
         self.n_repeats = 0
-        self.expected: set[Repetition] = set()
-        self.logged: set[Repetition] = set()
+        self.expected: set[RepetitionKey] = set()
+        self.logged: set[RepetitionKey] = set()
 
     @abstractmethod
     def log_iteration(self, report: Mapping[str, object]) -> None:
@@ -298,7 +298,7 @@ def _companion(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.stem}.{kind}.json")
 
 
-def _some(repetitions: Collection[Repetition], shown: int = 5) -> str:
+def _some(repetitions: Collection[RepetitionKey], shown: int = 5) -> str:
     names = [f"{task_id} (repetition {repeat})" for task_id, repeat in sorted(repetitions)]
     rest = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + rest

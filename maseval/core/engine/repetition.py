@@ -32,7 +32,7 @@ StageT = TypeVar("StageT")
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """What all repetitions of a run share."""
 
     benchmark: Hooks
@@ -46,7 +46,7 @@ class Setting:
 
 
 @dataclass
-class Outcome:
+class RepetitionResult:
     """What came of an attempt: its report, and the exception behind a failure."""
 
     report: Report
@@ -58,7 +58,7 @@ class Outcome:
 class Repetition:
     """One attempt at one repetition; ``attempts`` holds what came of earlier ones."""
 
-    setting: Setting
+    setting: RunSetting
     task: Task
     summary: TaskSummary
     repeat_idx: int
@@ -71,7 +71,7 @@ class Repetition:
 
     @classmethod
     def of(
-        cls, setting: Setting, task: Task, repeat_idx: int, agent_data: JsonObject
+        cls, setting: RunSetting, task: Task, repeat_idx: int, agent_data: JsonObject
     ) -> "Repetition":
         """A first attempt; raises if the task is not fit for a report."""
         timeout = task.protocol.timeout_seconds
@@ -88,7 +88,7 @@ class Repetition:
             stopping=self.setting.stopping,
         )
 
-    def run(self) -> Outcome:
+    def run(self) -> RepetitionResult:
         """Make the attempt."""
         try:
             with self.context.active():
@@ -110,7 +110,7 @@ class Repetition:
         error = None if stages.exception is None else error_record(stages.exception)
         return {**report, "status": stages.status.value, "error": error, "eval": evaluation}
 
-    def given_up(self) -> Outcome:
+    def given_up(self) -> RepetitionResult:
         """What to report of an attempt that is still running past its deadline.
 
         What it has done so far is kept; what it does from now on reaches neither the report nor
@@ -145,7 +145,7 @@ class Repetition:
         usage: Collected | None = None,
         evaluation: list[JsonObject] | None = None,
         final_answer: object = None,
-    ) -> Outcome:
+    ) -> RepetitionResult:
         """The attempt as a record."""
         report: Report = {
             "task_id": str(self.task.id),
@@ -164,7 +164,7 @@ class Repetition:
             "seed": self.setting.seed,
             "attempts": self.attempts,
         }
-        return Outcome(report, status, error)
+        return RepetitionResult(report, status, error)
 
 
 class _Stages:
@@ -177,7 +177,7 @@ class _Stages:
         self.status = TaskExecutionStatus.SUCCESS
         self.exception: BaseException | None = None
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RepetitionResult:
         registry = self.context.registry
         cast = self._guarded(self._set_up, _setup_status)
         if cast is None:
@@ -244,7 +244,7 @@ class _Stages:
         error = self.exception
         return error.partial_traces if isinstance(error, TaskTimeoutError) else {}
 
-    def _setup_failure(self) -> Outcome:
+    def _setup_failure(self) -> RepetitionResult:
         return self.repetition.outcome(
             self.status,
             self.exception,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from maseval.core.engine.repetition import Repetition, Setting
+from maseval.core.engine.repetition import Repetition, RunSetting
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.task import Task
@@ -14,7 +14,7 @@ _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 def rescored(
     reports: Iterable[Report],
-    setting: Setting,
+    setting: RunSetting,
     tasks: Iterable[Task],
     agent_data_of: Callable[[Task], JsonObject],
 ) -> list[Report]:
@@ -33,7 +33,7 @@ def rescored(
 
 def _again(
     report: Report,
-    setting: Setting,
+    setting: RunSetting,
     task: Task,
     agent_data_of: Callable[[Task], JsonObject],
 ) -> Report:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from maseval.core.engine.interrupts import HeldInterrupts
-from maseval.core.engine.repetition import Outcome, Repetition
+from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.workers import Workers
 from maseval.core.exceptions import DuplicateTaskError, MASEvalError, TaskFormatError
 from maseval.core.provider_errors import ProviderError
-from maseval.core.report import RETRIED, Attempt, Report, TaskExecutionStatus
+from maseval.core.report import RETRYABLE_STATUSES, Attempt, Report, TaskExecutionStatus
 from maseval.core.task import Task, TimeoutAction
 
 
@@ -25,7 +25,7 @@ class Listener(Protocol):
     def repetition_started(self, task: Task, repeat_idx: int) -> None: ...
     def repetition_finished(self, report: Report) -> None: ...
     def task_finished(self, task: Task, report: Report) -> None: ...
-    def check_failure(self, outcome: Outcome) -> None: ...
+    def check_failure(self, outcome: RepetitionResult) -> None: ...
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Runner:
             self._workers.give_up(repetition)
             self._finish(repetition, outcome)
 
-    def _finish(self, repetition: Repetition, outcome: Outcome) -> None:
+    def _finish(self, repetition: Repetition, outcome: RepetitionResult) -> None:
         self._forget(repetition)
         again = None if self._stopping() else next_attempt(repetition, outcome)
         if again is not None:
@@ -161,7 +161,7 @@ class Runner:
             repetition.abandon()
 
 
-def next_attempt(repetition: Repetition, outcome: Outcome) -> Repetition | None:
+def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetition | None:
     """The same repetition once more, if its task's protocol asks for that."""
     protocol, timeout = repetition.task.protocol, repetition.timeout
     timed_out = TaskExecutionStatus.TASK_TIMEOUT
@@ -172,7 +172,7 @@ def next_attempt(repetition: Repetition, outcome: Outcome) -> Repetition | None:
         if protocol.timeout_action is TimeoutAction.EXTEND and timeout is not None:
             timeout *= 2
     elif (
-        outcome.status not in RETRIED
+        outcome.status not in RETRYABLE_STATUSES
         or earlier.count(False) >= protocol.max_retries
         or _is_lasting(outcome.exception)
     ):

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Protocol
 
 from maseval.core.engine.process import switch_interval
-from maseval.core.engine.repetition import Outcome, Repetition
+from maseval.core.engine.repetition import Repetition, RepetitionResult
 
-RunRepetition = Callable[[Repetition], Outcome]
-Finished = tuple[Repetition, Outcome]
+RunRepetition = Callable[[Repetition], RepetitionResult]
+Finished = tuple[Repetition, RepetitionResult]
 
 
 class Workers(Protocol):
