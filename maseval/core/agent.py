@@ -13,7 +13,7 @@ from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackable
 
 
 class AgentObserver(Protocol):
-    """What an agent tells its callbacks."""
+    """The events an agent reports to its callbacks."""
 
     def on_run_start(self, agent: "AgentAdapter", /) -> None: ...
     def on_run_end(self, agent: "AgentAdapter", result: object, /) -> None: ...
@@ -93,7 +93,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return self._cost_calculator
 
     def _resolve_model_id(self) -> str | None:
-        """The model the framework says it uses, for an adapter that was not told."""
+        """The model the framework uses, for an adapter created without a ``model_id``."""
         return None
 
     def gather_traces(self) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Benchmark: say how a task is set up, run and judged; the engine does the rest."""
+"""Benchmark: define how a task is set up, run and evaluated; the engine does the rest."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -43,9 +43,9 @@ from maseval.core.user import User
 
 
 class Benchmark(ABC):
-    """Runs agent systems on tasks and judges them.
+    """Runs agent systems on tasks and evaluates them.
 
-    A subclass says what the environment, the agents and the evaluators of a task are
+    A subclass defines the environment, the agents and the evaluators of a task
     (``setup_environment``, ``setup_agents``, ``setup_evaluators``); everything else has a default.
     ``tasks`` and ``agent_data`` given here are the defaults of ``run()``.
     """
@@ -95,15 +95,15 @@ class Benchmark(ABC):
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
 
-    # What a benchmark is made of.
+    # The parts of a benchmark.
 
     @abstractmethod
     def setup_environment(
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> Environment:
-        """The world in which the task is done.
+        """The environment in which the task is done.
 
-        Every ``setup_*`` method may leave out ``seed_generator``.
+        Every ``setup_*`` method may omit ``seed_generator``.
         """
 
     def setup_user(
@@ -113,7 +113,7 @@ class Benchmark(ABC):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        """Who talks to the agents; by default nobody."""
+        """The user who talks to the agents; none by default."""
         return None
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Benchmark(ABC):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """Who judges the outcome."""
+        """The evaluators that score the outcome."""
 
     def get_model_adapter(
         self,
@@ -189,7 +189,7 @@ class Benchmark(ABC):
         final_answer: Any,
         traces: JsonObject,
     ) -> list[JsonObject]:
-        """The verdict of each evaluator on the traces it looks at."""
+        """The result of each evaluator on the traces it filters."""
         return [
             evaluator(evaluator.filter_traces(traces), final_answer) for evaluator in evaluators
         ]
@@ -202,17 +202,17 @@ class Benchmark(ABC):
                 stacklevel=3,
             )
 
-    # Running it.
+    # Running.
 
     def run(
         self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
     ) -> list[Report]:
-        """Run every task ``n_task_repeats`` times; returns one report for each repetition.
+        """Run every task ``n_task_repeats`` times; returns one report per repetition.
 
-        A failure becomes a report and the run goes on, unless one of the ``fail_on_*`` flags is
-        set. ``RunStoppedError`` ends a run in which every task would fail, say for want of a
-        valid key. ``self.reports`` grows while the run goes on and keeps what is finished when an
-        exception or Ctrl-C ends it early.
+        A failure becomes a report and the run continues, unless one of the ``fail_on_*`` flags is
+        set. ``RunStoppedError`` ends a run in which every task would fail, for example because the
+        API key is invalid. ``self.reports`` grows during the run and keeps all finished reports
+        when an exception or Ctrl-C ends it early.
         """
         queue = self._default_tasks if tasks is None else task_queue(tasks)
         if queue is None:
@@ -231,9 +231,9 @@ class Benchmark(ABC):
         return self.reports
 
     def stop(self) -> None:
-        """Have the current run start nothing more; what is running is finished and reported.
+        """Start nothing more in the current run; repetitions in progress finish and are reported.
 
-        May be called by a callback, another thread or a signal handler.
+        May be called from a callback, another thread or a signal handler.
         """
         self._stopping = True
 
@@ -243,11 +243,11 @@ class Benchmark(ABC):
         tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
     ) -> list[Report]:
-        """Judge finished repetitions again, without running any agent; returns new reports.
+        """Evaluate finished repetitions again without running any agent; returns new reports.
 
-        ``tasks`` defaults to those of the last run. Evaluators are set up with a fresh
-        environment, no agents and no user, and see the traces and the final answer of the report.
-        Reports of repetitions that failed before they could be judged are returned as they are.
+        ``tasks`` defaults to those of the last run. Evaluators are set up with a fresh environment,
+        no agents and no user, and see the traces and the final answer of the report. Reports of
+        repetitions that failed before evaluation are returned unchanged.
         """
         queue = self.tasks if tasks is None else task_queue(tasks)
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
@@ -268,7 +268,7 @@ class Benchmark(ABC):
         )
 
     def _check_failure(self, outcome: RepetitionResult) -> None:
-        """Raise what a ``fail_on_*`` flag says must end the run."""
+        """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
         match outcome.status:
             case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
                 return
@@ -281,18 +281,18 @@ class Benchmark(ABC):
         if fatal and outcome.exception is not None:
             raise outcome.exception
 
-    # What components and callers ask for.
+    # For components and callers.
 
     def add_callback(self, callback: BenchmarkCallback) -> None:
-        """Have a callback told of every event from the next run on."""
+        """Notify a callback of every event, starting with the next run."""
         self.callbacks.append(callback)
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
-        """Have a component's traces, configuration and usage in the running repetition's report."""
+        """Report a component's traces, configuration and usage with the current repetition."""
         return TaskContext.current().registry.register(category, name, component)
 
     def clear_registry(self) -> None:
-        """Forget the components of the running repetition; the engine does so after each."""
+        """Unregister the current repetition's components; the engine does so after each."""
         TaskContext.current().registry.clear()
 
     def collect_all_traces(self) -> JsonObject:
@@ -314,17 +314,17 @@ class Benchmark(ABC):
 
     @property
     def seed_generator(self) -> SeedGenerator:
-        """Where all seeds come from; gives None for each when there is no seed."""
+        """The source of all seeds; every seed is None if the benchmark has none."""
         return self._seed_generator
 
     @property
     def usage(self) -> Usage:
-        """Everything used so far, over all runs; may be asked while a run goes on."""
+        """Total usage over all runs; may be read during a run."""
         return self._totals.total
 
     @property
     def usage_by_component(self) -> dict[str, Usage]:
-        """Everything used so far, keyed ``category:name``."""
+        """Total usage per component, keyed ``category:name``."""
         return self._totals.by_component
 
     def get_failed_tasks(
@@ -377,7 +377,7 @@ class _CurrentRun:
         benchmark = self._benchmark
         protocols = [task.protocol for task in benchmark.tasks.to_list()]
         timed = any(protocol.timeout_seconds is not None for protocol in protocols)
-        # Only from another thread can a repetition that hangs be given up.
+        # A repetition that hangs can only be abandoned from another thread.
         if benchmark.num_workers == 1 and not timed:
             return CallingThread(self._run)
         return Threads(self._run, benchmark.num_workers)

@@ -1,6 +1,6 @@
-"""CallPolicy: which failed request to a model is made again, when, and when not to go on.
+"""CallPolicy: which failed model requests are retried, when, and when to stop.
 
-The one place for retries: adapters switch those of their libraries off, and nothing above a model
+The one place for retries: adapters disable those of their libraries, and nothing above a model
 repeats a request because of a :class:`ProviderError`.
 """
 
@@ -20,31 +20,31 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# When the run is to end, a wait of a few seconds still saves what a simulation has cost so far.
+# When the run is stopping, a wait of a few seconds can still save what a simulation has cost.
 _PATIENCE_WHEN_STOPPING = 5.0
 
 _FREE_SLOT = "a free slot"
 
-# Of our own, so that nobody's seeded random numbers depend on how often a provider failed.
+# Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()
 
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """How patient a model is with its provider.
+    """How often and how long a model retries its provider.
 
-    A request that failed for a passing reason is made again after a random time of up to
-    ``base_delay`` seconds, then up to twice as long each time, but not above ``max_delay``. What
-    the provider asks for by ``Retry-After`` comes on top. No wait goes past the deadline of the
-    repetition, or is begun that would.
+    A request that failed for a transient reason is repeated after a random time of up to
+    ``base_delay`` seconds, then up to twice as long each time, but at most ``max_delay``. A
+    ``Retry-After`` from the provider is added on top. No wait starts that would pass the deadline
+    of the repetition.
 
     Args:
-        max_attempts: How often a request is made at most; 1 means that nothing is retried.
+        max_attempts: The maximum number of requests; 1 disables retries.
         base_delay: The longest first wait, in seconds.
-        max_delay: The longest wait of our own choosing, in seconds.
-        max_total_wait: How many seconds one call may spend waiting between its attempts.
-        sleep: Waits that many seconds. Give one that returns at once to test without waiting.
-        chance: A number from 0 to 1 that says which part of the longest wait is waited.
+        max_delay: The longest wait apart from ``Retry-After``, in seconds.
+        max_total_wait: The maximum time one call may spend waiting between attempts, in seconds.
+        sleep: Waits that many seconds. Pass one that returns at once to test without waiting.
+        chance: Returns a number from 0 to 1: the fraction of the longest wait that is used.
     """
 
     max_attempts: int = 6
@@ -65,7 +65,7 @@ class CallPolicy:
     def call(
         self, request: Callable[["CallAttempt"], T], *, model_id: str, endpoint: str | None = None
     ) -> T:
-        """What ``request`` returns, made as often as need be.
+        """Call ``request``, with retries, and return its result.
 
         Args:
             request: Asks the model once; raises :class:`ProviderError`.
@@ -96,16 +96,16 @@ class CallPolicy:
 
 
 class CallAttempt(NamedTuple):
-    """One of the requests of a call: which one, and how many seconds it waited to be made."""
+    """One request of a call: its number, and how many seconds it waited."""
 
     number: int
     waited: float
 
 
 class Wait(NamedTuple):
-    """What a call that is under way waits for.
+    """What a call in progress is waiting for.
 
-    ``since`` is a moment of ``time.monotonic()``; ``simulation`` is the task's id and repetition.
+    ``since`` is a time of ``time.monotonic()``; ``simulation`` is the task's id and repetition.
     """
 
     component: str
@@ -115,7 +115,7 @@ class Wait(NamedTuple):
 
 
 class _Call(Generic[T]):
-    """A request, and the same request again."""
+    """A request and its retries."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Call(Generic[T]):
         return answer
 
     def _back_off(self, error: ProviderError) -> None:
-        """Wait until it is time for another attempt; raises the error if there is to be none."""
+        """Wait until the next attempt is due; raises the error if there is none."""
         error.details["attempts"] = self._attempts
         error.details["answered_before"] = self._model_id in self._throttle.answered
         if not error.transient:
@@ -211,7 +211,7 @@ _calls: dict[int, _Call[Any]] = {}
 
 
 def waiting() -> list[Wait]:
-    """What each call that is under way in this process waits for, the longest wait first."""
+    """What each call in progress in this process is waiting for, longest wait first."""
     # Copied in one step, as other threads add and remove calls all the time.
     return sorted((call.now() for call in _calls.copy().values()), key=lambda wait: wait.since)
 
@@ -220,7 +220,7 @@ _default = CallPolicy()
 
 
 def default_policy() -> CallPolicy:
-    """The policy of all models that were not given one."""
+    """The policy of every model created without one."""
     return _default
 
 

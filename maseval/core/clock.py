@@ -1,4 +1,4 @@
-"""The time that the running repetition has left, for code that knows nothing of repetitions."""
+"""The time left for the current repetition, for code that knows nothing of repetitions."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from maseval.core.exceptions import TaskTimeoutError
 
 
 class Clock:
-    """How long a repetition has run, how long it may, and whether anybody still waits for it."""
+    """How long a repetition has run, how long it may, and whether it has been abandoned."""
 
     def __init__(
         self,
@@ -21,17 +21,17 @@ class Clock:
     ) -> None:
         self.deadline = deadline
         self.simulation = simulation
-        """The task's id and which of its repetitions this is."""
+        """The task's id and the number of the repetition."""
         self.stopping = stopping
-        """Says whether the run wants to end soon."""
+        """Whether the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.abandoned = False
-        """Whether nobody waits for this repetition any more."""
+        """Whether the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
 
     @staticmethod
     def here() -> "Clock | None":
-        """That of the repetition this code runs in, if it runs in one."""
+        """The clock of the current repetition, if there is one."""
         return _current.get()
 
     @property
@@ -55,7 +55,7 @@ class Clock:
             raise self.timeout_error()
 
     def timeout_error(self) -> TaskTimeoutError:
-        """What to raise, or to report, for a deadline that has passed."""
+        """The error for a deadline that has passed."""
         elapsed = self.elapsed
         return TaskTimeoutError(
             f"Task exceeded {self.deadline}s deadline after {elapsed:.2f}s",
@@ -66,12 +66,12 @@ class Clock:
         )
 
     def set_collected_traces(self, traces: dict[str, object]) -> None:
-        """Leave traces to be reported should the deadline pass."""
+        """Set traces to include in the report if the deadline passes."""
         self.collected_traces = traces
 
     @contextmanager
     def active(self) -> Iterator[Self]:
-        """Make this the current repetition for a while, in this thread."""
+        """Make this the current repetition in this thread, within the context."""
         token = _current.set(self)
         try:
             yield self

@@ -1,4 +1,4 @@
-"""The repetition that is running now: its clock, and the components that belong to it."""
+"""The current repetition: its clock and its components."""
 
 import functools
 from collections.abc import Callable
@@ -15,9 +15,9 @@ R = TypeVar("R")
 class TaskContext(Clock):
     """One repetition's clock and components.
 
-    Code that runs inside a repetition reaches it with ``TaskContext.current()``, for example to
-    stop early by ``check_timeout()``. Async code finds it by itself; hand a function to a bare
-    thread or an executor as ``TaskContext.bind(function)``.
+    Code inside a repetition gets it from ``TaskContext.current()``, for example to stop early with
+    ``check_timeout()``. Async code inherits it; pass a function to a bare thread or an executor as
+    ``TaskContext.bind(function)``.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class TaskContext(Clock):
 
     @staticmethod
     def current() -> "TaskContext":
-        """The repetition that this code runs in."""
+        """The repetition in which this code runs."""
         context = Clock.here()
         if not isinstance(context, TaskContext):
             raise NoRepetitionError(
@@ -44,7 +44,7 @@ class TaskContext(Clock):
 
     @staticmethod
     def bind(function: Callable[P, R]) -> Callable[P, R]:
-        """``function`` as part of the current repetition, in whichever thread it is called."""
+        """``function`` bound to the current repetition, in whichever thread it is called."""
         context = TaskContext.current()
 
         @functools.wraps(function)

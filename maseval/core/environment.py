@@ -9,17 +9,17 @@ from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
 
 
 class EnvironmentObserver(Protocol):
-    """What an environment tells its callbacks."""
+    """The events an environment reports to its callbacks."""
 
     def on_setup_start(self, environment: "Environment", /) -> None: ...
     def on_setup_end(self, environment: "Environment", /) -> None: ...
 
 
 class Environment(ABC, TraceableMixin, ConfigurableMixin):
-    """A fresh world for one repetition, made from the task's environment data.
+    """A fresh world for one repetition, created from the task's environment data.
 
-    ``state`` is whatever :meth:`setup_state` returns and ``tools`` the tools by name; what both
-    are made of is the benchmark's own affair. The data may also be given as ``environment_data``.
+    ``state`` is the return value of :meth:`setup_state` and ``tools`` maps names to tools; the
+    benchmark decides their types. The data may also be passed as ``environment_data``.
     """
 
     state: Any
@@ -48,11 +48,11 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
 
     @abstractmethod
     def setup_state(self, task_data: dict[str, Any]) -> object:
-        """The world at the beginning."""
+        """The initial state."""
 
     @abstractmethod
     def create_tools(self) -> dict[str, Any]:
-        """The tools by name; called once, when the state is there."""
+        """The tools by name; called once, after the state is set up."""
 
     def get_tools(self) -> dict[str, Any]:
         """All tools by name."""
@@ -78,7 +78,7 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
 
 
 def _tool_traces(tool: Any) -> JsonObject:
-    """What a tool can tell: its own traces, its calls, those of its simulator, or nothing."""
+    """A tool's traces: its own, its invocations, those of its simulator, or none."""
     if hasattr(tool, "gather_traces"):
         traces: JsonObject = tool.gather_traces()
         return traces

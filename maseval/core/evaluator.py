@@ -10,9 +10,9 @@ from maseval.core.user import User
 
 
 class Evaluator(ABC):
-    """Judges one finished repetition from its traces and the agent's final answer.
+    """Evaluates one finished repetition from its traces and the agent's final answer.
 
-    An evaluator that cannot judge should raise: the report then says that the evaluation failed,
+    An evaluator that cannot decide should raise: the report then says that the evaluation failed,
     instead of counting it against the agent.
     """
 
@@ -22,9 +22,9 @@ class Evaluator(ABC):
         self.user = user
 
     def filter_traces(self, traces: JsonObject) -> JsonObject:
-        """The part of the traces that this evaluator looks at; by default all of them."""
+        """The part of the traces that this evaluator uses; all of them by default."""
         return traces
 
     @abstractmethod
     def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
-        """The verdict, as JSON-friendly data."""
+        """The result, as JSON-friendly data."""

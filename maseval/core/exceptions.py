@@ -19,7 +19,7 @@ from typing import ClassVar
 
 
 class MASEvalError(Exception):
-    """Root of the tree; ``component`` says where it happened, ``details`` what was seen there."""
+    """Root of the tree; ``component`` says where it happened, ``details`` what was observed."""
 
     fatal_for_run: ClassVar[bool] = False
     """Whether every other task would fail in the same way."""
@@ -41,7 +41,7 @@ class MASEvalError(Exception):
 
 
 class AgentError(MASEvalError):
-    """The agent did something wrong; ``suggestion`` tells it what to do instead."""
+    """The agent did something wrong; ``suggestion`` says what to do instead."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class UserError(MASEvalError):
 
 
 class UserExhaustedError(MASEvalError):
-    """The user was asked once more after the conversation was over."""
+    """The user was called again after the conversation was over."""
 
 
 class TaskFrozenError(MASEvalError):
@@ -76,7 +76,7 @@ class TaskFrozenError(MASEvalError):
 
 
 class TaskTimeoutError(MASEvalError):
-    """A repetition ran past its time limit; ``partial_traces`` holds what it had done so far."""
+    """A repetition exceeded its time limit; ``partial_traces`` holds its work so far."""
 
     def __init__(
         self,
@@ -107,15 +107,15 @@ class DuplicateTaskError(ConfigurationError):
 
 
 class TaskFormatError(MASEvalError, TypeError):
-    """Something that should describe a task does not."""
+    """A task description is malformed."""
 
 
 class HookResultError(MASEvalError, TypeError):
-    """A method that the engine calls returned the wrong shape."""
+    """A method called by the engine returned the wrong type."""
 
 
 class DuplicateComponentError(MASEvalError, ValueError):
-    """One component is registered under two names, or one name is given to two components."""
+    """One component was registered under two names, or one name given to two components."""
 
 
 class UnknownModelError(MASEvalError, ValueError):
@@ -129,20 +129,20 @@ class ResultFileError(MASEvalError, ValueError):
 
 
 class NoRepetitionError(MASEvalError, RuntimeError):
-    """Components are registered or collected outside any running repetition."""
+    """Components were registered or collected outside a repetition."""
 
 
 class NotRunError(MASEvalError, RuntimeError):
-    """Results are asked for before there are any."""
+    """Results were requested before there are any."""
 
 
 class RunStoppedError(MASEvalError, RuntimeError):
-    """A run ended early, because every task would have failed; its cause says why."""
+    """A run ended early because every task would have failed; see its ``__cause__``."""
 
 
 class ScriptExhaustedError(MASEvalError, RuntimeError):
-    """A scripted model was asked more often than it has replies."""
+    """A scripted model received more requests than it has replies."""
 
 
 class OutputExistsError(MASEvalError, FileExistsError):
-    """The result file is already there."""
+    """The result file already exists."""

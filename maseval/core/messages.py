@@ -1,4 +1,4 @@
-"""What is said in a conversation: messages, tool calls, and the histories that keep them."""
+"""Messages and tool calls of a conversation, and the histories that store them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class Message(TypedDict, total=False):
 
 
 class ChatUsage(TypedDict, total=False):
-    """What one answer of a model consumed; only what the provider reports is there."""
+    """The token usage of one model response; only what the provider reports is present."""
 
     input_tokens: int
     output_tokens: int
@@ -67,13 +67,13 @@ OPENAI_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def openai_form(message: Message) -> Message:
-    """The message without what only a history knows about it, ready for a model."""
+    """The message without the keys that only a history uses, ready for a model."""
     known: Mapping[str, object] = message
     return cast(Message, {key: known[key] for key in OPENAI_KEYS if key in known})
 
 
 def text_of(message: Message) -> str:
-    """What a message says; parts that are not plain text stay JSON."""
+    """The text of a message; content that is a list of parts becomes JSON."""
     content = message.get("content") or ""
     return content if isinstance(content, str) else json.dumps(content)
 
@@ -83,8 +83,8 @@ def tool_call(
 ) -> ToolCall:
     """A call of tool ``name``, as a model would send it.
 
-    The id is ``call_<name>`` unless given: the same call always looks the same, but two calls of
-    one tool in one conversation need ids of their own.
+    The id is ``call_<name>`` unless given: equal calls look equal, but two calls of one tool in one
+    conversation need different ids.
     """
     return {
         "id": f"call_{name}" if id is None else id,
@@ -94,12 +94,12 @@ def tool_call(
 
 
 INVALID_ARGUMENTS = "invalid_json_arguments"
-"""Stands for arguments that are no JSON object: no tool has it, so the call fails, and fails the
-same way when it is replayed."""
+"""The key for arguments that are not a JSON object: no tool has it, so the call fails, and fails
+the same way when it is replayed."""
 
 
 def arguments_of(raw: object) -> dict[str, object]:
-    """A call's arguments as a mapping, whatever the model wrote."""
+    """A call's arguments as a mapping, even if the model did not write valid JSON."""
     if raw is None or raw == "":
         return {}
     decoded = raw
@@ -119,7 +119,7 @@ def chat_usage(
     total_tokens: int | None = None,
     **parts: float | None,
 ) -> ChatUsage:
-    """The usage of one answer; a part of a sum is there only if it is not 0."""
+    """The usage of one response; parts that are zero or unknown are left out."""
     usage = {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -131,7 +131,7 @@ def chat_usage(
 
 @dataclass
 class ChatResponse:
-    """What a model answered: text, tool calls, or both."""
+    """A model's response: text, tool calls, or both."""
 
     content: str | None = None
     tool_calls: list[ToolCall] | None = None
@@ -141,7 +141,7 @@ class ChatResponse:
     stop_reason: str | None = None
 
     def to_message(self) -> Message:
-        """The answer as the next message of the conversation."""
+        """The response as the next message of the conversation."""
         message: Message = {"role": self.role}
         if self.content is not None:
             message["content"] = self.content
@@ -153,7 +153,7 @@ class ChatResponse:
 class MessageHistory(Sequence[Message]):
     """A conversation, oldest message first.
 
-    A list given to the constructor is used, not copied: whoever holds it sees the history grow.
+    A list passed to the constructor is used, not copied, and grows with the history.
     """
 
     def __init__(self, messages: list[Message] | None = None) -> None:
@@ -183,7 +183,7 @@ class MessageHistory(Sequence[Message]):
         metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
-        """Append what ``role`` said."""
+        """Append a message of ``role``."""
         message: Message = {"role": role, "content": content}
         if name is not None:
             message["name"] = name
@@ -210,7 +210,7 @@ class MessageHistory(Sequence[Message]):
         metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
-        """Append what a tool answered to the call with that id."""
+        """Append a tool's answer to the call with that id."""
         message: Message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         if name is not None:
             message["name"] = name
@@ -225,7 +225,7 @@ class MessageHistory(Sequence[Message]):
         self._messages.append(message)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all messages."""
         self._messages.clear()
 
     def filter_by_role(self, role: str) -> list[Message]:
@@ -241,7 +241,7 @@ class MessageHistory(Sequence[Message]):
         return list(self._messages)
 
     def to_openai_format(self) -> list[Message]:
-        """The messages without what only a history knows about them, ready for a model."""
+        """The messages without the keys that only a history uses, ready for a model."""
         return [openai_form(message) for message in self._messages]
 
 
@@ -262,7 +262,7 @@ class ToolInvocationHistory:
         timestamp: str | None = None,
         meta: object = None,
     ) -> None:
-        """Record one call, under an id of its own."""
+        """Record one call, with a new id."""
         self.logs.append(
             {
                 "id": str(uuid4()),

@@ -1,4 +1,4 @@
-"""ModelAdapter: one way to talk to a language model; resolve_model: from an id to its adapter."""
+"""ModelAdapter: one interface to language models; resolve_model: from an id to its adapter."""
 
 import difflib
 import time
@@ -45,7 +45,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     Args:
         seed: For providers that have one.
-        cost_calculator: Puts a price on the usage.
+        cost_calculator: Computes the cost of the usage.
         policy: When to ask again after a failure; by default that of the process.
     """
 
@@ -144,7 +144,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def gather_usage(self) -> TokenUsage:
         if not self._usage_records:
             return TokenUsage()
-        # Copied, because whoever collects the sum labels it, and the sum of one record is itself.
+        # Copied, because the collector labels the sum, and the sum of one record is that record.
         first, *others = self._usage_records
         return replace(sum(others, start=first))
 
@@ -247,7 +247,7 @@ def resolve_model(
     if not isinstance(adapter, ModelAdapter):
         raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
     adapter.policy = adapter.policy if policy is None else policy
-    # One provider may be at home at many addresses, each with limits of its own.
+    # One provider may have many addresses, each with its own rate limits.
     adapter.endpoint = adapter.endpoint or f"{prefix}@{options.get('base_url') or 'default'}"
     return adapter
 

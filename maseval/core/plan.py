@@ -1,4 +1,4 @@
-"""What a run is asked to do: its tasks as a queue, their repetitions and their agent data."""
+"""The plan of a run: its tasks as a queue, their repetitions and their agent data."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -11,9 +11,9 @@ AgentData = Mapping[str, object] | Iterable[Mapping[str, object]]
 
 
 class SelectedRepetitions(BaseTaskQueue):
-    """The tasks of another queue, in its order, each with the repetitions named for its id.
+    """The tasks of another queue, in its order, each with the repetitions selected for its id.
 
-    A task without any is not run. A run makes these instead of ``n_task_repeats`` of each.
+    A task without any is not run. These replace the ``n_task_repeats`` of a run.
     """
 
     def __init__(self, queue: BaseTaskQueue, repetitions: Mapping[str, Sequence[int]]) -> None:
@@ -25,12 +25,12 @@ class SelectedRepetitions(BaseTaskQueue):
         return (task for task in self._queue if self.repetitions_of(task, 1))
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
-        """The repetitions that were named for ``task``, however many are asked for."""
+        """The repetitions selected for ``task``; ``repeats`` is ignored."""
         return self._repetitions.get(str(task.id), ())
 
 
 def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
-    """The tasks as a queue in which every id is there once."""
+    """The tasks as a queue, with unique ids."""
     match tasks:
         case Task():
             queue: BaseTaskQueue = SequentialTaskQueue([tasks])
@@ -51,19 +51,19 @@ def _check_ids(queue: BaseTaskQueue) -> None:
     for task in queue.to_list():
         if str(task.id) in seen:
             raise DuplicateTaskError(
-                f"two tasks have the id {str(task.id)!r}; reports could not be told apart, so "
-                "give each task its own id"
+                f"two tasks have the id {str(task.id)!r}; their reports would be "
+                "indistinguishable, so give each task its own id"
             )
         seen.add(str(task.id))
 
 
 def lasting(agent_data: AgentData) -> AgentData:
-    """The same data in a form that can be used for more than one run."""
+    """The same data in a form that can be used for several runs."""
     return list(agent_data) if isinstance(agent_data, Iterator) else agent_data
 
 
 def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Task], JsonObject]:
-    """Who is to be tested on which task: one dict for all, or one for each task of the queue."""
+    """The agent data of each task: one dict for all tasks, or one per task of the queue."""
     if isinstance(agent_data, Mapping):
         data = agent_data if isinstance(agent_data, dict) else dict(agent_data)
         return lambda task: data

@@ -137,7 +137,7 @@ class ProviderConnectionError(ProviderError, ConnectionError):
 
 
 class MalformedResponseError(ProviderError):
-    """The answer is no answer: not JSON, no choices, or nothing in them."""
+    """The response is invalid: not JSON, no choices, or empty ones."""
 
     transient = True
     fault = "sent an answer that cannot be read"

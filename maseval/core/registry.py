@@ -1,4 +1,4 @@
-"""The components of one repetition, and what they can tell: traces, configuration, usage."""
+"""The components of one repetition, with their traces, configuration and usage."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -19,10 +19,10 @@ _SINGLE = ("environment", "user")
 
 
 class UsageTotals:
-    """What all repetitions used so far, by component; may be read while a run goes on.
+    """The usage of all repetitions so far, by component; may be read during a run.
 
-    Each registry has an account of its own. A component tells what it used since it began, so what
-    it tells replaces what it told before: however often it is asked, it counts once.
+    Each registry has its own account. A component reports its usage since its creation, so a new
+    report replaces the previous one: however often it is asked, it counts once.
     """
 
     def __init__(self) -> None:
@@ -31,25 +31,25 @@ class UsageTotals:
         self._accounts: dict[object, dict[str, Usage]] = {}
 
     def open(self, account: object) -> None:
-        """Begin to count what ``account`` notes."""
+        """Open ``account``."""
         with self._lock:
             self._accounts[account] = {}
 
     def note(self, account: object, key: str, usage: Usage) -> None:
-        """What a component has used so far; an account that is closed notes nothing more."""
+        """Record a component's usage so far; a closed account ignores it."""
         with self._lock:
             if account in self._accounts:
                 self._accounts[account][key] = usage
 
     def settle(self, account: object) -> None:
-        """Keep what was noted; what is noted from now on comes on top of it."""
+        """Add the recorded usage to the totals; later usage is added on top."""
         with self._lock:
             if account in self._accounts:
                 _add(self._settled, self._accounts[account])
                 self._accounts[account] = {}
 
     def close(self, account: object) -> None:
-        """Keep what was noted, and count nothing more."""
+        """Add the recorded usage to the totals and close the account."""
         with self._lock:
             _add(self._settled, self._accounts.pop(account, {}))
 
@@ -64,15 +64,15 @@ class UsageTotals:
 
     @property
     def total(self) -> Usage:
-        """Everything together."""
+        """The sum over all components."""
         return sum(self.by_component.values()) or Usage()
 
 
 class ComponentRegistry:
-    """Who takes part in a repetition, under which name.
+    """The components of a repetition, by category and name.
 
-    Most components are registered by the engine; models, simulators and tools by whoever makes
-    them, with ``benchmark.register(category, name, component)``.
+    Most components are registered by the engine; models, simulators and tools by the code that
+    creates them, with ``benchmark.register(category, name, component)``.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class ComponentRegistry:
         self._keys: dict[int, Key] = {}
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
-        """Have a component asked for its traces, configuration and usage; returns it."""
+        """Register a component for traces, configuration and usage; returns it."""
         if not isinstance(component, RegisterableComponent):
             raise ConfigurationError(
-                f"cannot register {component!r} as '{category}:{name}': it can tell nothing; "
+                f"cannot register {component!r} as '{category}:{name}': it reports nothing; "
                 "derive its class from TraceableMixin, ConfigurableMixin or UsageTrackableMixin"
             )
         key = (category, name)
@@ -108,36 +108,36 @@ class ComponentRegistry:
         return component
 
     def clear(self) -> None:
-        """Forget the components; usage totals stay."""
+        """Unregister the components; usage totals stay."""
         self._totals.settle(self)
         self._components.clear()
         self._keys.clear()
 
     def close(self) -> None:
-        """Count no more usage; the components stay, so that they can still be asked."""
+        """Count no more usage; the components stay registered."""
         self._totals.close(self)
 
     def collect_traces(self) -> JsonObject:
-        """What happened to each component, by category and name."""
+        """The traces of each component, by category and name."""
         return self._collect(
             "traces", TraceableMixin, lambda one, key: {"name": key[1], **one.gather_traces()}
         )
 
     def collect_configs(self) -> JsonObject:
-        """How each component was set up, and the machine under ``benchmark``."""
+        """The configuration of each component, and of the machine under ``benchmark``."""
         configs = self._collect(
             "config", ConfigurableMixin, lambda one, key: {"name": key[1], **one.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> JsonObject:
-        """What each component used; also counts in the totals."""
+        """The usage of each component; also added to the totals."""
         return self._collect("usage", UsageTrackableMixin, self._use)
 
     def _use(self, component: UsageTrackableMixin, key: Key) -> UsageRecord:
         told = component.gather_usage()
         category, name = key
-        # A copy: the component may go on writing to the record that it told.
+        # A copy: the component may keep writing to its own record.
         usage = replace(
             told,
             units=dict(told.units),
@@ -182,7 +182,7 @@ class ComponentRegistry:
         return self._totals.by_component
 
     def update_benchmark_config(self, config: Mapping[str, object]) -> None:
-        """Replace what ``collect_configs`` says of the benchmark itself."""
+        """Replace the ``benchmark`` entry of ``collect_configs``."""
         self._benchmark_config = config
 
 

@@ -1,4 +1,4 @@
-"""Reports: what a run leaves behind, and the one place where a failure becomes a record."""
+"""Reports: the results of a run, and the one place where a failure becomes a record."""
 
 import re
 import traceback
@@ -31,11 +31,11 @@ class TaskExecutionStatus(Enum):
     EVALUATION_FAILED = "evaluation_failed"
     SETUP_FAILED = "setup_failed"
     TASK_EXECUTION_FAILED = "task_execution_failed"
-    """Never produced. As a filter it stands for every failure during execution."""
+    """Never produced. As a filter it matches every failure during execution."""
 
     @property
     def covers(self) -> frozenset[str]:
-        """The values that a filter by this status lets through."""
+        """The values that match a filter by this status."""
         if self is TaskExecutionStatus.TASK_EXECUTION_FAILED:
             return _EXECUTION_FAILURES
         return frozenset({self.value})
@@ -52,7 +52,7 @@ _EXECUTION_FAILURES = frozenset(
     )
 )
 
-# Worth another try: the agent is not to blame and the next attempt may well go through.
+# Worth another attempt: the agent is not at fault, and the next attempt may succeed.
 RETRYABLE_STATUSES = frozenset(
     {
         TaskExecutionStatus.SETUP_FAILED,
@@ -64,7 +64,7 @@ RETRYABLE_STATUSES = frozenset(
 
 
 class Attempt(TypedDict):
-    """An earlier try at a repetition that was made again."""
+    """An earlier attempt at a repetition that was retried."""
 
     status: str
     error: JsonObject | None
@@ -102,7 +102,7 @@ class Report(TypedDict):
 
 
 def summary_of(task: Task) -> TaskSummary:
-    """What a report says of its task."""
+    """The summary of a task for its report."""
     return {
         "query": task.query,
         "metadata": dict(task.metadata),
@@ -140,7 +140,7 @@ def error_record(exception: BaseException) -> dict[str, object]:
 
 
 def collection_failure(what: str, exception: BaseException) -> dict[str, object]:
-    """What stands in a report for traces, configuration or usage that could not be collected."""
+    """The record of traces, configuration or usage that could not be collected."""
     return {
         "error": f"Failed to collect {what}: {_message_of(exception)}",
         "error_type": type(exception).__name__,
@@ -148,7 +148,7 @@ def collection_failure(what: str, exception: BaseException) -> dict[str, object]
 
 
 def gathering_failure(what: str, component: object, exception: Exception) -> dict[str, object]:
-    """What stands there for the one component that failed to tell."""
+    """The record of one component whose collection failed."""
     return {
         "error": f"Failed to gather {what}: {_message_of(exception)}",
         "error_type": type(exception).__name__,

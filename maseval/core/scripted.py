@@ -1,7 +1,7 @@
-"""ScriptedModelAdapter: a language model that plays back what it was given.
+"""ScriptedModelAdapter: a language model that returns prepared replies.
 
 For tests, demonstrations and dry runs: everything around the model is real, the model costs
-nothing, and it remembers what it was asked.
+nothing, and it records the requests it receives.
 """
 
 import copy
@@ -37,15 +37,15 @@ FixedReply: TypeAlias = (
     str | ChatResponse | Mapping[str, Any] | Sequence[Mapping[str, Any]] | BaseException
 )
 Reply: TypeAlias = FixedReply | Callable[[list[Message], Tools], FixedReply]
-"""One thing a scripted model does when it is asked: say a text, give a whole ``ChatResponse``, call
-one tool or a list of tools, raise an exception, or look at what it was asked before it decides.
+"""One reply of a scripted model: a text, a whole ``ChatResponse``, one tool call or a list of them,
+an exception to raise, or a function that sees the request and returns one of these.
 
 A tool call has OpenAI's form (see ``tool_call``) or is short: ``{"name", "arguments", "id"?}``. A
 mapping with ``content`` or ``tool_calls`` is a text with calls."""
 
 
 class ScriptedRequest(TypedDict):
-    """What a scripted model was asked."""
+    """One request to a scripted model."""
 
     messages: list[Message]
     tools: Tools
@@ -54,13 +54,13 @@ class ScriptedRequest(TypedDict):
 
 
 class ScriptedModelAdapter(ModelAdapter):
-    """Plays ``replies`` one after another; ``requests`` keeps what it was asked.
+    """Returns ``replies`` one after another; ``requests`` records what it received.
 
     Args:
         replies: The replies in order, or one function that answers every request.
         model_id: The id to report.
-        seed: As for every model; it changes nothing here.
-        cost_calculator: Puts a price on the usage.
+        seed: As for every model; it has no effect here.
+        cost_calculator: Computes the cost of the usage.
         usage: The usage of each reply. By default it is estimated from the texts, a token for
             every four characters, so that the same conversation always costs the same.
         delay_seconds: How long each answer takes.
@@ -135,8 +135,8 @@ class ScriptedModelAdapter(ModelAdapter):
         if asked >= count and not (self._loop and count):
             last = messages[-1] if messages else None
             raise ScriptExhaustedError(
-                f"the scripted model {self.model_id!r} has {count} replies and was asked once "
-                f"more; the last message was {last!r}. Add a reply, or pass loop=True"
+                f"the scripted model {self.model_id!r} received more requests than its {count} "
+                f"replies; the last message was {last!r}. Add a reply, or pass loop=True"
             )
         return self._script[asked % count]
 
@@ -220,7 +220,7 @@ def _tool_call(call: Any, default_id: str) -> ToolCall:
             return cast(ToolCall, copy.deepcopy(dict(call)))
         case {"name": str(name)}:
             return tool_call(name, call.get("arguments"), id=call.get("id", default_id))
-    raise HookResultError(f"{call!r} is no tool call; write tool_call(name, {{…}})")
+    raise HookResultError(f"{call!r} is not a tool call; write tool_call(name, {{…}})")
 
 
 def _tokens(message: Message) -> int:

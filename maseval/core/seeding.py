@@ -1,7 +1,7 @@
 """One seed becomes many: every component of every repetition gets its own, reproducibly.
 
-A seed depends only on the global seed, the task, the repetition and the component's path, never
-on the order in which seeds are asked for. Parallel runs and partial runs draw the same numbers.
+A seed depends only on the global seed, the task, the repetition and the component's path, never on
+the order of requests. Parallel and partial runs therefore use the same seeds.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ class SeedingError(MASEvalError):
 
 
 class SeedGenerator(ABC, ConfigurableMixin):
-    """Where the seeds of a run come from."""
+    """The source of all seeds of a run."""
 
     @property
     @abstractmethod

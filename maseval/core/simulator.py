@@ -1,7 +1,7 @@
-"""Users and tools played by a language model.
+"""Users and tools simulated by a language model.
 
-A simulator fills a prompt template, asks the model, and reads the JSON object in its answer; an
-answer that cannot be read, or a failed call, is tried again at once.
+A simulator fills a prompt template, asks the model, and parses the JSON object in its response; a
+response that cannot be parsed, or a failed call, is retried at once.
 """
 
 import json
@@ -117,7 +117,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
 
     @abstractmethod
     def _parse_output(self, output: str) -> Parsed:
-        """What the model meant; ``JSONDecodeError`` or ``AttributeError`` asks for another try."""
+        """Parse the response; ``JSONDecodeError`` or ``AttributeError`` causes another attempt."""
 
     def _create_error(
         self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
@@ -156,7 +156,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         try:
             output = self.model.generate(attempt["prompt"], generation_params=params)
         except (TaskTimeoutError, ProviderError):
-            raise  # a model already asks its provider again as often as is worth it
+            raise  # the model has already retried its provider
         except Exception as error:  # other models raise what they like, and may recover
             _note(attempt, SimulatorCallStatus.ModelCallError, error)
             return False
@@ -183,7 +183,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
 
 
 class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
-    """A tool played by a model: call it with the tool's arguments, get ``(text, details)``."""
+    """A tool simulated by a model: call it with the tool's arguments, get ``(text, details)``."""
 
     template_name = "tool_llm_simulator_template.txt"
 
@@ -222,7 +222,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
 
 
 class _PersonSimulator(LLMSimulator[Parsed]):
-    """What both kinds of simulated user share: who they are and when they stop."""
+    """What both simulated users share: their profile and their stop condition."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
         )
 
     def _spoken(self, answer: Mapping[str, object], output: str) -> str:
-        """The text, with the stop token even if the model put it elsewhere in its answer."""
+        """The text, with the stop token even if the model put it elsewhere in its response."""
         text = _text(answer)
         if self.stop_token and self.stop_token in output and self.stop_token not in text:
             return f"{text} {self.stop_token}"
@@ -288,7 +288,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
 
 
 class UserLLMSimulator(_PersonSimulator[str]):
-    """A person played by a model: call it with the conversation, get what the person says next."""
+    """A person simulated by a model: call it with the conversation, get the next message."""
 
     template_name = "user_llm_simulator_template.txt"
 
@@ -297,10 +297,10 @@ class UserLLMSimulator(_PersonSimulator[str]):
 
 
 class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]]]]):
-    """A person with tools: the answer is ``(text, tool_calls)``, each call ``{name, arguments}``.
+    """A person with tools: the result is ``(text, tool_calls)``, each call ``{name, arguments}``.
 
-    Takes what ``UserLLMSimulator`` takes, and ``tools``: descriptions ``{name, description,
-    inputs?}``. Running the tools is the caller's business.
+    Takes the arguments of ``UserLLMSimulator`` and ``tools``: descriptions ``{name, description,
+    inputs?}``. The caller runs the tools.
     """
 
     template_name = "agentic_user_llm_simulator_template.txt"
@@ -339,7 +339,7 @@ def _packaged_template(name: str) -> str:
 
 
 def _filled(template: str | None, **values: object) -> str:
-    """The template with its ``{{names}}`` replaced, in one pass: values are never looked into."""
+    """The template with its ``{{names}}`` replaced in one pass: values are not expanded."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
         for name, value in values.items()
@@ -348,7 +348,7 @@ def _filled(template: str | None, **values: object) -> str:
 
 
 def _json_object(output: str) -> JsonObject:
-    """The JSON object in a model's answer, whatever is written around it."""
+    """The JSON object in a model's response, ignoring any text around it."""
     first, last = output.find("{"), output.rfind("}")
     try:
         found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())

@@ -1,7 +1,7 @@
 """Where a run took place: the code, the interpreter, the machine, the installed packages.
 
-Everything that cannot change while the process lives is looked up once. The dictionaries are shared
-by all who ask, so that a thousand reports can hold one and the same: nobody writes to them.
+Facts that cannot change during the process are looked up once. The dictionaries are shared by all
+callers and must not be modified.
 """
 
 import functools
@@ -37,7 +37,7 @@ def gather_benchmark_config(
     include_env_vars: bool = True,
     include_packages: bool = True,
 ) -> JsonObject:
-    """All of the below, with the time of asking."""
+    """All of the following, with a timestamp."""
     sections: dict[str, Callable[[], object]] = {
         "timestamp": now,
         "git": functools.partial(get_git_info, repo_path),
@@ -117,7 +117,7 @@ def _git(folder: str, *arguments: str) -> str:
         encoding="utf-8",
         errors="replace",
         timeout=_GIT_SECONDS,
-        # Looking must not lock the index of a repository that somebody works in.
+        # Reading must not lock the index of a repository in use.
         env=environment | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
     ).stdout
 

@@ -1,7 +1,7 @@
-"""Throttle: as many requests at once as a provider bears, found out by its complaints.
+"""Throttle: adapts the number of concurrent requests to what a provider accepts.
 
-Nothing is held back until the provider complains. Then half as many requests as were under way may
-be made at once, and one more each time that many were answered.
+Requests are unlimited until the provider complains. Then half as many as were in progress may run
+at once, and one more each time that many were answered.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections import deque
 from maseval.core.clock import Clock
 from maseval.core.provider_errors import OverloadedError, RateLimitError
 
-# How often somebody who waits looks whether it is still worth it, in seconds.
+# How often a waiting request checks whether it is still needed, in seconds.
 POLL = 0.1
 
 
@@ -41,12 +41,12 @@ class Throttle:
 
     @property
     def limit(self) -> float:
-        """How many requests may be under way at once; infinite until the provider complains."""
+        """The maximum number of concurrent requests; infinite until the provider complains."""
         return self._limit if math.isinf(self._limit) else float(int(self._limit))
 
     @property
     def under_way(self) -> int:
-        """How many requests are being made."""
+        """The number of requests in progress."""
         return len(self._held)
 
     def enter(self, holder: Clock) -> Slot:
@@ -68,7 +68,7 @@ class Throttle:
         return slot
 
     def leave(self, slot: Slot, error: BaseException | None = None) -> None:
-        """Give a slot back and say what came of its request."""
+        """Release a slot and report the outcome of its request."""
         with self._lock:
             if slot.era == self._era:
                 if error is None:
@@ -82,7 +82,7 @@ class Throttle:
         return len(self._held) + 1 <= self._limit
 
     def _widen(self) -> None:
-        # Only what was made use of shows that more may be borne.
+        # Only a limit that was reached shows that the provider may accept more.
         if not self._has_room():
             self._limit += 1 / self._limit
 
@@ -109,7 +109,7 @@ class Throttle:
             self._admit()
 
     def _take_back_abandoned(self) -> None:
-        """A repetition that was given up may hang in its request for good."""
+        """An abandoned repetition may hang in its request forever."""
         with self._lock:
             self._held = {slot for slot in self._held if not slot.holder.abandoned}
             self._admit()

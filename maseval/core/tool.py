@@ -75,7 +75,7 @@ def _parameters_schema(
         return model.model_json_schema()
     except PydanticUserError as error:
         raise ConfigurationError(
-            f"the signature of {_title(function)} cannot be told to a model: {error.message}; "
+            f"the signature of {_title(function)} cannot be described to a model: {error.message}; "
             "annotate it with plain types, Literal, enums or pydantic models"
         ) from error
 

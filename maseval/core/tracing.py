@@ -1,7 +1,7 @@
-"""What a component can tell about itself after a repetition: its traces and its configuration.
+"""What a component reports after a repetition: its traces and its configuration.
 
-Subclasses extend the answer with ``{**super().gather_traces(), ...}``; everything in it must be
-fit for JSON, because it ends up in the report.
+Subclasses extend the result with ``{**super().gather_traces(), ...}``; everything in it must be
+JSON-serialisable, because it becomes part of the report.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ def now() -> str:
 
 
 class TraceableMixin:
-    """A component that can tell what happened to it."""
+    """A component that reports what happened to it."""
 
     def gather_traces(self) -> JsonObject:
         """What happened, as JSON-friendly data."""
@@ -25,7 +25,7 @@ class TraceableMixin:
 
 
 class ConfigurableMixin:
-    """A component that can tell how it was set up."""
+    """A component that reports its configuration."""
 
     def gather_config(self) -> JsonObject:
         """The settings, as JSON-friendly data."""

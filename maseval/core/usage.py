@@ -1,4 +1,4 @@
-"""Tokens and cost: records that can be added, and the sums a finished run is asked for."""
+"""Tokens and cost: records that can be added, and sums over a finished run."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -38,7 +38,7 @@ class UsageRecord(TypedDict, total=False):
 
 @dataclass
 class Usage:
-    """What was consumed, in money and in any other unit.
+    """Consumption, in money and in any other unit.
 
     Records add up with ``+`` and ``sum``. A label (provider, category, component_name, kind)
     survives only if both sides agree on it: adding a bare ``Usage()`` erases the labels.
@@ -79,7 +79,7 @@ class Usage:
 
 @dataclass
 class TokenUsage(Usage):
-    """What one or more calls of a language model consumed."""
+    """The usage of one or more calls of a language model."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -132,7 +132,7 @@ def _added(total: UsageT, one: Usage, other: Usage) -> UsageT:
 
 
 class UsageTrackableMixin:
-    """A component that can tell what it has consumed."""
+    """A component that reports what it has consumed."""
 
     def gather_usage(self) -> Usage:
         """The sum of everything consumed so far."""
@@ -141,7 +141,7 @@ class UsageTrackableMixin:
 
 @runtime_checkable
 class CostCalculator(Protocol):
-    """Puts a price on tokens."""
+    """Computes the cost of tokens."""
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
         """The cost of ``usage``, or None if the price of the model is not known."""
@@ -195,7 +195,7 @@ class StaticPricingCalculator:
 
 
 class UsageEntry(NamedTuple):
-    """What one component consumed in one repetition of a task."""
+    """The usage of one component in one repetition of a task."""
 
     task_id: str
     component: str
@@ -246,10 +246,9 @@ class UsageReporter:
 
 
 def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The records in a report's ``usage``: a category is one record or holds one for each name.
+    """The records in a report's ``usage``: a category is one record or holds one per name.
 
-    Whatever else stands there, such as the time of collection or an error in a record's place,
-    is passed over.
+    Anything else, such as the time of collection or an error in place of a record, is skipped.
     """
     if not isinstance(usage, Mapping) or "error" in usage:
         return

@@ -1,4 +1,4 @@
-"""User: who the agent talks to, and users played by a language model."""
+"""User: the agent's conversation partner, and users simulated by a language model."""
 
 import re
 import time
@@ -35,11 +35,11 @@ class TerminationReason(Enum):
 
 
 class ConversationStartError(UserError, RuntimeError):
-    """A user is asked for its first words in a conversation that somebody else began."""
+    """The initial query was requested in a conversation that the agent started."""
 
 
 class ToolOutput(TypedDict, total=False):
-    """What came of one tool call of a user."""
+    """The result of one tool call of a user."""
 
     name: Required[str]
     arguments: object
@@ -77,12 +77,12 @@ class User(ABC, TraceableMixin, ConfigurableMixin):
 
 
 class LLMUser(User):
-    """A user played by a language model.
+    """A user simulated by a language model.
 
-    It is done after ``max_turns`` messages of its own, or when it says one of ``stop_tokens``,
-    which it is told to do under ``early_stopping_condition``. Asked again after that, it gives
+    It is done after ``max_turns`` messages, or when it says one of ``stop_tokens``, which it is
+    instructed to do under ``early_stopping_condition``. Called again after that, it returns
     ``exhausted_response``, or raises ``UserExhaustedError`` if there is none. An ``initial_query``
-    is its first message and its first turn; without one the model is asked for it.
+    is its first message and its first turn; without one the model writes it.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class LLMUser(User):
 
     @property
     def termination_reason(self) -> TerminationReason:
-        """Why the user is done, as far as it is."""
+        """Why the user is done, if it is."""
         out_of_turns = self._turn_count >= self.max_turns
         if self._stop_reason is None:
             return TerminationReason.MAX_TURNS if out_of_turns else TerminationReason.NOT_TERMINATED
@@ -238,10 +238,10 @@ class LLMUser(User):
 
 
 class AgenticLLMUser(LLMUser):
-    """A user played by a model that may use tools before it answers.
+    """A user simulated by a model that may use tools before it answers.
 
-    Its thoughts and tool calls, at most ``max_internal_steps`` rounds of them, stay in the log;
-    only what it finally says enters the conversation. Further arguments are those of ``LLMUser``.
+    Its thoughts and tool calls, at most ``max_internal_steps`` rounds, stay in the log; only its
+    final message enters the conversation. Further arguments are those of ``LLMUser``.
     """
 
     def __init__(

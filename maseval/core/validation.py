@@ -1,4 +1,4 @@
-"""Checks of the arguments an agent sends to a tool; what is wrong is the agent's error."""
+"""Checks of the arguments an agent sends to a tool; violations are the agent's error."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ JSON_TYPES: Mapping[str, type | tuple[type, ...]] = {
 def validate_argument_type(
     value: object, expected_type: str, arg_name: str, component: str | None = None
 ) -> None:
-    """Check ``value`` against a JSON-schema type name; a name we do not know accepts anything."""
+    """Check ``value`` against a JSON schema type name; unknown names accept anything."""
     # A bool is an int for Python, but not an integer for JSON schema.
     disguised = expected_type == "integer" and isinstance(value, bool)
     if not disguised and isinstance(value, JSON_TYPES.get(expected_type, object)):

@@ -203,7 +203,7 @@ def missing(value: "NowhereDefined") -> None: ...  # noqa: F821
     ("fn", "message"),
     [
         (positional, "'positional' takes 'value' by position only"),
-        (opaque, "'opaque' cannot be told to a model"),
+        (opaque, "'opaque' cannot be described to a model"),
         (missing, "'missing' cannot be read: name 'NowhereDefined'"),
     ],
 )

@@ -75,7 +75,7 @@ class BookingAgent(AgentAdapter):
     def _result(self, name: str, arguments: str) -> str:
         try:
             return self.tools[name](**json.loads(arguments))
-        except Exception as error:  # a tool called by a model: the model is told, and goes on
+        except Exception as error:  # a tool called by a model: the error is its answer
             return f"Error: {error}"
 
 

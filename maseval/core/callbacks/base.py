@@ -44,10 +44,10 @@ class BenchmarkCallback(TraceableMixin, ABC):
         """One repetition is about to be started."""
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        """One repetition is over, well or badly."""
+        """One repetition has finished, successfully or not."""
 
     def on_event(self, event_name: str, **data: object) -> None:
-        """Any event, by its name; for observers that treat all alike."""
+        """Any event, by name; for observers that treat all events alike."""
 
 
 # An adaptive queue learns from reports through the same hooks, but lives below this module.

@@ -1,4 +1,4 @@
-"""Keeps what was said: in memory for each run of an agent, or as a file for each repetition."""
+"""Records messages: in memory for each run of an agent, or in a file for each repetition."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ _SLUG_LENGTH = 60
 
 
 class MessageTracingCallback(BenchmarkCallback):
-    """Writes the messages of each repetition to a file of its own in ``output_dir``.
+    """Writes the messages of each repetition to a separate file in ``output_dir``.
 
-    ``agents`` and ``user`` are what each of them has seen; ``conversation`` is the whole of it,
-    where the environment keeps it as its ``simulation``.
-
-    The name of a file begins with its task's id as far as file systems allow, and ends with a hash
-    of run, task and repetition: no id can leave the folder, and no run replaces another's files.
+    ``agents`` and ``user`` hold what each of them has seen; ``conversation`` is the complete one,
+    if the environment keeps it as its ``simulation``. A file name starts with the task id, as far
+    as file systems allow, and ends with a hash of run, task and repetition: no id can leave the
+    folder, and no run replaces the files of another.
     """
 
     def __init__(self, output_dir: str | os.PathLike[str] = "./messages") -> None:
@@ -72,7 +71,7 @@ def _messages(trace: JsonObject | None) -> list[Message]:
 
 
 class AgentConversation(TypedDict, total=False):
-    """What was said in one run of an agent."""
+    """The messages of one run of an agent."""
 
     agent_name: Required[str]
     agent_type: str

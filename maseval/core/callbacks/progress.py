@@ -68,7 +68,7 @@ class ProgressBarCallback(BenchmarkCallback):
         return {}
 
     def status_text(self) -> str:
-        """What stands after the bar: ``3/4 Successful | reward=0.75``."""
+        """The text after the bar: ``3/4 Successful | reward=0.75``."""
         if not self.show_status:
             return ""
         successes = f"{self.successful}/{self.current} Successful"
@@ -89,7 +89,7 @@ class ProgressBarCallback(BenchmarkCallback):
 
 
 class TqdmProgressBarCallback(ProgressBarCallback):
-    """A bar of tqdm on standard error; where that is no terminal, one line each half minute."""
+    """A tqdm bar on standard error; without a terminal, one line every half minute."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class TqdmProgressBarCallback(ProgressBarCallback):
 
 
 class RichProgressBarCallback(ProgressBarCallback):
-    """A bar of rich on standard error; where that is no terminal, only the final state."""
+    """A rich bar on standard error; without a terminal, only the final state."""
 
     def __init__(
         self, desc: str | None = None, show_status: bool = True, transient: bool = False

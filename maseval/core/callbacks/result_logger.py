@@ -67,7 +67,7 @@ class ResultLogger(BenchmarkCallback):
 
     @abstractmethod
     def log_iteration(self, report: Mapping[str, object]) -> None:
-        """Keep one report, from which what is not wanted is already gone."""
+        """Store one report, already reduced to the parts that are wanted."""
 
     @abstractmethod
     def finalize(self) -> None:
@@ -75,7 +75,7 @@ class ResultLogger(BenchmarkCallback):
 
     @abstractmethod
     def validate(self) -> bool:
-        """Whether exactly the expected repetitions were kept; called after ``finalize``."""
+        """Whether exactly the expected repetitions were stored; called after ``finalize``."""
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         self.n_tasks = len(benchmark.tasks)

@@ -1,6 +1,6 @@
-"""Tells a run's callbacks what happens; a callback that fails is logged and never stops a run.
+"""Notifies a run's callbacks; a callback that fails is logged and never stops a run.
 
-One exception: before anything has run, a callback may refuse the run because of how it was set up,
+One exception: before anything has run, a callback may refuse the run because of its configuration,
 for example because its output file exists.
 """
 
@@ -20,8 +20,8 @@ _REFUSALS = (ConfigurationError, OutputExistsError)
 class Announcer:
     """Calls one hook of every callback, in order, in the thread that runs the benchmark.
 
-    A callback's ``on_event``, and each function of ``handler``, gets the hook's name and, by
-    keyword, what the hook was told.
+    A callback's ``on_event``, and each function of ``handler``, receives the hook's name and its
+    arguments by keyword.
     """
 
     def __init__(self, callbacks: Iterable[BenchmarkCallback], handler: CallbackHandler) -> None:
@@ -29,7 +29,7 @@ class Announcer:
         self._handler = handler
 
     def announce(self, hook: str, benchmark: object, **told: object) -> None:
-        """Call ``hook`` with the benchmark and what it is told."""
+        """Call ``hook`` with the benchmark and its arguments."""
         for callback in self._callbacks:
             name = type(callback).__name__
             _call(f"{name}.{hook}", getattr(callback, hook, None), benchmark, *told.values())

@@ -1,4 +1,4 @@
-"""Who takes part in a repetition: calls a benchmark's setup hooks and checks what they return."""
+"""The participants of a repetition: calls a benchmark's setup hooks and checks the results."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ Agents = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
 
 
 class Hooks(Protocol):
-    """What a benchmark lends to its repetitions, besides the setup hooks.
+    """The methods of a benchmark that its repetitions call, besides the setup hooks.
 
-    Those may be written with or without ``seed_generator``, so they are looked up by name.
+    Setup hooks may be written with or without ``seed_generator``, so they are looked up by name.
     """
 
     def execution_loop(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any
     ) -> Any:
-        """Let the agents work; returns the final answer."""
+        """Run the agents; returns the final answer."""
 
     def evaluate(
         self,
@@ -37,12 +37,12 @@ class Hooks(Protocol):
         final_answer: Any,
         traces: JsonObject,
     ) -> list[JsonObject]:
-        """Judge what happened."""
+        """Evaluate what happened."""
 
 
 @dataclass
 class Cast:
-    """Everybody who takes part in a repetition."""
+    """All participants of a repetition."""
 
     environment: Environment
     user: User | None
@@ -52,7 +52,7 @@ class Cast:
 
 
 def set_up(benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator) -> Cast:
-    """Set up everybody, in the order environment, user, agents, evaluators."""
+    """Set up the environment, the user, the agents and the evaluators, in that order."""
     environment = _environment(benchmark, agent_data, task, seeds)
     user = _call(benchmark, "setup_user", seeds, agent_data, environment, task)
     _check_user(user)
@@ -65,7 +65,7 @@ def set_up(benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGene
 def set_up_evaluators(
     benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator
 ) -> Sequence[Evaluator]:
-    """Set up only those who judge, with a fresh environment, for a repetition that is over."""
+    """Set up only the evaluators, with a fresh environment, for a finished repetition."""
     environment = _environment(benchmark, agent_data, task, seeds)
     return _evaluators(benchmark, environment, task, [], None, seeds)
 

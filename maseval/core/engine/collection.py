@@ -1,4 +1,4 @@
-"""Asking components that may fail, hang, or change while they are asked."""
+"""Collecting from components that may fail, hang, or change meanwhile."""
 
 import copy
 import json
@@ -15,7 +15,7 @@ _PATIENCE_SECONDS = 2.0
 
 
 def let_interrupts_pass(error: BaseException) -> None:
-    """Raise ``error`` again if it is Ctrl-C, for those who catch everything."""
+    """Re-raise ``error`` if it is Ctrl-C, for code that catches everything."""
     # Ctrl-C belongs to the person at the keyboard, not to the repetition it happened to hit. It
     # only ever reaches the main thread; elsewhere the exception is the agent's own doing.
     if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
@@ -23,7 +23,7 @@ def let_interrupts_pass(error: BaseException) -> None:
 
 
 def collected(what: str, collect: Callable[[], Collected]) -> Collected:
-    """What ``collect`` gives, or a record of its failure."""
+    """The result of ``collect``, or a record of its failure."""
     try:
         return collect()
     except BaseException as error:  # a component's own code: what it breaks must not cost the rest
@@ -32,9 +32,9 @@ def collected(what: str, collect: Callable[[], Collected]) -> Collected:
 
 
 def cut_loose(what: str, collect: Callable[[], Collected]) -> Collected:
-    """What can be collected while another thread still writes to it, as a copy of its own.
+    """A copy of what can be collected while another thread may still be writing.
 
-    A component of a repetition that hangs may hang as well, so it is not waited for long.
+    Components of a repetition that hangs may hang as well, so the wait is short.
     """
     answers: list[Collected] = []
 
@@ -50,12 +50,12 @@ def cut_loose(what: str, collect: Callable[[], Collected]) -> Collected:
 
 
 def _copied(parts: Collected) -> Collected:
-    # The machine is the same for all reports, and never written to.
+    # The machine's facts are shared by all reports and never changed.
     return {key: part if key == "benchmark" else _copy(part) for key, part in parts.items()}
 
 
 def _copy(part: object) -> object:
-    # It may change under our hands, or hold what cannot be copied, which as JSON becomes text.
+    # It may change during the copy, or hold what cannot be copied and becomes text in JSON.
     for duplicate in (copy.deepcopy, copy.deepcopy, _through_json):
         try:
             return duplicate(part)

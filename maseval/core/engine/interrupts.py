@@ -1,4 +1,4 @@
-"""Ctrl-C, held back while a finished result is being delivered."""
+"""Ctrl-C, held back while a finished result is delivered."""
 
 import signal
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from maseval.core.engine.process import signal_handlers
 
 
 class HeldInterrupts:
-    """Between entering and leaving, Ctrl-C raises only where it is let through.
+    """Within the context, Ctrl-C raises only where it is let through.
 
-    One that was held back raises at the next such place, or on leaving; a second one raises at
-    once, lest something that hangs could not be stopped. Does nothing outside the main thread, or
-    where somebody else handles the signal.
+    A pending one raises at the next such place, or on leaving; a second one raises at once, so that
+    something that hangs can still be stopped. Does nothing outside the main thread, or where the
+    signal already has another handler.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class HeldInterrupts:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """A stretch in which Ctrl-C raises at once."""
+        """A context in which Ctrl-C raises at once."""
         try:
             self._open = True
             if self._pending:

@@ -1,4 +1,4 @@
-"""When a failure that every task would meet ends the run, instead of failing them all."""
+"""Ends a run early if every remaining task would fail in the same way."""
 
 from maseval.core.exceptions import MASEvalError, RunStoppedError
 
@@ -7,10 +7,10 @@ _IN_A_ROW = 3
 
 
 class LostCause:
-    """Watches how repetitions end; ``error`` is why the run is not worth going on with, if so.
+    """Watches how repetitions end; ``error`` is the reason to stop the run, if there is one.
 
-    A refused key, a model that does not exist or a missing library ends the run at once if the
-    model has never answered, otherwise when repetition after repetition ends that way.
+    A refused key, an unknown model or a missing library ends the run at once if the model has never
+    answered, otherwise after several such failures in a row.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class LostCause:
         self._in_a_row = 0
 
     def note(self, exception: BaseException | None) -> bool:
-        """Take in how a repetition ended; returns whether the run should stop."""
+        """Record how a repetition ended; returns whether the run should stop."""
         if not isinstance(exception, MASEvalError) or not exception.fatal_for_run:
             self._in_a_row = 0
             return False

@@ -1,7 +1,7 @@
-"""Settings of the whole process that a run changes: thread switching, garbage collection, signals.
+"""Process-wide settings that a run changes: thread switching, garbage collection, signals.
 
-Runs may overlap, in one thread or in several. Each setting therefore knows everyone who has asked
-for it, and returns to its original value when the last of them is done.
+Runs may overlap, in one thread or in several. Each setting tracks all open requests and returns to
+its original value when the last one ends.
 """
 
 import gc

@@ -1,6 +1,6 @@
 """One repetition of one task: set up, execute, collect, evaluate, report.
 
-Whatever goes wrong on the way, the result is a report. It runs wholly in one thread.
+Any failure becomes a report. A repetition runs entirely in one thread.
 """
 
 import time
@@ -42,12 +42,12 @@ class RunSetting:
     config: Mapping[str, object]
     totals: UsageTotals
     stopping: Callable[[], bool]
-    """Says whether the run wants to end soon."""
+    """Whether the run is stopping."""
 
 
 @dataclass
 class RepetitionResult:
-    """What came of an attempt: its report, and the exception behind a failure."""
+    """The result of an attempt: its report, and the exception behind a failure."""
 
     report: Report
     status: TaskExecutionStatus
@@ -56,7 +56,7 @@ class RepetitionResult:
 
 @dataclass(eq=False)
 class Repetition:
-    """One attempt at one repetition; ``attempts`` holds what came of earlier ones."""
+    """One attempt at one repetition; ``attempts`` holds the earlier ones."""
 
     setting: RunSetting
     task: Task
@@ -73,12 +73,12 @@ class Repetition:
     def of(
         cls, setting: RunSetting, task: Task, repeat_idx: int, agent_data: JsonObject
     ) -> "Repetition":
-        """A first attempt; raises if the task is not fit for a report."""
+        """The first attempt; raises if the task cannot be reported."""
         timeout = task.protocol.timeout_seconds
         return cls(setting, task, summary_of(task), repeat_idx, agent_data, timeout)
 
     def begin(self) -> None:
-        """Start the clock; comes before everything else."""
+        """Start the clock; must be called first."""
         self._started_at, self._began = now(), time.perf_counter()
         registry = ComponentRegistry(self.setting.config, totals=self.setting.totals)
         self.context = TaskContext(
@@ -93,14 +93,14 @@ class Repetition:
         try:
             with self.context.active():
                 return _Stages(self).outcome()
-        except BaseException as error:  # whatever got past the stages: no worker may die of it
+        except BaseException as error:  # an error outside the stages must not kill the worker
             let_interrupts_pass(error)
             return self.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
         finally:
             self.context.registry.close()
 
     def rescored(self, report: Report) -> Report:
-        """A finished repetition's ``report`` with a new verdict."""
+        """The ``report`` of a finished repetition with a new evaluation."""
         self.begin()
         with self.context.active():
             stages = _Stages(self)
@@ -111,10 +111,9 @@ class Repetition:
         return {**report, "status": stages.status.value, "error": error, "eval": evaluation}
 
     def given_up(self) -> RepetitionResult:
-        """What to report of an attempt that is still running past its deadline.
+        """The result of an attempt that is still running past its deadline.
 
-        What it has done so far is kept; what it does from now on reaches neither the report nor
-        the usage totals.
+        Work done so far is kept; later work reaches neither the report nor the usage totals.
         """
         registry, left = self.context.registry, self.context.collected_traces
         error = self.context.timeout_error()
@@ -129,7 +128,7 @@ class Repetition:
         )
 
     def abandon(self) -> Collected:
-        """Nobody will take the outcome; what was used so far still counts."""
+        """Mark the attempt as abandoned; returns its usage so far, which still counts."""
         self.context.abandoned = True
         usage = cut_loose("usage", self.context.registry.collect_usage)
         self.context.registry.close()

@@ -1,4 +1,4 @@
-"""Judging finished repetitions again, from what their reports hold."""
+"""Evaluating finished repetitions again, from their reports."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,7 +18,7 @@ def rescored(
     tasks: Iterable[Task],
     agent_data_of: Callable[[Task], JsonObject],
 ) -> list[Report]:
-    """The reports with new verdicts; those that were never ready to be judged as they are."""
+    """The reports with new evaluations; those that never reached evaluation are unchanged."""
     known, given = {str(task.id): task for task in tasks}, list(reports)
     for report in given:
         if report["status"] in _JUDGED:

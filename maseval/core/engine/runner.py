@@ -1,7 +1,7 @@
-"""Which repetition runs when: keeps the workers busy until the plan is done.
+"""The scheduler: keeps the workers busy until the plan is done.
 
-The thread that called ``run()`` hands out the work, watches the deadlines and tells the listener. A
-repetition that overruns its deadline is given up, and another worker takes its worker's place.
+The thread that called ``run()`` hands out the work, watches the deadlines and notifies the
+listener. A repetition that passes its deadline is abandoned, and a new worker replaces its worker.
 """
 
 import time
@@ -19,7 +19,7 @@ from maseval.core.task import Task, TimeoutAction
 
 
 class Listener(Protocol):
-    """Who is told what happens, and may end the run by raising."""
+    """Receives the events of a run, and may end it by raising."""
 
     def task_started(self, task: Task) -> None: ...
     def repetition_started(self, task: Task, repeat_idx: int) -> None: ...
@@ -30,16 +30,17 @@ class Listener(Protocol):
 
 @dataclass
 class _TaskProgress:
-    """How many repetitions of a task are still to be reported."""
+    """The number of repetitions of a task that are not reported yet."""
 
     task: Task
     open: int
 
 
 class Runner:
-    """Runs the repetitions ``indices_of`` each task that ``plan`` hands out.
+    """Runs the repetitions ``indices_of`` each task that ``plan`` yields.
 
-    Once ``stopping`` says so, nothing more is started; what is running is finished and reported.
+    Once ``stopping`` returns true, nothing more is started; repetitions in progress finish and are
+    reported.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Runner:
     def run(self, interrupts: HeldInterrupts) -> None:
         """Run everything; an exception of the listener, or Ctrl-C, ends the run early.
 
-        What was finished by then is still reported.
+        Repetitions finished by then are still reported.
         """
         with self._workers.open():
             try:
@@ -152,7 +153,7 @@ class Runner:
             self._listener.task_finished(progress.task, report)
 
     def _drain(self) -> None:
-        """Report what is finished, and wait for nothing else."""
+        """Report finished repetitions without waiting for the others."""
         while finished := self._workers.take():
             repetition, outcome = finished
             self._forget(repetition)
@@ -162,7 +163,7 @@ class Runner:
 
 
 def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetition | None:
-    """The same repetition once more, if its task's protocol asks for that."""
+    """The next attempt at the repetition, if its task's protocol allows one."""
     protocol, timeout = repetition.task.protocol, repetition.timeout
     timed_out = TaskExecutionStatus.TASK_TIMEOUT
     earlier = [attempt["status"] == timed_out.value for attempt in repetition.attempts]
@@ -182,7 +183,7 @@ def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetitio
 
 
 def _is_lasting(failure: BaseException | None) -> bool:
-    """Whether another attempt is bound to fail in the same way."""
+    """Whether another attempt would fail in the same way."""
     if isinstance(failure, ProviderError):
         return not failure.transient
     return isinstance(failure, MASEvalError) and failure.fatal_for_run
@@ -199,7 +200,7 @@ def _attempt_record(report: Report) -> Attempt:
 
 
 def _each_once(plan: Iterable[Task]) -> Iterator[Task]:
-    """The tasks of a plan; a queue of the user's own may hand out anything."""
+    """The tasks of a plan, checked: a custom queue may yield anything."""
     seen: set[str] = set()
     for task in plan:
         if not isinstance(task, Task):

@@ -1,4 +1,4 @@
-"""Who runs a repetition: the calling thread itself, or one of many worker threads."""
+"""Workers: a repetition runs in the calling thread or in a worker thread."""
 
 import queue
 import threading
@@ -15,27 +15,27 @@ Finished = tuple[Repetition, RepetitionResult]
 
 
 class Workers(Protocol):
-    """Something that runs repetitions.
+    """Runs repetitions.
 
-    Waiting and taking are two steps, so that Ctrl-C while waiting loses nothing that is finished.
+    Waiting and taking are two steps, so that Ctrl-C while waiting loses no finished result.
     """
 
     size: int
 
     def open(self) -> AbstractContextManager[None]:
-        """Surrounds everything else; nothing is started afterwards."""
+        """The context around all other calls; nothing is started afterwards."""
 
     def submit(self, repetition: Repetition) -> None:
-        """Have a repetition run; at most ``size`` of them may be unfinished."""
+        """Start a repetition; at most ``size`` may be unfinished."""
 
     def wait(self, timeout: float | None) -> None:
-        """Return when something is finished, or after ``timeout`` seconds."""
+        """Return when a repetition has finished, or after ``timeout`` seconds."""
 
     def take(self) -> Finished | None:
-        """Something that is finished, if there is any."""
+        """A finished repetition, if there is one."""
 
     def give_up(self, repetition: Repetition) -> None:
-        """Use another worker in place of the one that runs this; its outcome is never taken."""
+        """Replace the worker of this repetition; its result is never taken."""
 
 
 class CallingThread:
@@ -75,7 +75,8 @@ _INTERVAL_PER_THREAD = 0.0001
 class Threads:
     """Runs up to ``size`` repetitions at once.
 
-    The threads are daemons: one that hangs for good keeps neither the run nor the process.
+    The threads are daemons: one that hangs forever blocks neither the run nor the exit of the
+    process.
     """
 
     def __init__(self, run: RunRepetition, size: int) -> None:
@@ -115,7 +116,7 @@ class Threads:
         limit = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
         with suppress(queue.Empty):
             self._bell.get(timeout=limit)
-            while True:  # whoever rang meanwhile is taken in the same round
+            while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()
 
     def take(self) -> Finished | None:

@@ -1,4 +1,4 @@
-"""A queue that chooses each task in the light of the results so far."""
+"""A queue that chooses each task based on the results so far."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from maseval.core.tracing import TraceableMixin
 
 @dataclass
 class _Progress:
-    """How far one iteration of an adaptive queue has come; tasks are kept by id."""
+    """The progress of one iteration of an adaptive queue; tasks are keyed by id."""
 
     remaining: dict[str, Task]
     state: dict[str, object]
@@ -24,13 +24,13 @@ class _Progress:
 
 
 class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
-    """Chooses each task in the light of the results so far.
+    """Chooses each task based on the results so far.
 
-    The runner takes a task whenever a worker is free, so that others may still be in flight, and
-    reports each finished repetition to ``on_task_repeat_end``. An iteration hands out each task at
-    most once. It is over when no task remains, when ``select_next_task`` returns None or after
-    ``stop()``; it does not wait for results. Each iteration begins afresh, and all calls come
-    from the runner's own thread. To look at the tasks without running them, use ``to_list()``.
+    The runner takes a task whenever a worker is free, so others may still be in flight, and reports
+    each finished repetition to ``on_task_repeat_end``. An iteration yields each task at most once.
+    It ends when no task remains, when ``select_next_task`` returns None or after ``stop()``; it
+    does not wait for results. Each iteration starts anew, and all calls come from the runner's own
+    thread. To look at the tasks without running them, use ``to_list()``.
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
@@ -39,7 +39,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     @abstractmethod
     def initial_state(self) -> dict[str, object]:
-        """What is known before the first result."""
+        """The state before the first result."""
 
     @abstractmethod
     def select_next_task(self, remaining: Sequence[Task], state: dict[str, object]) -> Task | None:
@@ -52,7 +52,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
     def update_state(
         self, task: Task, report: Mapping[str, Any], state: dict[str, object]
     ) -> dict[str, object]:
-        """What is known after one more repetition of ``task``."""
+        """The state after one more repetition of ``task``."""
 
     def stop(self) -> None:
         """End the current iteration; what is in flight still counts when it finishes."""
@@ -66,7 +66,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         for task in self._tasks:
             if str(task.id) in remaining:
                 raise DuplicateTaskError(
-                    f"two tasks have the id {task.id!r}; reports could not be told apart, "
+                    f"two tasks have the id {task.id!r}; their reports would be indistinguishable, "
                     "so give each task its own id"
                 )
             remaining[str(task.id)] = task
@@ -107,7 +107,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     @property
     def state(self) -> Mapping[str, object]:
-        """What the next selection will go by."""
+        """The state that the next selection will use."""
         return MappingProxyType(self._progress.state if self._progress else self.initial_state())
 
     # The hooks of a benchmark callback; Benchmark itself lives above this module, hence Any.

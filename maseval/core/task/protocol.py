@@ -1,4 +1,4 @@
-"""How a task is to be run: its time limit, its retries, its place among the others."""
+"""How a task is run: its time limit, its retries and its priority."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,7 +10,7 @@ from maseval.core.tracing import JsonObject
 
 
 class TimeoutAction(Enum):
-    """What to do with a repetition that ran out of time."""
+    """What to do with a repetition that timed out."""
 
     SKIP = "skip"
     RETRY = "retry"
@@ -19,7 +19,7 @@ class TimeoutAction(Enum):
 
 @dataclass
 class TaskProtocol:
-    """How a task is to be run: its time limit, retries and rank among the others."""
+    """How a task is run: time limit, retries, priority and tags."""
 
     timeout_seconds: float | None = None
     timeout_action: TimeoutAction = TimeoutAction.SKIP
@@ -72,7 +72,7 @@ class TaskProtocol:
 
 
 def mapping_of(name: str, value: object) -> Mapping[str, object]:
-    """``value``, which stands under ``name`` in the description of a task, if it is a dict."""
+    """Check that ``value``, the entry ``name`` of a task description, is a mapping."""
     if not isinstance(value, Mapping):
         raise TaskFormatError(f"{name!r} of a task must be a dict, not {value!r}")
     return value

@@ -37,7 +37,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         return self._of(self._tasks[index]) if isinstance(index, slice) else self._tasks[index]
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
-        """Which repetitions of a task a run makes that is asked for ``repeats`` of each."""
+        """The repetitions of a task in a run with ``repeats`` repetitions per task."""
         return range(repeats)
 
     # The look-ups that Sequence would answer by iterating, which in a queue means a run.

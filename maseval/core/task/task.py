@@ -1,4 +1,4 @@
-"""One task: what to ask, and the data to set it up and to judge it."""
+"""One task: its query, and the data to set it up and to evaluate it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
 
 @dataclass
 class Task:
-    """One thing for an agent to do, with all that is needed to set it up and to judge it."""
+    """One thing for an agent to do, with the data to set it up and to evaluate it."""
 
     query: str
     id: str = field(default_factory=lambda: str(uuid4()))
