@@ -3,18 +3,16 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic_core import to_json
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
+from maseval.interface.inference.definitions import FunctionDefinition, JsonSchema, ToolDefinition
 
 Tools = Mapping[str, Callable[..., object]] | Iterable[Callable[..., object]]
 """Tools by name, such as ``environment.tools``, or functions that go by their own names."""
-
-JsonSchema: TypeAlias = dict[str, Any]
-"""A JSON schema, as it is sent to a model."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,9 @@ class Tool:
     function: Callable[..., object]
 
     @property
-    def definition(self) -> dict[str, object]:
+    def definition(self) -> ToolDefinition:
         """The tool in OpenAI's form."""
-        function = {
+        function: FunctionDefinition = {
             "name": self.name,
             "description": self.description,
             "parameters": self.parameters,

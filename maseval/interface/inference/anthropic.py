@@ -3,8 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypedDict, cast
 
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 from maseval.core.model import Params
@@ -21,11 +21,15 @@ from maseval.core.seeding import SeedingError
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import as_object, get, text_of
+from maseval.interface.inference.definitions import (
+    NO_PARAMETERS,
+    FunctionDefinition,
+    ToolChoice,
+    ToolDefinitions,
+)
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
-    ToolChoice,
-    Tools,
     cause_of,
     no_key,
     shared_client,
@@ -33,9 +37,30 @@ from maseval.interface.inference.provider import (
     with_extra_body,
 )
 
-Block = dict[str, Any]
+AnthropicBlock = dict[str, object]
 
-_NO_PARAMETERS = {"type": "object", "properties": {}}
+
+class AnthropicTurn(TypedDict):
+    """A turn of the conversation in Anthropic's form."""
+
+    role: str
+    content: list[AnthropicBlock]
+
+
+class AnthropicMessages(Protocol):
+    """What can be asked of a client."""
+
+    create: Callable[..., object]
+
+
+class AnthropicClient(Protocol):
+    """What is used of ``anthropic.Anthropic``."""
+
+    messages: AnthropicMessages
+
+    def with_options(self, **options: object) -> "AnthropicClient": ...
+
+
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 # The API takes no conversation that an assistant opens, and benchmarks open with a greeting.
 _OPENING = {"role": "user", "content": "(The conversation begins.)"}
@@ -52,7 +77,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        client: Any,
+        client: object,
         model_id: str,
         default_generation_params: Params | None = None,
         max_tokens: int = 4096,
@@ -66,12 +91,13 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             )
         super().__init__(model_id, default_generation_params, None, cost_calculator)
         sdk = sys.modules.get("anthropic")
-        is_sdk_client = sdk is not None and isinstance(client, sdk.Anthropic)
-        self._client = client.with_options(max_retries=0) if is_sdk_client else client
+        self._client = cast(AnthropicClient, client)
+        if sdk is not None and isinstance(client, sdk.Anthropic):
+            self._client = self._client.with_options(max_retries=0)
         self._max_tokens = max_tokens
         # What the model thought before a call must be sent back with it, and a conversation in
         # OpenAI's form has no place for it. The key is the id of the answer's first call.
-        self._thoughts: dict[str, list[Block]] = {}
+        self._thoughts: dict[str, list[AnthropicBlock]] = {}
 
     def gather_config(self) -> dict[str, Any]:
         return {
@@ -83,13 +109,13 @@ class AnthropicModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         request = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
         if stop := request.pop("stop", None):
-            request["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
+            request["stop_sequences"] = [stop] if isinstance(stop, str) else stop
         if system := _system(messages):
             request["system"] = system
         request["messages"] = self._turns(messages)
@@ -100,8 +126,8 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         create = self._client.messages.create
         return self._response(create(**with_extra_body(create, request)))
 
-    def _turns(self, messages: Iterable[Message]) -> list[Block]:
-        turns: list[Block] = []
+    def _turns(self, messages: Iterable[Message]) -> list[Mapping[str, object]]:
+        turns: list[AnthropicTurn] = []
         for message in messages:
             role = "assistant" if message["role"] == "assistant" else "user"
             blocks = self._blocks(message)
@@ -112,10 +138,10 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             else:
                 turns.append({"role": role, "content": blocks})
         if turns and turns[0]["role"] == "assistant":
-            turns.insert(0, dict(_OPENING))
-        return turns
+            return [_OPENING, *turns]
+        return [*turns]
 
-    def _blocks(self, message: Message) -> list[Block]:
+    def _blocks(self, message: Message) -> list[AnthropicBlock]:
         match message["role"]:
             case "system" | "developer":
                 return []
@@ -123,14 +149,14 @@ class AnthropicModelAdapter(ProviderModelAdapter):
                 return [_tool_result(message)]
         # An empty block is refused, and says nothing.
         text = text_of(message.get("content"))
-        blocks = [{"type": "text", "text": text}] if text.strip() else []
+        blocks: list[AnthropicBlock] = [{"type": "text", "text": text}] if text.strip() else []
         if message["role"] != "assistant":
             return blocks
         calls = message.get("tool_calls") or []
         thoughts = self._thoughts.get(calls[0].get("id"), []) if calls else []
         return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
 
-    def _response(self, answer: Any) -> ChatResponse:
+    def _response(self, answer: object) -> ChatResponse:
         blocks = get(answer, "content")
         if not isinstance(blocks, Sequence) or isinstance(blocks, str):
             raise self._failed(MalformedResponseError, f"no content in the answer {answer!s:.200}")
@@ -179,12 +205,12 @@ def _system(messages: Iterable[Message]) -> str:
     return "\n\n".join(text for message in told if (text := text_of(message.get("content"))))
 
 
-def _results_only(turn: Block, blocks: Iterable[Block]) -> bool:
+def _results_only(turn: AnthropicTurn, blocks: Iterable[AnthropicBlock]) -> bool:
     """Whether both are answers of tools: all answers to one message belong into one turn."""
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
 
 
-def _tool_result(message: Message) -> Block:
+def _tool_result(message: Message) -> AnthropicBlock:
     return {
         "type": "tool_result",
         "tool_use_id": message.get("tool_call_id"),
@@ -192,7 +218,7 @@ def _tool_result(message: Message) -> Block:
     }
 
 
-def _tool_use(call: ToolCall) -> Block:
+def _tool_use(call: ToolCall) -> AnthropicBlock:
     function = call["function"]
     return {
         "type": "tool_use",
@@ -202,15 +228,15 @@ def _tool_use(call: ToolCall) -> Block:
     }
 
 
-def _tool(function: dict[str, Any]) -> dict[str, Any]:
+def _tool(function: FunctionDefinition) -> dict[str, object]:
     return {
         "name": function["name"],
         "description": function.get("description", ""),
-        "input_schema": function.get("parameters") or _NO_PARAMETERS,
+        "input_schema": function.get("parameters") or NO_PARAMETERS,
     }
 
 
-def _choice(choice: ToolChoice) -> dict[str, Any]:
+def _choice(choice: ToolChoice) -> dict[str, object]:
     if isinstance(choice, str):
         return {"type": _TOOL_CHOICES.get(choice, choice)}
     if "function" in choice:
@@ -227,7 +253,7 @@ def _call(block: object) -> ToolCall:
     }
 
 
-def _thoughts(blocks: Iterable[object]) -> list[Block]:
+def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
     keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
     return [
         {"type": kind, **{key: get(block, key) for key in keys[kind]}}
@@ -263,7 +289,7 @@ def from_id(
     max_tokens: int = 4096,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
-    **params: Any,
+    **params: object,
 ) -> AnthropicModelAdapter:
     """The model for the id ``anthropic/<name>``.
 
@@ -280,9 +306,10 @@ def from_id(
         address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
         options = {"base_url": address, "api_key": key, "max_retries": 0, **given}
         # Without a key the library looks for credentials of other kinds, anew each time.
-        client = shared_client(sdk.Anthropic, **options) if key else sdk.Anthropic(**options)
+        made = shared_client(sdk.Anthropic, **options) if key else sdk.Anthropic(**options)
     except sdk.AnthropicError as error:  # credentials are named somewhere, but cannot be read
         raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
+    client = cast(AnthropicClient, made)
     if not any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):
         if not (base_url or os.environ.get("ANTHROPIC_BASE_URL")):
             raise no_key("ANTHROPIC_API_KEY", provider="anthropic", model_id=name)

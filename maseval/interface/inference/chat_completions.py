@@ -12,10 +12,7 @@ from typing import Any, cast
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 
-_KEYS = {
-    "assistant": ("content", "name", "tool_calls"),
-    "tool": ("content", "tool_call_id"),
-}
+_KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")
 
 
@@ -35,9 +32,9 @@ def request_messages(messages: Iterable[Message]) -> list[Message]:
 def _request_message(message: Message) -> Message:
     role = message.get("role", "user")
     keys = _KEYS.get(role, _OTHER_KEYS)
-    known: Mapping[str, Any] = message
+    known: Mapping[str, object] = message
     kept = {key: known[key] for key in keys if known.get(key) is not None}
-    if calls := kept.pop("tool_calls", None):
+    if calls := message.get("tool_calls") if role == "assistant" else None:
         kept["tool_calls"] = [_request_call(call) for call in calls]
     # Some servers insist on the key, and all take a null where there are tool calls.
     kept.setdefault("content", None if calls else "")
@@ -60,7 +57,7 @@ def as_json(arguments: object) -> str:
     return json.dumps(arguments or {}, ensure_ascii=False)
 
 
-def as_object(arguments: object) -> dict[str, Any]:
+def as_object(arguments: object) -> dict[str, object]:
     """A call's arguments as a mapping; ``{}`` if they are none."""
     if isinstance(arguments, str):
         try:

@@ -4,7 +4,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, TypedDict, cast
 
 from maseval.core.messages import (
     ChatResponse,
@@ -25,16 +26,39 @@ from maseval.core.provider_errors import (
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import as_object, calls_so_far, get, text_of
+from maseval.interface.inference.definitions import (
+    ToolChoice,
+    ToolDefinition,
+    ToolDefinitions,
+)
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
-    ToolChoice,
-    Tools,
     no_key,
     shared_client,
 )
 
-Part = dict[str, Any]
+GeminiPart = dict[str, object]
+
+
+class GeminiContent(TypedDict):
+    """A turn of the conversation in Google's form."""
+
+    role: str
+    parts: list[GeminiPart]
+
+
+class GeminiModels(Protocol):
+    """What can be asked of a client."""
+
+    def generate_content(self, *, model: str, contents: object, config: object) -> object: ...
+
+
+class GeminiClient(Protocol):
+    """What is used of ``google.genai.Client``."""
+
+    models: GeminiModels
+
 
 _MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
 _OWN_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
@@ -61,14 +85,14 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        client: Any,
+        client: object,
         model_id: str,
         default_generation_params: Params | None = None,
         seed: int | None = None,
         cost_calculator: CostCalculator | None = None,
     ) -> None:
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
-        self._client = client
+        self._client = cast(GeminiClient, client)
         # A call must be sent back with the signature of the thought behind it, and a conversation
         # in OpenAI's form has no place for that. The key is the id of the call.
         self._signatures: dict[str, bytes] = {}
@@ -79,8 +103,8 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         genai = extras.load("google.genai", extra="google-genai", package="google-genai")
@@ -101,13 +125,13 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         )
         return self._response(answer, calls_so_far(messages))
 
-    def _contents(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def _contents(self, messages: Sequence[Message]) -> list[GeminiContent]:
         names: dict[str | None, str] = {
             call.get("id"): call["function"]["name"]
             for message in messages
             for call in message.get("tool_calls") or ()
         }
-        contents: list[dict[str, Any]] = []
+        contents: list[GeminiContent] = []
         for message in messages:
             role, parts = self._entry(message, names)
             if role == "function" and contents and contents[-1]["role"] == "function":
@@ -116,7 +140,9 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
                 contents.append({"role": role, "parts": parts})
         return contents
 
-    def _entry(self, message: Message, names: Mapping[str | None, str]) -> tuple[str, list[Part]]:
+    def _entry(
+        self, message: Message, names: Mapping[str | None, str]
+    ) -> tuple[str, list[GeminiPart]]:
         text = text_of(message.get("content"))
         if _is_system(message):
             return "system", []
@@ -128,14 +154,14 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
                     {"function_response": {"name": name, "response": {"result": text}}}
                 ]
             case "assistant":
-                said = [{"text": text}] if text else []
+                said: list[GeminiPart] = [{"text": text}] if text else []
                 calls = message.get("tool_calls") or ()
                 return "model", [*said, *(self._call_part(call) for call in calls)]
         return "user", [{"text": text}] if text else []
 
-    def _call_part(self, call: ToolCall) -> Part:
+    def _call_part(self, call: ToolCall) -> GeminiPart:
         function = call["function"]
-        part: Part = {
+        part: GeminiPart = {
             "function_call": {
                 "name": function["name"],
                 "args": as_object(function.get("arguments")),
@@ -205,15 +231,16 @@ def _is_system(message: Message) -> bool:
     return message["role"] in ("system", "developer")
 
 
-def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
+def _declaration(tool: ToolDefinition) -> dict[str, object]:
     function = tool["function"]
     declaration = {"name": function["name"], "description": function.get("description", "")}
-    if (function.get("parameters") or {}).get("properties"):
-        declaration["parameters_json_schema"] = function["parameters"]
-    return declaration
+    parameters = function.get("parameters") or {}
+    if not parameters.get("properties"):
+        return {**declaration}
+    return {**declaration, "parameters_json_schema": parameters}
 
 
-def _choice(choice: ToolChoice) -> dict[str, Any]:
+def _choice(choice: ToolChoice) -> dict[str, object]:
     if isinstance(choice, str):
         return {"mode": _MODES.get(choice, choice)}
     return {"mode": "ANY", "allowed_function_names": [choice["function"]["name"]]}
@@ -258,7 +285,7 @@ def _audio(usage: object) -> int:
     )
 
 
-def _client(*, api_key: str | None, base_url: str | None, timeout: float | None) -> Any:
+def _client(*, api_key: str | None, base_url: str | None, timeout: float | None) -> object:
     genai = extras.load("google.genai", extra="google-genai", package="google-genai")
     options = {
         "base_url": base_url,
@@ -277,7 +304,7 @@ def from_id(
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
-    **params: Any,
+    **params: object,
 ) -> GoogleGenAIModelAdapter:
     """The model for the id ``google/<name>``.
 
@@ -291,8 +318,8 @@ def from_id(
         if not address:
             raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
         api_key = NO_KEY
-    options: dict[str, Any] = {"api_key": api_key, "base_url": address, "timeout": timeout}
     # Without a key the library looks into the environment, anew each time.
-    client = shared_client(_client, **options) if api_key else _client(**options)
+    make = partial(shared_client, _client) if api_key else _client
+    client = make(api_key=api_key, base_url=address, timeout=timeout)
     defaults = {**(generation_params or {}), **params}
     return GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator)

@@ -6,9 +6,9 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, Required, TypedDict
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, chat_usage
@@ -27,7 +27,8 @@ from maseval.interface.inference.chat_completions import (
     request_messages,
     text_of,
 )
-from maseval.interface.inference.provider import ProviderModelAdapter, ToolChoice, Tools
+from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
+from maseval.interface.inference.provider import ProviderModelAdapter
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +36,19 @@ _log = logging.getLogger(__name__)
 _alone = threading.Lock()
 
 _TAGGED_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
+
+
+class Tokenizer(Protocol):
+    """What is used of a tokenizer that has a chat template."""
+
+    def apply_chat_template(self, conversation: Sequence[object], **options: object) -> object: ...
+
+
+class WrittenCall(TypedDict, total=False):
+    """A call as a model writes it into its answer."""
+
+    name: Required[str]
+    arguments: dict[str, object]
 
 
 class ToolCallingNotSupportedError(MASEvalError):
@@ -53,7 +67,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        model: Callable[..., Any],
+        model: Callable[..., object],
         model_id: str | None = None,
         default_generation_params: Params | None = None,
         seed: int | None = None,
@@ -75,8 +89,8 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         if tool_choice == "none":
@@ -105,19 +119,19 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             raise self._failed(ContextOverflowError, text)
         return tokens
 
-    def _set_seed(self, seed: int | None) -> None:
-        library: Any = sys.modules.get("transformers")
+    def _set_seed(self, seed: object) -> None:
+        library = sys.modules.get("transformers")
         if seed is not None and library is not None:
             library.set_seed(seed)
 
-    def _prompt(self, messages: list[Message], tools: Tools | None) -> str:
+    def _prompt(self, messages: list[Message], tools: ToolDefinitions | None) -> str:
         tokenizer = _tokenizer_of(self._model)
         if tokenizer is None:
             if tools:
                 raise self._without_tools()
             lines = [f"{m['role']}: {text_of(m.get('content'))}" for m in messages]
             return "\n".join([*lines, "assistant:"])
-        options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": False}
+        options = {"add_generation_prompt": True, "tokenize": False}
         if not tools:
             return str(tokenizer.apply_chat_template(request_messages(messages), **options))
         try:
@@ -133,7 +147,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             "trained to call tools, or its GGUF file by llamacpp/PATH.gguf, which needs no template"
         )
 
-    def _generate(self, prompt: str, params: dict[str, Any]) -> str:
+    def _generate(self, prompt: str, params: dict[str, object]) -> str:
         if params and not _takes(self._model, params):
             _log.warning("model %s takes no parameters: %s unused", self.model_id, sorted(params))
             params = {}
@@ -148,7 +162,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         return None
 
 
-def _tokenizer_of(model: Any) -> Any:
+def _tokenizer_of(model: object) -> Tokenizer | None:
     """The tokenizer with a chat template; None if there is none."""
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is None:
@@ -157,22 +171,30 @@ def _tokenizer_of(model: Any) -> Any:
     return tokenizer if hasattr(tokenizer, "apply_chat_template") and has_template else None
 
 
-def _count(model: Any, text: str) -> int | None:
+def _count(model: object, text: str) -> int | None:
     """How many tokens a text has; None if there is nobody to ask."""
     encode = getattr(getattr(model, "tokenizer", None), "encode", None)
     return None if encode is None else len(encode(text, add_special_tokens=False))
 
 
-def _with_objects(messages: list[Message]) -> list[dict[str, Any]]:
+def _with_objects(messages: list[Message]) -> list[Mapping[str, object]]:
     """Templates write the arguments of earlier calls themselves, so they want them parsed."""
-    prepared: list[dict[str, Any]] = [dict(message) for message in request_messages(messages)]
-    for message in prepared:
-        for call in message.get("tool_calls") or ():
-            call["function"]["arguments"] = as_object(call["function"]["arguments"])
-    return prepared
+    return [_with_parsed_calls(message) for message in request_messages(messages)]
 
 
-def _own_names(params: dict[str, Any]) -> dict[str, Any]:
+def _with_parsed_calls(message: Message) -> Mapping[str, object]:
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    parsed = [
+        {**call, "function": {**function, "arguments": as_object(function["arguments"])}}
+        for call in calls
+        if (function := call["function"])
+    ]
+    return {**message, "tool_calls": parsed}
+
+
+def _own_names(params: dict[str, object]) -> dict[str, object]:
     """Parameters by the names of ``transformers``, where a temperature of 0 has no meaning."""
     named = {"max_new_tokens" if key == "max_tokens" else key: v for key, v in params.items()}
     if named.get("temperature") == 0:
@@ -181,7 +203,7 @@ def _own_names(params: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _takes(model: Callable[..., Any], params: dict[str, Any]) -> bool:
+def _takes(model: Callable[..., object], params: dict[str, object]) -> bool:
     try:
         inspect.signature(model).bind("prompt", **params)
     except ValueError:  # a built-in without a signature; it can only be tried
@@ -202,13 +224,13 @@ def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
     return spoken.strip(), [_call(call, number) for number, call in enumerate(found, first_number)]
 
 
-def _call(call: dict[str, Any], number: int) -> ToolCall:
+def _call(call: WrittenCall, number: int) -> ToolCall:
     arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
     function: FunctionCall = {"name": call["name"], "arguments": arguments}
     return {"id": f"call_{number}", "type": "function", "function": function}
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parsed(text: str) -> WrittenCall | None:
     """The call that ``text`` begins with, whatever follows it."""
     try:
         call, _ = json.JSONDecoder().raw_decode(text.strip())
@@ -229,7 +251,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
-    **params: Any,
+    **params: object,
 ) -> HuggingFacePipelineModelAdapter:
     """The model for the id ``hf/<name>``: a model of the hub, or a folder with one.
 
@@ -248,10 +270,10 @@ def from_id(
 
 
 @cache
-def _pipeline(name: str, device: str | int | None) -> Callable[..., Any]:
-    library: Any = extras.load("transformers", extra="transformers")
+def _pipeline(name: str, device: str | int | None) -> Callable[..., object]:
+    library = extras.load("transformers", extra="transformers")
     try:
-        pipeline: Callable[..., Any] = library.pipeline("text-generation", name, device=device)
+        pipeline: Callable[..., object] = library.pipeline("text-generation", name, device=device)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(str(error), provider="huggingface", model_id=name) from error
     return pipeline

@@ -10,10 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from maseval.core.messages import Message, ToolCall
+from maseval.core.messages import FunctionCall, Message, ToolCall
 from maseval.interface.inference.chat_completions import as_object, text_of
+from maseval.interface.inference.definitions import (
+    NO_PARAMETERS,
+    FunctionDefinition,
+    ToolChoice,
+    ToolDefinition,
+)
 
-_NO_PARAMETERS = {"type": "object", "properties": {}}
 _BEGUN = re.compile(r'\{\s*"content"\s*:\s*"')
 _EXPLANATION = """\
 These tools are at your disposal, each with the JSON schema of its arguments:
@@ -24,19 +29,19 @@ To call a tool: {{"tool_calls": [{{"name": "the tool", "arguments": {{...}}}}]}}
 
 
 def answer_schema(
-    tools: Iterable[Mapping[str, Any]],
-    tool_choice: str | Mapping[str, Any] | None = None,
+    tools: Iterable[ToolDefinition],
+    tool_choice: ToolChoice | None = None,
     *,
     parallel: bool = False,
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """The schema of an answer; None if no tool may be called, so that any text will do."""
     if tool_choice == "none":
         return None
     wanted = tool_choice["function"]["name"] if isinstance(tool_choice, Mapping) else None
     functions = [tool["function"] for tool in tools]
     offered = [f for f in functions if wanted is None or f["name"] == wanted]
-    definitions: dict[str, Any] = {}
-    calls: dict[str, Any] = {
+    definitions: dict[str, object] = {}
+    calls: dict[str, object] = {
         "type": "array",
         "minItems": 1,
         "items": {"anyOf": [_call_schema(function, definitions) for function in offered]},
@@ -46,14 +51,14 @@ def answer_schema(
     forms = [_object(tool_calls=calls)]
     if tool_choice in (None, "auto"):
         forms.insert(0, _object(content={"type": "string", "minLength": 1}))
-    schema: dict[str, Any] = {"anyOf": forms}
+    schema: dict[str, object] = {"anyOf": forms}
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def _call_schema(function: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _call_schema(function: FunctionDefinition, definitions: dict[str, object]) -> dict[str, object]:
     """The form of a call; what the parameters define by name moves to the top of the schema."""
     name = function["name"]
-    parameters = _renamed(function.get("parameters") or _NO_PARAMETERS, f"#/$defs/{name}.")
+    parameters = _renamed(function.get("parameters") or NO_PARAMETERS, f"#/$defs/{name}.")
     for own_name, definition in parameters.pop("$defs", {}).items():
         definitions[f"{name}.{own_name}"] = definition
     return _object(name={"const": name}, arguments={"additionalProperties": False, **parameters})
@@ -72,7 +77,7 @@ def _renamed(schema: Any, prefix: str) -> Any:
     }
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def _object(**properties: object) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,
@@ -81,7 +86,7 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def told(messages: Sequence[Message], tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+def told(messages: Sequence[Message], tools: Iterable[ToolDefinition]) -> list[Message]:
     """The conversation with the tools explained, and with calls and results as plain text."""
     explanation = _EXPLANATION.format(tools="\n".join(_line(tool["function"]) for tool in tools))
     system = [text_of(m.get("content")) for m in messages if m["role"] == "system"]
@@ -108,12 +113,12 @@ def _told(message: Message, names: Mapping[str | None, str]) -> Message:
     return {"role": "assistant", "content": spoken}
 
 
-def _told_call(function: Mapping[str, Any]) -> dict[str, Any]:
+def _told_call(function: FunctionCall) -> dict[str, object]:
     return {"name": function["name"], "arguments": as_object(function.get("arguments"))}
 
 
-def _line(function: Mapping[str, Any]) -> str:
-    schema = _untitled(function.get("parameters") or _NO_PARAMETERS)
+def _line(function: FunctionDefinition) -> str:
+    schema = _untitled(function.get("parameters") or NO_PARAMETERS)
     told_schema = json.dumps(schema, ensure_ascii=False)
     return f"- {function['name']}: {function.get('description', '')} {told_schema}"
 

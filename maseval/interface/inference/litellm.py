@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import Params
@@ -26,11 +27,10 @@ from maseval.interface.inference.chat_completions import (
     get,
     request_messages,
 )
+from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
-    ToolChoice,
-    Tools,
     no_key,
     warn_seed_unused,
 )
@@ -72,8 +72,8 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         request = {"max_retries": 0, **params}
@@ -132,7 +132,7 @@ def _is_broken(error: Exception) -> bool:
     return is_connection or any(sign in str(error) for sign in ("Connection error", "[Errno "))
 
 
-def _completion(**request: Any) -> Any:
+def _completion(**request: object) -> object:
     try:
         return _library().completion(**request)
     except ModuleNotFoundError as error:  # it needs more than it installs by itself
@@ -141,11 +141,11 @@ def _completion(**request: Any) -> Any:
         ) from error
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     library: Any = extras.load("litellm", extra="litellm")
     # It prints advice on every error, in the midst of whatever is on the screen.
     library.suppress_debug_info = True
-    return library
+    return cast(ModuleType, library)
 
 
 def from_id(
@@ -157,7 +157,7 @@ def from_id(
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
-    **params: Any,
+    **params: object,
 ) -> LiteLLMModelAdapter:
     """The model for the id ``litellm/<name>``, where the name has the form ``provider/model``.
 

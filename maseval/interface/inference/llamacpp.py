@@ -4,7 +4,7 @@ import difflib
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, Message
@@ -24,15 +24,23 @@ from maseval.interface.inference.chat_completions import (
     get,
     request_messages,
 )
+from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.json_tools import answer_schema, read_answer, told
-from maseval.interface.inference.provider import ProviderModelAdapter, ToolChoice, Tools
+from maseval.interface.inference.provider import ProviderModelAdapter
+
+
+class Server(Protocol):
+    """What is used of ``xllamacpp.Server``."""
+
+    def handle_chat_completions(self, request: dict[str, object], /) -> object: ...
+
 
 # What earlier conversations leave behind is kept up to this size, so that agent and user, who take
 # turns at one model, need not be read from the beginning each time. llama.cpp would take 8 GiB.
 _CACHE_MIB = 2048
 
 _loading = threading.Lock()
-_loaded: dict[tuple[Path, int | None, int], Any] = {}
+_loaded: dict[tuple[Path, int | None, int], Server] = {}
 
 
 class LlamaCppModelAdapter(ProviderModelAdapter):
@@ -47,7 +55,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        server: Any,
+        server: Server,
         model_id: str,
         default_generation_params: Params | None = None,
         seed: int | None = None,
@@ -59,8 +67,8 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         parallel = bool(params.pop("parallel_tool_calls", False))
@@ -77,7 +85,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         response.content, response.tool_calls = read_answer(text, calls_so_far(messages))
         return response
 
-    def _answer(self, request: dict[str, Any]) -> ChatResponse:
+    def _answer(self, request: dict[str, object]) -> ChatResponse:
         try:
             answer = self._server.handle_chat_completions(request)
         except (RuntimeError, ValueError) as error:  # such as a chat template that cannot be used
@@ -95,7 +103,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         return None
 
 
-def _grammar(schema: dict[str, Any]) -> str:
+def _grammar(schema: dict[str, object]) -> str:
     """The grammar of answers in that form.
 
     They have no space between tokens, of which a small model makes more and more, and what a
@@ -118,7 +126,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
-    **params: Any,
+    **params: object,
 ) -> LlamaCppModelAdapter:
     """The model for the id ``llamacpp/<path>.gguf``, or part of a file's name in the cache folder.
 
@@ -162,7 +170,7 @@ def _nearest(path: Path, files: list[Path]) -> str:
     return f"; did you mean 'llamacpp/{alike[0]}'?" if alike else ""
 
 
-def _server(path: Path, threads: int | None, context_size: int) -> Any:
+def _server(path: Path, threads: int | None, context_size: int) -> Server:
     key = (path, threads, context_size)
     with _loading:
         if key not in _loaded:
@@ -170,7 +178,7 @@ def _server(path: Path, threads: int | None, context_size: int) -> Any:
         return _loaded[key]
 
 
-def _load(path: Path, threads: int | None, context_size: int) -> Any:
+def _load(path: Path, threads: int | None, context_size: int) -> Server:
     library = extras.load("xllamacpp", extra="llamacpp")
     settings = library.CommonParams()
     settings.model.path = str(path)
@@ -183,7 +191,8 @@ def _load(path: Path, threads: int | None, context_size: int) -> Any:
         settings.cpuparams.n_threads = threads
         settings.cpuparams_batch.n_threads = threads
     try:
-        return library.Server(settings)
+        server: Server = library.Server(settings)
+        return server
     except RuntimeError as error:
         raise ModelNotFoundError(
             f"cannot load {path}: {error} Is it a whole GGUF file, and does it fit into memory?",

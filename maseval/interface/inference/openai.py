@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from maseval.core.exceptions import MASEvalError
@@ -27,11 +28,10 @@ from maseval.interface.inference.chat_completions import (
     get,
     request_messages,
 )
+from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
-    ToolChoice,
-    Tools,
     cause_of,
     no_key,
     shared_client,
@@ -57,7 +57,7 @@ class OpenAIModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        client: Any,
+        client: object,
         model_id: str,
         default_generation_params: Params | None = None,
         seed: int | None = None,
@@ -65,8 +65,9 @@ class OpenAIModelAdapter(ProviderModelAdapter):
     ) -> None:
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
         sdk = sys.modules.get("openai")
-        is_sdk_client = sdk is not None and isinstance(client, sdk.OpenAI)
-        self._client = client.with_options(max_retries=0) if is_sdk_client else client
+        self._client = client
+        if sdk is not None and isinstance(client, sdk.OpenAI):
+            self._client = client.with_options(max_retries=0)
 
     def gather_config(self) -> dict[str, Any]:
         config = {**super().gather_config(), "client_type": type(self._client).__name__}
@@ -77,8 +78,8 @@ class OpenAIModelAdapter(ProviderModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         request = {"model": self.model_id, "messages": request_messages(messages), **params}
@@ -101,7 +102,7 @@ class OpenAIModelAdapter(ProviderModelAdapter):
             return self._failed(ContentFilterError, error)
         return self._meaning_in(sys.modules.get("openai"), error) or self._transport_failure(error)
 
-    def _meaning_in(self, sdk: Any, error: Exception) -> ProviderError | None:
+    def _meaning_in(self, sdk: ModuleType | None, error: Exception) -> ProviderError | None:
         if sdk is None:
             return None
         match error:
@@ -117,7 +118,7 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         return None
 
 
-def _method_of(client: Any, request: dict[str, Any]) -> Callable[[], object]:
+def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:
     """The request, bound to whatever the client offers to ask a model with."""
     completions = getattr(getattr(client, "chat", None), "completions", None)
     if completions is not None:
@@ -134,7 +135,7 @@ def _method_of(client: Any, request: dict[str, Any]) -> Callable[[], object]:
     )
 
 
-def _takes(method: Callable[..., object], arguments: dict[str, Any]) -> bool:
+def _takes(method: Callable[..., object], arguments: dict[str, object]) -> bool:
     try:
         inspect.signature(method).bind(**arguments)
     except ValueError:  # a built-in without a signature; it can only be tried
@@ -144,13 +145,13 @@ def _takes(method: Callable[..., object], arguments: dict[str, Any]) -> bool:
     return True
 
 
-def _settings(client: object) -> dict[str, Any]:
+def _settings(client: object) -> dict[str, object]:
     timeout = getattr(client, "timeout", None)
     settings = {"timeout": _seconds(timeout), "max_retries": getattr(client, "max_retries", None)}
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _seconds(timeout: Any) -> Any:
+def _seconds(timeout: object) -> object:
     if timeout is None or isinstance(timeout, int | float):
         return timeout
     if hasattr(timeout, "connect"):
@@ -167,7 +168,7 @@ def from_id(
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
-    **params: Any,
+    **params: object,
 ) -> OpenAIModelAdapter:
     """The model for the id ``openai/<name>``.
 

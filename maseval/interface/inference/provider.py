@@ -10,7 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
@@ -22,6 +22,7 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
 from maseval.interface.inference.chat_completions import sendable
+from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.http_errors import (
     error_from_status,
     transport_error,
@@ -32,9 +33,6 @@ _log = logging.getLogger(__name__)
 
 # A server of one's own often wants no key, but the libraries insist on a text.
 NO_KEY = "no-key-needed"
-
-Tools = Sequence[dict[str, Any]]
-ToolChoice = str | dict[str, Any]
 
 
 class ProviderModelAdapter(ModelAdapter):
@@ -71,16 +69,17 @@ class ProviderModelAdapter(ModelAdapter):
         self,
         messages: list[Message],
         generation_params: Params | None = None,
-        tools: Tools | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
         tool_choice: ToolChoice | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> ChatResponse:
         given = {**self._default_generation_params, **(generation_params or {}), **kwargs}
         if self.seed is not None:
             given.setdefault("seed", self.seed)
         params = {name: value for name, value in given.items() if value is not None}
+        definitions = cast("ToolDefinitions | None", tools or None)
         try:
-            return self._ask(sendable(messages), params, tools or None, tool_choice)
+            return self._ask(sendable(messages), params, definitions, tool_choice)
         except ProviderError:
             raise
         except Exception as error:
@@ -94,8 +93,8 @@ class ProviderModelAdapter(ModelAdapter):
     def _ask(
         self,
         messages: list[Message],
-        params: dict[str, Any],
-        tools: Tools | None,
+        params: dict[str, object],
+        tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         """Ask once and read the answer; ``params`` are complete and the callee's to change."""
@@ -137,7 +136,7 @@ class ProviderModelAdapter(ModelAdapter):
         return None if kind is None else self._failed(kind, _described(error))
 
 
-def with_extra_body(method: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+def with_extra_body(method: Callable[..., object], request: dict[str, object]) -> dict[str, object]:
     """The request for a method of a library, which may not know every parameter the server knows.
 
     What it does not know is sent in the body all the same: the server decides.
@@ -148,11 +147,12 @@ def with_extra_body(method: Callable[..., Any], request: dict[str, Any]) -> dict
         return request
     extra = {name: request[name] for name in sorted(unknown)}
     rest = {name: value for name, value in request.items() if name not in unknown}
-    return {**rest, "extra_body": {**extra, **rest.get("extra_body", {})}}
+    given = rest.get("extra_body")
+    return {**rest, "extra_body": {**extra, **(given if isinstance(given, Mapping) else {})}}
 
 
 @cache
-def shared_client(make: Callable[..., Any], **options: Any) -> Any:
+def shared_client(make: Callable[..., object], **options: object) -> object:
     """One client for all adapters with equal options.
 
     A run makes adapters for every simulation; with a client each, a thousand simulations would

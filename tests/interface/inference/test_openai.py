@@ -45,6 +45,7 @@ def test_a_strict_server_gets_only_what_the_protocol_knows(server):
         {"role": "assistant", "tool_calls": [call], "reasoning": "hm"},
         {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "seen", "error": False},
         {"role": "assistant", "content": "I saw", "tool_calls": None},
+        {"role": "assistant", "content": "it", "tool_calls": []},
     ]
 
     resolve_model("openai/m", base_url=server.url).chat(conversation)
@@ -58,6 +59,7 @@ def test_a_strict_server_gets_only_what_the_protocol_knows(server):
         },
         {"role": "tool", "tool_call_id": "c1", "content": "seen"},
         {"role": "assistant", "content": "I saw"},
+        {"role": "assistant", "content": "it"},
     ]
 
 

@@ -12,7 +12,6 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.camel.chat_agent import (
     ChatAgent,
-    Completion,
     StepResponse,
     ToolCallRecord,
 )
@@ -86,7 +85,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         finally:
             self.agent.model_backend = models
 
-    def _request(self, ask: Ask) -> Completion:
+    def _request(self, ask: Ask) -> object:
         """Make one request of the agent: count its tokens, and check that CAMEL can read it."""
         self._refusal = None
         try:

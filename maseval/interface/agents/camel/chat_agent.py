@@ -6,37 +6,6 @@ from typing import Protocol, TypedDict
 from maseval.core.messages import Message
 
 
-class Function(Protocol):
-    """The function of a tool call."""
-
-    arguments: str
-
-
-class Call(Protocol):
-    """A tool call in a model's answer."""
-
-    function: Function
-
-
-class AnswerMessage(Protocol):
-    """The message of a choice."""
-
-    tool_calls: Sequence[Call] | None
-
-
-class Choice(Protocol):
-    """One of the answers to a request."""
-
-    message: AnswerMessage
-
-
-class Completion(Protocol):
-    """A model's answer in OpenAI's form; a provider may have sent anything in its place."""
-
-    choices: Sequence[Choice] | None
-    usage: object
-
-
 class Models(Protocol):
     """The models that a ``ChatAgent`` asks: CAMEL's ``ModelManager``."""
 
@@ -45,7 +14,7 @@ class Models(Protocol):
 
     def run(
         self, messages: object, response_format: object = None, tools: object = None
-    ) -> Completion: ...
+    ) -> object: ...
 
 
 class SaidMessage(Protocol):

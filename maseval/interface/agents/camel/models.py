@@ -8,13 +8,13 @@ parser raises. CAMEL takes any ``ModelManager`` as an agent's models, so ours se
 from collections.abc import Callable
 from functools import cache
 
-from maseval.interface.agents.camel.chat_agent import Completion, Models
+from maseval.interface.agents.camel.chat_agent import Models
 from maseval.interface.agents.camel.tools import camel_module
 
-Ask = Callable[[], Completion]
+Ask = Callable[[], object]
 """Makes one request."""
 
-Follow = Callable[[Ask], Completion]
+Follow = Callable[[Ask], object]
 """Makes a request, and sees what comes of it."""
 
 
@@ -35,17 +35,15 @@ def _manager_class() -> Callable[[Models, Follow], Models]:
     class FollowedModels(base):  # type: ignore[misc, valid-type]
         def __init__(self, models: Models, follow: Follow) -> None:
             # Nothing of its own: models, strategy and settings stay those of the other manager.
-            self.followed, self.follow = models, follow
+            self.followed: Models = models
+            self.follow: Follow = follow
 
         def __getattr__(self, name: str) -> object:
             return getattr(self.followed, name)
 
         def run(
             self, messages: object, response_format: object = None, tools: object = None
-        ) -> Completion:
-            answer: Completion = self.follow(
-                lambda: self.followed.run(messages, response_format, tools)
-            )
-            return answer
+        ) -> object:
+            return self.follow(lambda: self.followed.run(messages, response_format, tools))
 
     return FollowedModels

@@ -29,7 +29,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
 
     def __init__(
         self,
-        user_agent: Any,
+        user_agent: object,
         initial_query: str,
         name: str = "camel_agent_user",
         max_turns: int = 10,
