@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.texts.tools import (
     tools_of,
 )
 
-Found = TypeVar("Found")
+Extracted = TypeVar("Extracted")
 
 _AGENT = "src/tau2/agent/llm_agent.py"
 _USER = "src/tau2/user/user_simulator.py"
@@ -76,7 +76,7 @@ class _Sources:
         self._contents = contents
         self._modules: dict[str, ast.Module] = {}
 
-    def read(self, name: str, reading: Callable[[Scope], Found]) -> Found:
+    def read(self, name: str, reading: Callable[[Scope], Extracted]) -> Extracted:
         """What ``reading`` finds in a file; whatever breaks on the way is that file's fault."""
         if name not in self._contents:
             raise SourceShapeError(f"{name} is missing")

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +15,6 @@ pytestmark = pytest.mark.data
 AGENT = "src/tau2/agent/llm_agent.py"
 JUDGE = "src/tau2/evaluator/evaluator_nl_assertions.py"
 AIRLINE = "src/tau2/domains/airline/tools.py"
-EXECUTED = Path("/tmp/maseval_executed")
 
 
 @pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
@@ -75,7 +75,8 @@ def test_each_recorded_edit_of_the_tree_is_refused_or_accepted_as_it_should_be(
             use()
         names = {case["path"], "only_short", "the tools of airline"}
         assert any(name in str(refusal.value) for name in names)
-    assert not EXECUTED.exists()
+    for written in re.findall(r'open\("([^"]+)", "w"\)', case["replace"]):
+        assert not Path(written).exists(), "the edit was executed"
 
 
 def test_reading_a_tree_imports_nothing_of_it(tree):
