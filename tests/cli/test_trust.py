@@ -87,7 +87,7 @@ def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
 
     assert ours.exit_code == 0
     assert "agent: " in ours.stdout and "(rule: " in ours.stdout
-    assert "gates the reward" in ours.stdout
+    assert "DB             FAILED    scored" in ours.stdout
     assert "What would have made it pass" in ours.stdout
     assert theirs.stdout == ours.stdout
 
