@@ -2,8 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextvars import copy_context
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -12,15 +11,10 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
 from maseval.core.context import TaskContext
-from maseval.core.engine.announcer import Announcer
 from maseval.core.engine.cast import Agents
-from maseval.core.engine.interrupts import HeldInterrupts
-from maseval.core.engine.lost_cause import LostCause
-from maseval.core.engine.process import rare_garbage_collection
-from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.engine.repetition import RepetitionResult, RunSetting
 from maseval.core.engine.rescoring import rescored
-from maseval.core.engine.runner import Runner
-from maseval.core.engine.workers import CallingThread, Threads, Workers
+from maseval.core.engine.run import RunInProgress
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError, NotRunError
@@ -220,14 +214,8 @@ class Benchmark(ABC):
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
-        run = _CurrentRun(self, agent_data_of)
-        with HeldInterrupts() as interrupts, rare_garbage_collection():
-            try:
-                run.announce("on_run_start")
-                run.runner().run(interrupts)
-            finally:
-                run.announce("on_run_end", results=self.reports)
-        run.lost_cause.tell(finished=len(self.reports))
+        run = RunInProgress(self, self._setting(), agent_data_of, self._raise_if_fatal)
+        run.execute()
         return self.reports
 
     def stop(self) -> None:
@@ -267,9 +255,9 @@ class Benchmark(ABC):
             stopping=lambda: self._stopping,
         )
 
-    def _check_failure(self, outcome: RepetitionResult) -> None:
+    def _raise_if_fatal(self, result: RepetitionResult) -> None:
         """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
-        match outcome.status:
+        match result.status:
             case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
                 return
             case TaskExecutionStatus.SETUP_FAILED:
@@ -278,8 +266,8 @@ class Benchmark(ABC):
                 fatal = self.fail_on_evaluation_error
             case _:
                 fatal = self.fail_on_task_error
-        if fatal and outcome.exception is not None:
-            raise outcome.exception
+        if fatal and result.exception is not None:
+            raise result.exception
 
     # For components and callers.
 
@@ -349,74 +337,6 @@ class Benchmark(ABC):
         return SequentialTaskQueue(
             [task for task in self.tasks.to_list() if str(task.id) in failed]
         )
-
-
-class _CurrentRun:
-    """One call of ``run()``: prepares repetitions and passes on what happens to them."""
-
-    def __init__(self, benchmark: Benchmark, agent_data_of: Callable[[Task], JsonObject]) -> None:
-        self._benchmark = benchmark
-        self._agent_data_of = agent_data_of
-        self._setting = benchmark._setting()
-        self._announcer = Announcer(_listening(benchmark), benchmark.callback_handler)
-        self._context = copy_context()
-        self.lost_cause = LostCause()
-
-    def runner(self) -> Runner:
-        benchmark = self._benchmark
-        return Runner(
-            plan=benchmark.tasks,
-            indices_of=lambda task: benchmark.tasks.repetitions_of(task, benchmark.n_task_repeats),
-            prepare=self._prepare,
-            workers=self._workers(),
-            listener=self,
-            stopping=self._setting.stopping,
-        )
-
-    def _workers(self) -> Workers:
-        benchmark = self._benchmark
-        protocols = [task.protocol for task in benchmark.tasks.to_list()]
-        timed = any(protocol.timeout_seconds is not None for protocol in protocols)
-        # A repetition that hangs can only be abandoned from another thread.
-        if benchmark.num_workers == 1 and not timed:
-            return CallingThread(self._run)
-        return Threads(self._run, benchmark.num_workers)
-
-    def _run(self, repetition: Repetition) -> RepetitionResult:
-        # Each sees the caller's context variables, and none what another one set.
-        return self._context.copy().run(repetition.run)
-
-    def _prepare(self, task: Task, repeat_idx: int) -> Repetition:
-        return Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
-
-    def announce(self, hook: str, **told: object) -> None:
-        self._announcer.announce(hook, self._benchmark, **told)
-
-    def task_started(self, task: Task) -> None:
-        self.announce("on_task_start", task=task)
-
-    def repetition_started(self, task: Task, repeat_idx: int) -> None:
-        self.announce("on_task_repeat_start", task=task, repeat_idx=repeat_idx)
-
-    def repetition_finished(self, report: Report) -> None:
-        self._benchmark.reports.append(report)
-        self.announce("on_task_repeat_end", report=report)
-
-    def task_finished(self, task: Task, report: Report) -> None:
-        self.announce("on_task_end", task=task, result=report)
-
-    def check_failure(self, outcome: RepetitionResult) -> None:
-        if self.lost_cause.note(outcome.exception):
-            self._benchmark.stop()
-        self._benchmark._check_failure(outcome)
-
-
-def _listening(benchmark: Benchmark) -> list[BenchmarkCallback]:
-    """The callbacks, and the queue if it learns from reports."""
-    queue = benchmark.tasks
-    if isinstance(queue, BenchmarkCallback) and queue not in benchmark.callbacks:
-        return [*benchmark.callbacks, queue]
-    return benchmark.callbacks
 
 
 def _at_least_one(name: str, value: int) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from maseval import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks import FileResultLogger
-from maseval.core.engine.announcer import Announcer
+from maseval.core.engine.run import Announcer
 from maseval.core.exceptions import OutputExistsError
 from tests.core.worlds import Diary, Shop, failing, tasks
 
