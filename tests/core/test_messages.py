@@ -3,7 +3,15 @@ from datetime import datetime
 
 import pytest
 
-from maseval.core.messages import ChatResponse, MessageHistory, ToolInvocationHistory, tool_call
+from maseval.core.messages import (
+    ChatResponse,
+    MessageHistory,
+    ToolInvocationHistory,
+    chat_usage,
+    openai_form,
+    text_of,
+    tool_call,
+)
 
 
 def test_a_tool_call_has_the_form_a_model_sends():
@@ -158,3 +166,36 @@ def test_the_invocation_list_is_the_history_itself():
     records = [{"id": "1"}]
     history = ToolInvocationHistory(records)
     assert history.to_list() is history.logs is records
+
+
+def test_openai_form_keeps_a_models_keys_in_their_order():
+    message = {"timestamp": "t", "content": "hi", "metadata": {"a": 1}, "role": "user"}
+
+    assert list(openai_form(message).items()) == [("role", "user"), ("content", "hi")]
+    assert "timestamp" in message
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"role": "user", "content": "hi"}, "hi"),
+        ({"role": "assistant", "content": None}, ""),
+        ({"role": "assistant"}, ""),
+        (
+            {"role": "user", "content": [{"type": "text", "text": "a"}]},
+            '[{"type": "text", "text": "a"}]',
+        ),
+    ],
+)
+def test_the_text_of_a_message(message, text):
+    assert text_of(message) == text
+
+
+def test_usage_adds_up_its_total_and_leaves_out_what_is_zero_or_unknown():
+    assert chat_usage(3, 4, reasoning_tokens=2, audio_tokens=0, cost=None) == {
+        "input_tokens": 3,
+        "output_tokens": 4,
+        "total_tokens": 7,
+        "reasoning_tokens": 2,
+    }
+    assert chat_usage(3, 4, 9)["total_tokens"] == 9
