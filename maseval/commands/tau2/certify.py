@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.trust.certify import Certificate
 from maseval.benchmark.tau2.trust.certify import certify as certify_source
-from maseval.benchmark.tau2.trust.certify.sources import Source as Certifiable
+from maseval.benchmark.tau2.trust.certify.sources import Certifiable
 from maseval.commands.tau2.sources import open_source
 from maseval.core.exceptions import NotRunError, OutputExistsError
 

@@ -43,7 +43,7 @@ class StateMatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckOutcome:
     """The outcome of one way of looking: the reward of each of its parts, and why."""
 
     rewards: Mapping[RewardType, float] = field(default_factory=dict)
@@ -52,14 +52,16 @@ class Check:
     match: StateMatch | None = None
 
 
-def check_environment(case: Case, criteria: Criteria) -> Check:
+def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     """Play the conversation again and compare where it led with where it should have led.
 
     A conversation that does not come out as recorded raises a ``ReplayError``.
     """
     if not criteria.look_at_the_world:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
-        return Check(findings={"db_check": untouched}, note="No expected actions or env assertions")
+        return CheckOutcome(
+            findings={"db_check": untouched}, note="No expected actions or env assertions"
+        )
     world = case.replayed()
     gold = gold_state(case.setting).state
     found = world.state()
@@ -67,7 +69,7 @@ def check_environment(case: Case, criteria: Criteria) -> Check:
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
     # The assertions come last: they may change the world they look at.
     asserted = [_check_assertion(world, each) for each in criteria.env_assertions or ()]
-    return Check(
+    return CheckOutcome(
         rewards={
             RewardType.DB: db["db_reward"],
             RewardType.ENV_ASSERTION: float(all(each["met"] for each in asserted)),
@@ -86,14 +88,14 @@ def _check_assertion(world: World, assertion: EnvAssertion) -> EnvAssertionCheck
     return {"env_assertion": form, "met": met, "reward": float(met)}
 
 
-def check_actions(case: Case, criteria: Criteria) -> Check:
+def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     """Was every action of the reference solution taken, by whomever and whenever?"""
     if not criteria.actions:
-        return Check({RewardType.ACTION: 1.0}, note="No actions to evaluate")
+        return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
     calls = list(_calls(case.messages))
     checks = [_check_action(action, calls) for action in criteria.actions]
     reward = float(all(check["action_match"] for check in checks))
-    return Check({RewardType.ACTION: reward}, {"action_checks": checks})
+    return CheckOutcome({RewardType.ACTION: reward}, {"action_checks": checks})
 
 
 def _calls(messages: Sequence[Tau2Message]) -> Iterator[Tau2ToolCall]:
@@ -107,10 +109,10 @@ def _check_action(action: Action, calls: Sequence[Tau2ToolCall]) -> ActionCheck:
     return {"action": action.model_dump(), "action_match": taken, "action_reward": float(taken)}
 
 
-def check_communication(case: Case, criteria: Criteria) -> Check:
+def check_communication(case: Case, criteria: Criteria) -> CheckOutcome:
     """Did the agent say all that it had to say?"""
     if not criteria.communicate_info:
-        return Check({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
+        return CheckOutcome({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
     said = [
         (text, text.lower().replace(",", ""))
         for message in case.messages
@@ -118,7 +120,7 @@ def check_communication(case: Case, criteria: Criteria) -> Check:
     ]
     checks = [_check_info(info, said) for info in criteria.communicate_info]
     reward = float(all(check["met"] for check in checks))
-    return Check({RewardType.COMMUNICATE: reward}, {"communicate_checks": checks})
+    return CheckOutcome({RewardType.COMMUNICATE: reward}, {"communicate_checks": checks})
 
 
 def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
@@ -134,10 +136,10 @@ def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
 
 def check_nl_assertions(
     case: Case, criteria: Criteria, model: ModelAdapter | None, *, strict: bool = False
-) -> Check:
+) -> CheckOutcome:
     """Does a judge find that the conversation is as the task's author wanted it?"""
     if not criteria.nl_assertions:
-        return Check(
+        return CheckOutcome(
             {RewardType.NL_ASSERTION: 1.0},
             {"nl_assertions": []},
             note="No nl_assertions to evaluate",
@@ -149,4 +151,4 @@ def check_nl_assertions(
         )
     checks = judge(model, case.messages, criteria.nl_assertions, strict=strict)
     reward = float(all(check["met"] for check in checks))
-    return Check({RewardType.NL_ASSERTION: reward}, {"nl_assertions": checks})
+    return CheckOutcome({RewardType.NL_ASSERTION: reward}, {"nl_assertions": checks})

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.forms.reward import ReplayProblem, RewardInfo
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
 from maseval.benchmark.tau2.scoring.checks import (
-    Check,
+    CheckOutcome,
     Findings,
     StateMatch,
     check_actions,
@@ -131,7 +131,7 @@ def _verdict(
             return _one(check_communication(case, criteria))
         case EvaluationType.NL_ASSERTIONS:
             return _one(check_nl_assertions(case, criteria, nl_model, strict=strict))
-    checks: dict[str, Check | None] = {
+    checks: dict[str, CheckOutcome | None] = {
         "env": check_environment(case, criteria),
         "action": check_actions(case, criteria),
         "nl": None,
@@ -145,7 +145,7 @@ def _verdict(
     return combine(checks, criteria)
 
 
-def combine(checks: Mapping[str, Check | None], criteria: Criteria) -> Verdict:
+def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
     """The task's reward: the product of what its author asked for.
 
     All checks are made and reported; what is not in the reward basis does not count.
@@ -168,7 +168,7 @@ def combine(checks: Mapping[str, Check | None], criteria: Criteria) -> Verdict:
     return Verdict(reward_info, next((check.match for check in made if check.match), None))
 
 
-def _one(check: Check, criteria: Criteria | None = None) -> Verdict:
+def _one(check: CheckOutcome, criteria: Criteria | None = None) -> Verdict:
     """The verdict of a single check; of the environment's two parts, those in the basis count."""
     note = _note(check)
     if not check.rewards:
@@ -179,7 +179,7 @@ def _one(check: Check, criteria: Criteria | None = None) -> Verdict:
     return Verdict(_reward_info(reward, check.findings, basis, breakdown, note), check.match)
 
 
-def _note(check: Check | None) -> dict[str, object] | None:
+def _note(check: CheckOutcome | None) -> dict[str, object] | None:
     return {"note": check.note} if check and check.note else None
 
 

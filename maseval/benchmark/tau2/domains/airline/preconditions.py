@@ -11,9 +11,8 @@ from maseval.benchmark.tau2.domains.airline.models import (
     Reservation,
     User,
 )
-from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
+from maseval.benchmark.tau2.domains.airline.tools import NOW, AirlineTools
 
-NOW = datetime(2024, 5, 15, 15)
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
 _EXTRA_FREE_BAGS = {"regular": 0, "silver": 1, "gold": 2}
@@ -40,7 +39,9 @@ def cancellation(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[
     statuses = [_status(tools, flight) for flight in reservation.flights]
     if any(status in _FLOWN for status in statuses):
         yield "a part of the journey has already been flown"
-    recent = NOW - datetime.fromisoformat(reservation.created_at) <= timedelta(hours=24)
+    recent = datetime.fromisoformat(NOW) - datetime.fromisoformat(
+        reservation.created_at
+    ) <= timedelta(hours=24)
     insured = reservation.insurance == "yes"
     if not (recent or insured or reservation.cabin == "business" or "cancelled" in statuses):
         yield (

@@ -6,7 +6,7 @@ checked here on purpose: keeping to the policy is the agent's task, not the tool
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from maseval.benchmark.tau2.domains import arithmetic
 from maseval.benchmark.tau2.domains.airline.models import (
@@ -30,15 +30,13 @@ from maseval.benchmark.tau2.domains.airline.models import (
 from maseval.benchmark.tau2.domains.airline.payments import charge, check_payments, settle
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS, flights_between
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.domains.records import Record
+from maseval.benchmark.tau2.domains.records import RecordT
 
 NOW = "2024-05-15T15:00:00"
 INSURANCE_PRICE = 30
 BAGGAGE_PRICE = 50
 RESERVATION_IDS = ("HATHAT", "HATHAU", "HATHAV")
 CERTIFICATE_IDS = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
-
-RecordT = TypeVar("RecordT", bound=Record)
 
 
 class AirlineTools(ToolKitBase[AirlineDB]):

@@ -5,7 +5,6 @@ whether one *should* be renewed is what the policy says, and what the agent is t
 """
 
 from datetime import date, timedelta
-from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, for_tasks, is_tool
 from maseval.benchmark.tau2.domains.library.models import (
@@ -17,13 +16,11 @@ from maseval.benchmark.tau2.domains.library.models import (
     Member,
     Title,
 )
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.domains.records import Record, RecordT, Table
 
 LOAN_DAYS = {"book": 21, "dvd": 7}
 LATE_FEE_A_DAY = {"book": 0.20, "dvd": 1.00}
 HIGHEST_LATE_FEE = 8.00
-
-AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 class LibraryTools(ToolKitBase[LibraryDB]):
@@ -321,21 +318,21 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         return fine
 
 
-def _view(table: Table[AnyRecord], key: str, kind: str) -> AnyRecord:
+def _view(table: Table[RecordT], key: str, kind: str) -> RecordT:
     try:
         return table.view(key)
     except KeyError:
         raise ValueError(f"There is no {kind} {key}") from None
 
 
-def _own(table: Table[AnyRecord], key: str, kind: str) -> AnyRecord:
+def _own(table: Table[RecordT], key: str, kind: str) -> RecordT:
     try:
         return table[key]
     except KeyError:
         raise ValueError(f"There is no {kind} {key}") from None
 
 
-def _next_id(table: Table[AnyRecord], letter: str) -> str:
+def _next_id(table: Table[RecordT], letter: str) -> str:
     # The next number and not a random one: the same call must give the same record whenever it
     # is made again, or no conversation could be scored by where it led.
     return f"{letter}-{1 + max((int(key.partition('-')[2]) for key in table), default=100)}"

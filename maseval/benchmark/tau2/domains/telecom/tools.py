@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 TODAY = dt.date(2025, 2, 25)
 CYCLE_END = dt.date(2025, 2, 28)
 
-AnyRecord = TypeVar("AnyRecord", bound=TelecomRecord)
+TelecomRecordT = TypeVar("TelecomRecordT", bound=TelecomRecord)
 
 
 class TelecomTools(ToolKitBase[TelecomDB]):
@@ -383,7 +383,9 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         return bill
 
 
-def _found(what: str, records: Iterable[AnyRecord], field: str, value: object) -> AnyRecord:
+def _found(
+    what: str, records: Iterable[TelecomRecordT], field: str, value: object
+) -> TelecomRecordT:
     for record in records:
         if getattr(record, field) == value:
             return record

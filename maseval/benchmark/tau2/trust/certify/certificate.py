@@ -34,7 +34,7 @@ class Numbers(TypedDict):
     not_scorable: int
 
 
-class Content(TypedDict):
+class CertificateContent(TypedDict):
     """All that a certificate says, apart from its hash."""
 
     form: str
@@ -51,7 +51,7 @@ class Content(TypedDict):
 class Certificate:
     """A certificate's content with the SHA-256 over its canonical JSON."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: CertificateContent) -> None:
         self.content = content
         self.sha256 = digest(content)
 
@@ -76,7 +76,7 @@ class Certificate:
             return value
         try:
             form: Mapping[str, Any] = json.loads(value) if isinstance(value, str) else value
-            content = {key: form[key] for key in Content.__annotations__}
+            content = {key: form[key] for key in CertificateContent.__annotations__}
             found = form["sha256"]
         except (ValueError, KeyError, TypeError) as error:
             raise CertificateError(

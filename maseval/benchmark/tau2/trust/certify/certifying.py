@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.trust.certify.certificate import (
     Numbers,
     digest,
 )
-from maseval.benchmark.tau2.trust.certify.sources import Collection, Item, Source, collection
+from maseval.benchmark.tau2.trust.certify.sources import Certifiable, Collection, Item, collection
 from maseval.benchmark.tau2.trust.certify.suspicion import (
     Passport,
     Suspicion,
@@ -48,7 +48,7 @@ _TOLERANCE = 1e-9
 
 
 def certify(
-    source: Source,
+    source: Certifiable,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
@@ -64,7 +64,7 @@ def certify(
         data_dir: A data folder other than the cache.
     """
     whole = collection(source, domain, solo)
-    run = _Run(whole, data_dir)
+    run = _Certification(whole, data_dir)
     for item in whole.items:
         run.add(item)
     return run.certificate()
@@ -72,7 +72,7 @@ def certify(
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
-    source: Source,
+    source: Certifiable,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
@@ -114,7 +114,7 @@ class _Tally:
         }
 
 
-class _Run:
+class _Certification:
     """A certificate in the making."""
 
     def __init__(self, whole: Collection, data_dir: AnyPath | None) -> None:

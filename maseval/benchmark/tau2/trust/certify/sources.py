@@ -19,7 +19,9 @@ from maseval.benchmark.tau2.results import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 
-Source = str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
+Certifiable = (
+    str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
+)
 
 
 class Item(NamedTuple):
@@ -47,7 +49,7 @@ class Collection:
     omitted: Counter[str] = field(default_factory=Counter)
 
 
-def collection(source: Source, domain: str | Domain | None, solo: bool) -> Collection:
+def collection(source: Certifiable, domain: str | Domain | None, solo: bool) -> Collection:
     """Open a source; ``domain`` and ``solo`` stand in where it does not say them itself."""
     chosen = None if domain is None else domain_named(domain)
     if isinstance(source, str | os.PathLike):

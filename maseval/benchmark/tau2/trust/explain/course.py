@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.trust.explain.snapshot import Snapshot
+from maseval.benchmark.tau2.trust.explain.snapshot import WorldSnapshot
 from maseval.benchmark.tau2.world.reference import (
     evaluators_call,
     evaluators_world,
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
     position: int
     call: Tau2ToolCall
-    after: Snapshot
+    after: WorldSnapshot
 
 
 class Course(NamedTuple):
@@ -38,12 +38,12 @@ class Course(NamedTuple):
     ``steps`` are the calls that changed it; ``failures`` counts the writes that raised.
     """
 
-    start: Snapshot
+    start: WorldSnapshot
     steps: Sequence[Step]
-    end: Snapshot
+    end: WorldSnapshot
     failures: int
 
-    def before(self, number: int) -> Snapshot:
+    def before(self, number: int) -> WorldSnapshot:
         """The world just before a step."""
         return self.steps[number - 1].after if number else self.start
 
@@ -84,11 +84,11 @@ def _played(
     calls: Iterable[tuple[int, Tau2ToolCall]],
     make: Callable[[World, Tau2ToolCall], bool],
 ) -> Course:
-    start = last = Snapshot(world)
+    start = last = WorldSnapshot(world)
     steps, failures = [], 0
     for position, call in calls:
         failures += make(world, call)
-        after = Snapshot(world)
+        after = WorldSnapshot(world)
         if after.state != last.state:
             steps.append(Step(position, call, after))
             last = after

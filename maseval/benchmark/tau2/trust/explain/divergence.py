@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 from maseval.benchmark.tau2.trust.explain.course import Course
-from maseval.benchmark.tau2.trust.explain.snapshot import Path, Place, Snapshot, differing_records
+from maseval.benchmark.tau2.trust.explain.snapshot import (
+    Path,
+    Place,
+    WorldSnapshot,
+    differing_records,
+)
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
 
 
@@ -35,7 +40,7 @@ class Divergence:
 
 
 def divergence(
-    domain: Domain, played: Course, gold: Snapshot, last_message: int, *, open_to_the_end: bool
+    domain: Domain, played: Course, gold: WorldSnapshot, last_message: int, *, open_to_the_end: bool
 ) -> Divergence:
     """Find the point of no return of a conversation that did not end in the gold state."""
     rules = domain.permanence
@@ -58,7 +63,7 @@ def divergence(
 
 
 def _lost(
-    rules: Sequence[PermanenceRule], now: Snapshot, gold: Snapshot
+    rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
 ) -> tuple[Place, str] | None:
     """A value that can no longer become the gold one."""
     for record in differing_records(gold, now):
@@ -70,7 +75,9 @@ def _lost(
     return None
 
 
-def _places(rule: PermanenceRule, record: Place, now: Snapshot, gold: Snapshot) -> Iterator[Place]:
+def _places(
+    rule: PermanenceRule, record: Place, now: WorldSnapshot, gold: WorldSnapshot
+) -> Iterator[Place]:
     """The fields of a record that a rule's path means."""
     paths: list[Path] = [()]
     for step in rule.path:
@@ -79,7 +86,7 @@ def _places(rule: PermanenceRule, record: Place, now: Snapshot, gold: Snapshot) 
 
 
 def _keys(
-    step: str | int, record: Place, path: Path, now: Snapshot, gold: Snapshot
+    step: str | int, record: Place, path: Path, now: WorldSnapshot, gold: WorldSnapshot
 ) -> list[str | int]:
     if step != "*":
         return [step]

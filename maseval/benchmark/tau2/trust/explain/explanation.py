@@ -12,7 +12,11 @@ from maseval.benchmark.tau2.trust.explain.evidence import AssertionEvidence, Com
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Repair
 from maseval.benchmark.tau2.trust.explain.snapshot import Place
-from maseval.benchmark.tau2.trust.explain.text import ExplanationSection, Part, sections_of
+from maseval.benchmark.tau2.trust.explain.text import (
+    ExplanationPart,
+    ExplanationSection,
+    sections_of,
+)
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -54,7 +58,7 @@ class Explanation:
 
     def sections(self) -> list[ExplanationSection]:
         """The findings in words, by their kind."""
-        parts: tuple[Part, ...] = (
+        parts: tuple[ExplanationPart, ...] = (
             *self.checks,
             *((self.replay_fault,) if self.replay_fault else ()),
             *self.wrong_fields,

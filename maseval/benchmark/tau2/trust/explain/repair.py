@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.world.world import World
 
 MOST_TRIALS = 32
 
-Recorded = tuple[int, Tau2ToolCall]
+RecordedCall = tuple[int, Tau2ToolCall]
 Needed = Set[str]
 Placement = Literal["end", "start", "instead"]
 
@@ -225,7 +225,7 @@ def _parted(chosen: Sequence[int | Action]) -> tuple[list[int], list[Action]]:
 
 
 def _missing(
-    actions: Iterable[Action], made: Sequence[Recorded], *, solo: bool
+    actions: Iterable[Action], made: Sequence[RecordedCall], *, solo: bool
 ) -> Iterator[Action]:
     """The actions for which no recorded call stands; one call stands for one action."""
     left = [call for _, call in made]

@@ -43,7 +43,7 @@ class FieldDifference:
     found: object
 
 
-class Snapshot:
+class WorldSnapshot:
     """All that the hashes of a world depended on when it was taken."""
 
     def __init__(self, world: World) -> None:
@@ -103,7 +103,7 @@ def _is_keyed(content: str, whole: object) -> bool:
     return content.startswith("[") and isinstance(whole, dict)
 
 
-def differences(expected: Snapshot, found: Snapshot) -> list[FieldDifference]:
+def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDifference]:
     """Every field in which ``found`` is not as ``expected``, in a fixed order."""
     return [
         FieldDifference(Place(place.side, place.table, place.record, path), wanted, is_there)
@@ -112,7 +112,7 @@ def differences(expected: Snapshot, found: Snapshot) -> list[FieldDifference]:
     ]
 
 
-def differing_records(one: Snapshot, other: Snapshot) -> Iterator[Place]:
+def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[Place]:
     """The records that are not the same in both."""
     sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
     for side in sides:

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action
 
-Part = (
+ExplanationPart = (
     CheckSummary
     | ReplayFault
     | Divergence
@@ -49,7 +49,7 @@ class ExplanationSection(NamedTuple):
 
 
 def sections_of(
-    parts: Sequence[Part], repair: Repair | None, to_be_said: Sequence[str], passed: bool
+    parts: Sequence[ExplanationPart], repair: Repair | None, to_be_said: Sequence[str], passed: bool
 ) -> Iterator[ExplanationSection]:
     """Each kind of finding, and what would flip the verdict."""
     for kind, group in groupby(parts, key=type):
@@ -60,7 +60,7 @@ def sections_of(
         yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
 
 
-def _lines(part: Part) -> Iterator[str]:
+def _lines(part: ExplanationPart) -> Iterator[str]:
     match part:
         case CheckSummary():
             yield _check(part)

@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
-from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 
 _TRANSFER_TOOL = "transfer_to_human_agents"
 _REFUSES = re.compile(
@@ -160,7 +160,7 @@ def _missing(failure: Failure) -> list[str]:
     return [f"missing: {shown_call(change.call)}" for change in failure.to_add]
 
 
-AGENT_RULES: tuple[Rule, ...] = (
+AGENT_RULES: tuple[LabelRule, ...] = (
     ran_out_of_steps,
     too_many_errors,
     information_not_given,

@@ -119,7 +119,7 @@ def _answered(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCa
                 yield index, complete_call(call), answer
 
 
-Rule = Callable[[Failure], Label | None]
+LabelRule = Callable[[Failure], Label | None]
 
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 

@@ -3,7 +3,7 @@
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown_call
-from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, Rule
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -79,9 +79,9 @@ def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
     return first is not None and call["arguments"].get(first) == action.arguments[first]
 
 
-INFRASTRUCTURE_RULES: tuple[Rule, ...] = (
+INFRASTRUCTURE_RULES: tuple[LabelRule, ...] = (
     nothing_recorded,
     ended_from_outside,
     cannot_be_replayed,
 )
-TASK_RULES: tuple[Rule, ...] = (gold_cannot_be_reached, text_that_cannot_match, gold_raises)
+TASK_RULES: tuple[LabelRule, ...] = (gold_cannot_be_reached, text_that_cannot_match, gold_raises)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import (
     Failure,
     Label,
-    Rule,
+    LabelRule,
     id_like,
     telling_values,
 )
@@ -111,7 +111,7 @@ def _without_tokens(text: str) -> str:
 
 def invented_facts(failure: Failure) -> Label | None:
     """A wrong value comes from the user, who had it neither from the task nor from anybody."""
-    known = _Known(failure)
+    known = _KnownFacts(failure)
     doubted = {(at.message_index, json.dumps(at.call["arguments"])) for at in failure.wrong_writers}
     failed = {
         (index, json.dumps(call["arguments"]))
@@ -133,7 +133,7 @@ def invented_facts(failure: Failure) -> Label | None:
     return None
 
 
-class _Known:
+class _KnownFacts:
     """What could be known in a conversation, and from whom."""
 
     def __init__(self, failure: Failure) -> None:
@@ -158,4 +158,4 @@ class _Known:
         return None
 
 
-USER_RULES: tuple[Rule, ...] = (empty_turns, stopped_before_the_action, invented_facts)
+USER_RULES: tuple[LabelRule, ...] = (empty_turns, stopped_before_the_action, invented_facts)
