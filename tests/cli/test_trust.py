@@ -104,7 +104,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
 def test_a_verdict_that_passed_is_explained_too():
     result = maseval("tau2", "explain", "gold", "first_waiver")
 
-    assert "every check that counts passed" in result.stdout
+    assert "every scored check passed" in result.stdout
     assert "(rule: " not in result.stdout
 
 

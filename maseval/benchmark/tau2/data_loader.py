@@ -1,7 +1,7 @@
 """The benchmark's data for whoever runs it: policies, databases and tasks of a domain.
 
-Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Whatever is asked for is fetched first if it is
-missing; ``data.files`` knows which files are right, ``data.sources`` where they come from.
+Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first:
+``data.files`` knows which files are right, ``data.sources`` where they come from.
 """
 
 import hashlib

@@ -217,7 +217,7 @@ class Tau2Environment(Environment):
         """Apply initial values and actions, and replay the calls of a conversation.
 
         Messages may be in v0.2.0's form or in OpenAI's. What does not come out as recorded is a
-        ``ReplayError``, unless the original raises something that is no ``ValueError``.
+        ``ReplayError``, unless the original raises something other than a ``ValueError``.
         """
         history = from_chat(message_history)
         with _errors_of_the_original():
@@ -302,7 +302,7 @@ def _folder(domain: Domain, db_path: str | Path | None) -> Path:
 
 @contextmanager
 def _errors_of_the_original() -> Iterator[None]:
-    """Replay errors as they are, unless the original raises something that is no ValueError."""
+    """Raise what the original raises, where that is not a ValueError."""
     try:
         yield
     except ReplayError as error:

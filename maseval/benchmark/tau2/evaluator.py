@@ -30,7 +30,7 @@ class Tau2Evaluator(Evaluator):
 
     ``nl_model`` judges natural-language assertions. Without it they are left out, and a task whose
     reward depends on them raises ``NoJudgeError``. A judge that cannot be understood is an error
-    only for such a task; elsewhere ``nl_check`` tells.
+    only for such a task; elsewhere ``nl_check`` reports it.
     """
 
     environment: Tau2Environment

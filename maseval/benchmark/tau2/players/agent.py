@@ -87,6 +87,8 @@ def make_agent(
     ``error_rate`` is the chance that ``noisy`` gets an action wrong, and ``seed`` decides which.
     """
     if player not in PLAYERS:
-        raise UnknownPlayerError(f"unknown player {player!r}; choose one of: {', '.join(PLAYERS)}")
+        raise UnknownPlayerError(
+            f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
+        )
     script = PLAYERS[player](task, environment, seed, error_rate)
     return PlayerAdapter(ScriptedAgent(script, environment.tools, alone=environment.solo))

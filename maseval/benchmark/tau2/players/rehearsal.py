@@ -1,8 +1,8 @@
-"""A model that plays a player's part, for rehearsing any agent without paying for a model.
+"""A scripted model, for rehearsing any agent without paying for a model.
 
 Served over HTTP or given to a framework, it makes the calls of the reference solution, or those
 with mistakes, through the agent that asks it. So an agent's plumbing is tried before it costs
-anything: with ``gold``, whatever is not solved was lost on the way.
+anything: with ``gold``, a task that is not solved points to a fault in the plumbing.
 """
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
@@ -27,9 +27,9 @@ def make_model(
     error_rate: float = DEFAULT_ERROR_RATE,
     model_id: str | None = None,
 ) -> ScriptedModelAdapter:
-    """A model for one repetition of ``task``, which acts as the player of that name would.
+    """A model for one repetition of ``task``, which acts as the scripted agent of that name would.
 
-    Asked without tools, as a planner or a critic beside the acting agent is, it tells its plan.
+    Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan.
     """
     agent = make_agent(player, task, environment, seed=seed, error_rate=error_rate).agent
     turns = agent.turns()

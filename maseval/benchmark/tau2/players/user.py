@@ -22,10 +22,10 @@ _FAREWELL = f"Thank you, goodbye. {STOP}"
 
 
 class ScriptedUser(MessageUser):
-    """A customer that tells why it calls, does what it is asked to do, and leaves.
+    """A customer that says why it calls, does what it is asked to do, and leaves.
 
-    It leaves when it hears ``GOODBYE``, when it has nothing more to tell an agent that asks for no
-    action, or when it was asked for more actions than anybody's patience lasts for.
+    It leaves when it hears ``GOODBYE``, when it has nothing more to say and is asked for no action,
+    or when it has taken ``max_actions``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The ways of looking at a finished conversation: end state, actions, communication, judgement.
+"""The checks of a finished conversation: end state, actions, communication, judgement.
 
 After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
@@ -44,7 +44,7 @@ class StateMatch(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of one way of looking: the reward of each of its parts, and why."""
+    """What one check found: the reward of each of its parts, and why."""
 
     rewards: Mapping[RewardType, float] = field(default_factory=dict)
     findings: Findings = field(default_factory=lambda: Findings())
@@ -53,9 +53,9 @@ class CheckOutcome:
 
 
 def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
-    """Play the conversation again and compare where it led with where it should have led.
+    """Replay the conversation and compare its end state with the gold state.
 
-    A conversation that does not come out as recorded raises a ``ReplayError``.
+    A conversation whose replay gives other answers raises a ``ReplayError``.
     """
     if not criteria.look_at_the_world:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}

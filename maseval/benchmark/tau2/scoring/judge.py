@@ -22,7 +22,7 @@ _NL_CHECK = TypeAdapter(NLCheck)
 
 
 class NoJudgeError(ConfigurationError):
-    """Natural-language assertions are to be judged, and there is no model to do it."""
+    """There are natural-language assertions to judge, but no model to judge them."""
 
 
 class JudgeReplyError(MASEvalError, ValueError):
@@ -87,7 +87,7 @@ def _with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
         answer = json.loads(reply[first : last + 1])
     except (ValueError, RecursionError) as error:
         raise JudgeReplyError(
-            f"the judge replied {_shown(reply)}, which is no JSON object: {error}; use a model "
+            f"the judge replied {_shown(reply)}, which is not a JSON object: {error}; use a model "
             "that answers in JSON"
         ) from error
     results = answer.get("results") if isinstance(answer, dict) else None

@@ -36,7 +36,7 @@ _NL_NOT_EVALUATED = "NL assertions are part of the reward basis, but they are no
 
 
 class EvaluationType(StrEnum):
-    """Which checks are made; ``all`` means all but those that need a judge."""
+    """Which checks are run; ``all`` means all but those that need a judge."""
 
     ALL = "all"
     ENV = "env"
@@ -47,7 +47,7 @@ class EvaluationType(StrEnum):
 
 
 class Verdict(NamedTuple):
-    """What was found, and whose database ended as it should where that was looked at."""
+    """What was found, and whose database matched the gold state, where that was checked."""
 
     reward_info: RewardInfo
     match: StateMatch | None = None
@@ -97,7 +97,7 @@ def score(
     nl_model: ModelAdapter | None = None,
     strict: bool = False,
 ) -> Verdict:
-    """The verdict on a conversation; one that neither side ended is not looked at."""
+    """The verdict on a conversation; no check is run on one that neither side ended."""
     if not case.recording.ended_by_choice:
         return Verdict(cut_off(case.recording.termination_reason))
     criteria = case.task.evaluation_criteria
@@ -148,7 +148,7 @@ def _verdict(
 def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
     """The task's reward: the product of what its author asked for.
 
-    All checks are made and reported; what is not in the reward basis does not count.
+    All checks are run and reported; those outside the reward basis are not scored.
     """
     made = [check for check in checks.values() if check is not None]
     breakdown = _counting({k: v for check in made for k, v in check.rewards.items()}, criteria)
@@ -192,7 +192,7 @@ def _counting(rewards: Mapping[RewardType, float], criteria: Criteria | None) ->
 
 
 def cut_off(reason: str | None) -> RewardInfo:
-    """The verdict on a simulation that neither side ended: nothing is looked at."""
+    """The verdict on a simulation that neither side ended: no check is run."""
     # The original shows the name of a Python object; reasons it does not have are shown as text.
     names = {known.value: f"TerminationReason.{known.name}" for known in TerminationReason}
     shown = names.get(reason, reason) if reason else "none recorded"

@@ -27,7 +27,7 @@ def tool_types(domain: Domain) -> dict[str, str]:
 
 @cache
 def tools_sha256(domain: Domain) -> dict[str, str]:
-    """The hashes of all that a model is told of the tools."""
+    """The hashes of the tool definitions that a model sees."""
     kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
     return {
         name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()

@@ -97,7 +97,7 @@ def carried_out(setting: Setting) -> World:
 class Shortfall(NamedTuple):
     """What a reference solution fails at when it is carried out in a run's way.
 
-    ``error`` is what an assertion raised; the assertions after it were not looked at.
+    ``error`` is what an assertion raised; the assertions after it were not checked.
     """
 
     state: bool = False

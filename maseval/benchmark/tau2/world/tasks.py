@@ -18,7 +18,7 @@ from maseval.core.task import Task
 
 
 class RewardType(StrEnum):
-    """The ways of looking at a finished conversation."""
+    """The checks that a reward can depend on."""
 
     DB = "DB"
     ENV_ASSERTION = "ENV_ASSERTION"
@@ -48,7 +48,7 @@ class Action(_Part):
         """Whether a call counts as this action.
 
         Unless the task names the arguments to compare, those of the *call* are: one that leaves
-        arguments out matches. Who called, and with what success, is not looked at.
+        arguments out matches. Who called, and whether the call succeeded, does not matter.
         """
         if call["name"] != self.name:
             return False

@@ -1,7 +1,7 @@
 """A domain brought to life: its databases, its tools, and the one way to call them.
 
 Live runs, replay and the reference solution all go through a ``World``, so that what a model was
-told during a run is what the evaluator sees when it plays the run again.
+answered during a run is what the evaluator sees when it replays the run.
 
 After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
 """

@@ -79,7 +79,7 @@ def test_a_certificate_that_was_changed_is_refused(todo, run):
 
 @pytest.mark.parametrize("value", ["", "[]", "{}", {"form": "x"}])
 def test_what_is_no_certificate_is_refused(value):
-    with pytest.raises(CertificateError, match="no certificate"):
+    with pytest.raises(CertificateError, match="not a certificate"):
         Certificate.of(value)
 
 

@@ -63,7 +63,7 @@ def test_turns_count_from_zero_or_are_not_there_at_all():
 
     numbered[1]["turn_idx"] = 2
     (found,) = oddities(simulation(*numbered), "here")
-    assert found.kind == "turns not in sequence" and found.text == "message 1 has the turn 2"
+    assert found.kind == "turns not in sequence" and found.text == "message 1 has turn_idx 2"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_equal_messages_in_one_task_are_a_copy_unless_nobody_talks():
         ([0], 2, ["trial 1 of 2 is missing"]),
         ([1], None, ["trial 0 of 2 is missing"]),
         ([0, 2], 2, ["trial 1 of 3 is missing"]),
-        ([0, 0], None, ["trial 0 is there more than once"]),
+        ([0, 0], None, ["trial 0 appears more than once"]),
         ([None, None], None, []),
     ],
 )

@@ -27,7 +27,7 @@ def audit(
 ) -> list[Finding]:
     """What is odd or wrong in the tasks of a domain, the worst first.
 
-    Without ``domain``, airline, retail and telecom are looked at. A domain of your own is given as
+    Without ``domain``, airline, retail and telecom are audited. A domain of your own is given as
     its object, or by name once it is registered.
     """
     names = VALID_DOMAINS if domain is None else (domain,)

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.world.tasks import RewardType
 def found(
     task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
 ) -> Finding:
-    """A remark about one task."""
+    """A finding about one task."""
     return Finding(task.audited.domain.name, task.id, kind, severity, text, evidence)
 
 
@@ -41,7 +41,7 @@ def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
     """A reference solution that only reads, where the end state counts."""
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
         count = len(task.spec.actions)
-        text = f"after its {count} gold actions the database is as it was before"
+        text = f"its {count} gold actions leave the database unchanged"
         yield found(task, "gold changes nothing", "info", text, gold_actions=count)
 
 
@@ -59,7 +59,7 @@ def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
         yield found(task, "criteria can only pass", "error", "the task has no criteria")
     elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
         basis = [kind.value for kind in task.criteria.reward_basis]
-        text = f"it counts {', '.join(basis) or 'nothing'}, none of which can fail"
+        text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
         yield found(task, "criteria can only pass", "error", text, basis=basis)
 
 
@@ -107,32 +107,33 @@ def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
 
 
 def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
-    """Checks that count in a task and have nothing to look for there; one remark per check."""
+    """Checks that are scored in a task without criteria for them; one finding per check."""
     for kind in RewardType:
         counting = [task for task in tasks if task.counts(kind)]
         empty = [task.id for task in counting if _is_vacuous(task, kind)]
         if empty:
-            text = f"{kind.value} counts in {len(counting)} tasks; in {len(empty)} it cannot fail"
+            scored = f"{kind.value} is scored in {len(counting)} tasks"
+            text = f"{scored}, {len(empty)} of them without criteria"
             evidence = {"check": kind.value, "tasks": empty}
             name = audited.domain.name
             yield Finding(name, None, "check can only pass", "info", text, evidence)
 
 
 def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
-    """Natural-language assertions outside the basis: the author's wish, but nobody looks."""
+    """Natural-language assertions outside the reward basis."""
     criteria = task.criteria
     if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
         count = len(criteria.nl_assertions)
-        text = f"{count} natural-language assertions do not count"
+        text = f"{count} natural-language assertions are not scored"
         assertions = list(criteria.nl_assertions)
         yield found(task, "assertions not counted", "info", text, assertions=assertions)
 
 
 def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
-    """A comma is taken out of what is said, so a text with one is never found."""
+    """Commas are removed from what the agent says, so a text with one is never found."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
         if "," in info and task.counts(RewardType.COMMUNICATE):
-            text = f"{info!r} has a comma, and commas are taken out of what is said"
+            text = f"{info!r} has a comma, and commas are removed from what the agent says"
             yield found(task, "text can never match", "error", text, info=info)
 
 
@@ -149,10 +150,10 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
         wanted = info.lower()
         places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
         if len(wanted) <= 2:
-            text = f"{info!r} is found inside any longer number or word that has it"
+            text = f"{info!r} also matches inside any longer number or word"
             yield found(task, "text matches by chance", "warning", text, info=info, also_in=places)
         elif places:
-            text = f"{info!r} also stands in {' and in '.join(places)}, which an agent may repeat"
+            text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
             yield found(task, "text matches by chance", "info", text, info=info, also_in=places)
 
 

@@ -1,4 +1,4 @@
-"""What an audit finds: a remark about a task or a domain, how bad it is, and what shows it."""
+"""What an audit finds: a statement about a task or a domain, its severity and its evidence."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,23 +7,23 @@ from typing import Any, Literal
 Severity = Literal["error", "warning", "info"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-"""An error can make a right answer fail or a wrong one pass; a warning may; the rest is to know."""
+"""An error makes a right answer fail or a wrong one pass; a warning may; info is background."""
 
 KINDS: Mapping[str, str] = {
     "gold raises": "an action of the reference solution fails, and scoring passes over it",
-    "gold changes nothing": "the reference solution leaves the database as it was",
+    "gold changes nothing": "the reference solution leaves the database unchanged",
     "gold misses its own checks": "the reference solution, carried out, does not pass",
     "gold breaks a precondition": "the reference solution does what the policy forbids",
     "doing nothing passes": "an agent that does and says nothing gets the full reward",
-    "criteria can only pass": "no check that counts can fail",
-    "check can only pass": "a check counts, but has nothing to look for",
-    "text can never match": "something to be said can never be found",
-    "text matches by chance": "something to be said is likely to be said anyway",
-    "assertions not counted": "there are natural-language assertions that do not count",
+    "criteria can only pass": "no scored check can fail",
+    "check can only pass": "a check is scored, but the task has no criteria for it",
+    "text can never match": "something the agent must say can never be matched",
+    "text matches by chance": "something the agent must say is likely to be said anyway",
+    "assertions not counted": "there are natural-language assertions that are not scored",
     "id nobody can know": "an id of the reference solution is in no text and in no tool's answer",
     "persona contradicts the database": "the user is told something that the database denies",
     "policy names an unknown tool": "the policy names a tool that the agent does not have",
-    "tasks with equal content": "several tasks are the same but for their ids",
+    "tasks with equal content": "several tasks differ only in their ids",
     "tasks with equal solution": "several tasks have the same start and the same criteria",
     "task cannot be read": "a task is not in the form that scoring needs",
 }
@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark; ``task_id`` is None if it is about the domain as a whole."""
+    """One finding; ``task_id`` is None if it is about the domain as a whole."""
 
     domain: str
     task_id: str | None

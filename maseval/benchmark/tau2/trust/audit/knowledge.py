@@ -96,7 +96,7 @@ class _Reader:
             self._ask_about(fresh)
 
     def _read_by_word(self, wanted: set[str]) -> None:
-        """Ask for whatever the user can tell: a phone number, an email address."""
+        """Ask with what the user knows: a phone number, an email address."""
         words = {word for word in words_of(self._task.told) if re.search(r"[\d@]", word)}
         self._ask_about(words - self._asked)
         self._read_by_id(wanted)
@@ -137,7 +137,7 @@ class _Reader:
     def _try(self, tool: _Tool, arguments: Mapping[str, Any]) -> None:
         try:
             result = tool.ask(**arguments)
-        except Exception:  # a tool that does not know the word has nothing to tell
+        except Exception:  # a tool that does not know the word
             return
         self._hear(to_json_str(result))
 

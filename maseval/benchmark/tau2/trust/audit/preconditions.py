@@ -1,6 +1,6 @@
 """Findings about what the reference solution does: steps that the policy forbids.
 
-Only rules that can be decided from the database are looked at. A reason that a user gives, or a
+Only rules that the database decides are checked. A reason that a user gives, or a
 fact that only the conversation has, is not.
 """
 
@@ -39,7 +39,7 @@ def _broken(rules: Mapping[str, Precondition], toolkit: Any, action: Action) -> 
     try:
         return list(rule(toolkit, action.arguments))
     except (KeyError, ValueError, TypeError, AttributeError):
-        return []  # about something that is not there: then the action raises, which is told apart
+        return []  # about something that is not there: then the action raises, a finding of its own
 
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:

@@ -111,7 +111,7 @@ def unknown_tools_in_policy(
     ]
     users = [name for name in named if theirs is not None and theirs.has_tool(name)]
     if users:
-        text = f"{len(users)} tools of the user's are named; the agent can only ask for them"
+        text = f"it names {len(users)} tools of the user, which the agent can only ask for"
         yield _in_policy(audited, users, "info", text)
     for name in named:
         if name not in users:

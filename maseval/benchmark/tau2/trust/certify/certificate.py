@@ -12,7 +12,7 @@ FORM = "maseval tau2 certificate 1"
 
 
 class CertificateError(MASEvalError, ValueError):
-    """What should be a certificate is none, or was changed after it was written."""
+    """Not a certificate, or one that was changed after it was written."""
 
 
 class Agreement(TypedDict):
@@ -80,7 +80,7 @@ class Certificate:
             found = form["sha256"]
         except (ValueError, KeyError, TypeError) as error:
             raise CertificateError(
-                f"this is no certificate ({error!r}); give what certify() returned or wrote"
+                f"not a certificate ({error!r}); pass what certify() returned or wrote"
             ) from error
         if content["form"] != FORM:
             raise CertificateError(f"the certificate's form is {content['form']!r}, not {FORM!r}")

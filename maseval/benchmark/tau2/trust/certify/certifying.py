@@ -54,13 +54,13 @@ def certify(
     solo: bool = False,
     data_dir: AnyPath | None = None,
 ) -> Certificate:
-    """Score every simulation anew and certify the numbers.
+    """Score every simulation again and certify the numbers.
 
     Args:
         source: A results file (its path, or what ``read_results`` gives), or simulations or
             reports from anywhere.
-        domain: The domain of simulations that do not tell theirs.
-        solo: The agent worked alone, where the simulations do not tell.
+        domain: The domain of simulations that do not name theirs.
+        solo: The agent worked alone, where the simulations do not say so.
         data_dir: A data folder other than the cache.
     """
     whole = collection(source, domain, solo)
@@ -226,15 +226,15 @@ class _Certification:
                     yield Suspicion("unknown task", f"{name} task {task_id}", text)
                     continue
                 if _meaning(raw) != _meaning(ours):
-                    text = "the file's task is not the benchmark's; the benchmark's was used"
+                    text = "the file's task differs from the benchmark's, which was used"
                     yield Suspicion("edited task", f"{name} task {task_id}", text)
 
     def _other_policy(self) -> Iterator[Suspicion]:
-        """A policy in the file that is none of the domain's."""
+        """A policy in the file that is not one of the domain's."""
         told = self._whole.policy
         for name, domain in self._domains.items() if told and len(self._domains) == 1 else ():
             if told not in _policies(domain, self._data_dir):
-                text = "the policy that the file tells is not the benchmark's"
+                text = "the file's policy differs from the benchmark's"
                 yield Suspicion("edited policy", name, text)
 
 

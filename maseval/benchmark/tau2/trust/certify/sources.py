@@ -120,6 +120,6 @@ def _world(name: str, lenient: bool) -> Domain:
 def _required(domain: Domain | None) -> Domain:
     if domain is None:
         raise ConfigurationError(
-            "a simulation does not tell its domain; give it, such as domain='retail'"
+            "a simulation does not name its domain; pass it, such as domain='retail'"
         )
     return domain

@@ -43,12 +43,16 @@ def oddities(simulation: Mapping[str, Any], where: str) -> Iterator[Suspicion]:
     turns = [message.get("turn_idx") for message in messages]
     if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
         first = next(n for n, turn in enumerate(turns) if turn != n)
-        text = f"message {first} has the turn {turns[first]}"
+        text = f"message {first} has turn_idx {turns[first]}"
         yield Suspicion("turns not in sequence", where, text)
     if simulation.get("termination_reason") == TerminationReason.USER_STOP and not _stopped(
         messages
     ):
-        yield Suspicion("impossible ending", where, "the user ended it, but never said so")
+        yield Suspicion(
+            "impossible ending",
+            where,
+            "the user ended it, but its last message is not the user's stop",
+        )
 
 
 def _times(
@@ -64,7 +68,7 @@ def _times(
     if start and end and end < start:
         yield Suspicion("times out of order", where, f"it ends at {end} and starts at {start}")
     elif end and times and _is_later(times[-1][1], end):
-        text = f"its last message is of {times[-1][1]}, after its end at {end}"
+        text = f"its last message, at {times[-1][1]}, is after its end at {end}"
         yield Suspicion("times out of order", where, text)
 
 
@@ -108,7 +112,7 @@ class Passport:
 
 
 def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:
-    """Simulations that are there twice, under one id or under several."""
+    """Simulations that appear twice, under one id or under several."""
     by_id: dict[str, list[Passport]] = defaultdict(list)
     by_content: dict[tuple[str, str, str], list[Passport]] = defaultdict(list)
     for each in passports:
@@ -122,7 +126,7 @@ def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:
     for group in by_content.values():
         if len(group) > 1 and group[0].talks:
             others = "; ".join(each.where for each in group[1:])
-            yield Suspicion("identical messages", group[0].where, f"word for word as {others}")
+            yield Suspicion("identical messages", group[0].where, f"same messages as {others}")
 
 
 def missing_trials(passports: Iterable[Passport], num_trials: int | None) -> Iterator[Suspicion]:
@@ -141,5 +145,5 @@ def missing_trials(passports: Iterable[Passport], num_trials: int | None) -> Ite
             yield Suspicion("missing trials", where, text)
         twice = sorted({number for number in numbers if numbers.count(number) > 1})
         if twice:
-            text = f"trial {', '.join(map(str, twice))} is there more than once"
+            text = f"trial {', '.join(map(str, twice))} appears more than once"
             yield Suspicion("repeated trials", where, text)

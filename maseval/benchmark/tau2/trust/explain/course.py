@@ -1,4 +1,4 @@
-"""How a world came to be as it is: every call that may have changed it, with what it left.
+"""The course of a world: each call that changed it, and the state after it.
 
 Both the recorded conversation and the reference solution are played this way, so that each value
 of an end state can be traced to the call that wrote it.
@@ -63,7 +63,7 @@ def conversation_course(case: Case) -> Course:
     writes = [each for each in calls if setting.may_write(each[1])]
     course = _played(setting.world(), writes, _answered)
     if course.end.state != case.replayed().state():
-        # A tool that is declared as reading has written: then every call is looked at.
+        # A tool that is declared as reading has written: then every call is played.
         course = _played(setting.world(), calls, _answered)
     return course
 

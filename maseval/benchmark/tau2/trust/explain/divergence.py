@@ -1,4 +1,4 @@
-"""Where a conversation leaves every path to the gold state, as far as that can be decided.
+"""The point of no return: where a conversation leaves every path to the gold state.
 
 Three answers are possible, and each can be defended:
 
@@ -58,8 +58,8 @@ def divergence(
         reason = "the missing calls could have been made until the conversation ended"
         return Divergence(True, reason, last_message)
     if not rules:
-        return Divergence(False, f"nothing is known about what is permanent in {domain.name}")
-    return Divergence(False, "no wrong value is of a kind that is known to be permanent")
+        return Divergence(False, f"{domain.name} has no rules about what is permanent")
+    return Divergence(False, "no wrong value is known to be permanent")
 
 
 def _lost(

@@ -1,4 +1,4 @@
-"""What speaks for the other checks: assertions about the world, and what the agent said."""
+"""Evidence for the other checks: assertions about the end state, and what the agent said."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class CommunicationEvidence:
-    """Something that had to be said: where it was, or what came nearest.
+    """Something that had to be said: where it was, or the closest sentence.
 
     ``elsewhere`` is the first message of a tool or the user that has it, if the agent's have not.
     """

@@ -10,9 +10,9 @@ from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 
 @dataclass(frozen=True)
 class CheckSummary:
-    """One way of looking: whether the reward depends on it, and what it found.
+    """One check: whether the reward depends on it, and what it found.
 
-    ``passed`` is None if it was not made. ``can_fail`` is False if it has nothing to look for.
+    ``passed`` is None if it was not run. ``can_fail`` is False if the task has no criteria for it.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class CheckSummary:
 
 @dataclass(frozen=True)
 class ReplayFault:
-    """Why a conversation could not be played again."""
+    """Why a conversation could not be replayed."""
 
     message_index: int | None
     call: Mapping[str, Any] | None
@@ -37,7 +37,7 @@ class ReplayFault:
 def check_summaries(
     criteria: Criteria, reward_info: RewardInfo, *, looked: bool
 ) -> tuple[CheckSummary, ...]:
-    """Every way of looking; ``looked`` is False if the conversation was not looked at at all."""
+    """Every check; ``looked`` is False if none was run."""
     passed: dict[RewardType, bool | None] = {kind: None for kind in RewardType}
     if looked:
         passed |= {
@@ -98,17 +98,17 @@ def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> 
 
 
 def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
-    """Why a conversation could not be played again, if it could not."""
+    """Why a conversation could not be replayed, if it could not."""
     problem = replay_problem(reward_info)
     if problem is None:
         return None
     expected, found = problem["expected"], problem["found"]
     if found is not None:
-        meaning = f"no tool answers like that: {_first_difference(expected, found)}"
+        meaning = f"the tool answers differently: {_first_difference(expected, found)}"
     elif problem["call"] is not None and "func_name" in problem["call"]:
-        meaning = "an assertion of the task fails to run in the state that was reached"
+        meaning = "an assertion of the task raises in the end state"
     else:
-        meaning = "the calls and their answers are not in an order that can be played"
+        meaning = "calls and answers are out of order"
     return ReplayFault(
         problem["message_index"], problem["call"], expected, found, problem["error"], meaning
     )
@@ -121,4 +121,4 @@ def _first_difference(expected: str | None, found: str) -> str:
         min(len(recorded), len(found)),
     )
     start = max(0, at - 20)
-    return f"recorded …{recorded[start : at + 40]!r}, the tool gives …{found[start : at + 40]!r}"
+    return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"

@@ -2,7 +2,7 @@
 
 The changes considered are: leave a recorded write out, or make a write of the reference solution
 that was not made. Sets are tried by size, so the first that works is a smallest one. What the
-agent should have said is no tool call and is told apart from this.
+agent should have said is not a tool call and is reported separately.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set

@@ -146,7 +146,7 @@ def _at(values: list[Any], index: int) -> object:
 
 
 def _same(one: object, other: object) -> bool:
-    # A hash tells 1 from 1.0 and from true, which Python holds for equal; their texts differ.
+    # To a hash, 1, 1.0 and true are different; to Python they are equal, but their texts differ.
     return one is other or (one == other and repr(one) == repr(other))
 
 

@@ -29,7 +29,7 @@ ExplanationPart = (
 
 _TITLES: Mapping[type, str] = {
     CheckSummary: "Checks",
-    ReplayFault: "It cannot be replayed",
+    ReplayFault: "Replay failed",
     Divergence: "Point of no return",
     WrongField: "End state",
     AssertionEvidence: "Assertions",
@@ -82,7 +82,7 @@ def _lines(part: ExplanationPart) -> Iterator[str]:
 
 
 def _check(check: CheckSummary) -> str:
-    outcome = {True: "passed", False: "FAILED", None: "not made"}[check.passed]
+    outcome = {True: "passed", False: "FAILED", None: "not run"}[check.passed]
     role = "scored" if check.gates else "not scored"
     empty = "" if check.can_fail else " (no criteria)"
     detail = f" ({check.detail})" if check.detail else ""
@@ -130,9 +130,9 @@ def _communication(found: CommunicationEvidence) -> Iterator[str]:
         return
     yield f"{found.info!r} was never said by the agent"
     if found.quote is not None:
-        yield f"  what came nearest{_quoted(found.quote)}"
+        yield f"  closest sentence{_quoted(found.quote)}"
     if found.elsewhere is not None:
-        yield f"  it stands in a message of the {found.elsewhere.role}{_quoted(found.elsewhere)}"
+        yield f"  found in a message of the {found.elsewhere.role}{_quoted(found.elsewhere)}"
 
 
 def _quoted(quote: Quote | None) -> str:

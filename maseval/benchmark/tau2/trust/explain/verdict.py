@@ -85,7 +85,7 @@ def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Expl
 
 
 def _of_the_world(subject: Subject, passed: bool, most_trials: int) -> dict[str, Any]:
-    """What can be told about the end state and the calls that led there."""
+    """What is known about the end state and the calls that led there."""
     workshop = Workshop(subject, most_trials=most_trials)
     if passed:
         return {"repair": workshop.breaking()} if workshop.writes else {}
@@ -171,11 +171,11 @@ def _name(explanation: Explanation) -> str:
 
 def _reason(explanation: Explanation) -> str:
     if explanation.cut_off is not None:
-        return f"not looked at, because neither side ended it ({explanation.cut_off})"
+        return f"cut off before either side ended it ({explanation.cut_off})"
     if explanation.replay_fault is not None:
-        return "not scorable, because it cannot be played again"
+        return "not scorable, because the replay failed"
     if not any(check.gates for check in explanation.checks):
         return "passed, because the task has no criteria"
     if explanation.passed:
-        return "every check that counts passed"
+        return "every scored check passed"
     return f"failed at {', '.join(explanation.failed_gates)}"

@@ -21,7 +21,7 @@ def facts_read(world: World, assertion: Mapping[str, Any]) -> Facts:
     try:
         toolkit.db = _Watched(original, (), facts)
         toolkit.task_function(assertion["func_name"])(**assertion["arguments"])
-    except Exception:  # a function that cannot be watched tells nothing
+    except Exception:  # a function that cannot be watched gives no facts
         return {}
     finally:
         toolkit.db = original

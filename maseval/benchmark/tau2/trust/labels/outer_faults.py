@@ -18,7 +18,7 @@ def nothing_recorded(failure: Failure) -> Label | None:
 
 
 def ended_from_outside(failure: Failure) -> Label | None:
-    """It ended by something that is no rule of the benchmark: a time-out, a crash."""
+    """It was ended by something outside the benchmark's rules: a time-out, a crash."""
     reason = failure.subject.case.recording.termination_reason
     if reason in _ENDINGS:
         return None
