@@ -79,10 +79,11 @@ def test_a_reply_that_does_not_decide_every_assertion_is_an_error(reply):
         ask(reply)
 
 
-def test_a_code_fence_around_the_reply_is_no_obstacle():
-    fenced = f"```json\n{results(True, True)}\n```"
+@pytest.mark.parametrize(("before", "after"), [("```json\n", "\n```"), ("Here: ", "."), ("", "!")])
+def test_text_around_the_reply_is_no_obstacle(before, after):
+    reply = f"{before}{results(True, True)}{after}"
 
-    assert [check["met"] for check in ask(fenced)] == [True, True]
+    assert [check["met"] for check in ask(reply)] == [True, True]
 
 
 @pytest.mark.parametrize(

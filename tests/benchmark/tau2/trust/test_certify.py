@@ -1,11 +1,13 @@
 import copy
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
+from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.certify import Certificate, CertificateError, certify, verify
 from maseval.core.exceptions import ConfigurationError
@@ -205,3 +207,19 @@ def test_a_results_file_with_another_task_or_policy_is_found(todo, run, tmp_path
 
     assert certify(sound, domain=todo).is_clean
     assert suspicions(certify(other, domain=todo)) == ["edited task", "edited policy"]
+
+
+def test_records_of_a_file_are_certified_one_by_one(todo, run, tmp_path):
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
+
+    found = certify(list(read_results(path).records()), domain=todo)
+
+    assert found.is_clean and found.content["source"] is None
+    assert found.content["agreement"]["equal"] == 3
+
+
+def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):
+    together = replace(todo, solo_refusal="nobody works alone here")
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be cruel.")
+
+    assert suspicions(certify(path, domain=together)) == ["edited policy"]

@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.trust.certify.suspicion import (
     copies,
     fingerprint,
     missing_trials,
+    name_of,
     oddities,
 )
 
@@ -23,6 +24,11 @@ def simulation(*messages, **changes):
         "end_time": "2025-01-01T10:00:30",
         **changes,
     }
+
+
+@pytest.mark.parametrize(("trial", "shown"), [(0, "trial 0"), (None, "trial ?")])
+def test_a_simulation_is_named_by_domain_task_and_trial(trial, shown):
+    assert name_of("retail", {"task_id": "7", "trial": trial}) == f"retail task 7, {shown}"
 
 
 def kinds(found):
