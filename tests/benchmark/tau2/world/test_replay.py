@@ -37,6 +37,7 @@ def test_answers_that_say_the_same_are_equal(found, recorded):
         ('{"a": 1}', '{"a": 2}'),
         ("1", '"1"'),
         ("a\nb", "a\nc"),
+        ("a\n", "a"),
         (
             "a\n    For further information visit https://errors.pydantic.dev/2.10/v/x",
             "b\n    For further information visit https://errors.pydantic.dev/2.10/v/x",
