@@ -252,19 +252,17 @@ def test_ctrl_c_finishes_what_runs_and_the_run_can_go_on(tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
     quick = [*LIBRARY, "--num-tasks", 2, "--concurrency", 1, "--output", "r", "--json"]
-    process = started(*quick, *slow_agent(tmp_path, 20), folder=tmp_path)
+    process = started(*quick, *slow_agent(tmp_path, 300), folder=tmp_path)
     deadline = time.monotonic() + 60
     while not (tmp_path / "r" / "log.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
 
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    assert any("still to finish" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
 
-    assert time.monotonic() - began < 15
     assert process.returncode == 3
     assert last_json(out)["overall"]["done"] == 0
     code, out, _ = finished("runs", tmp_path, "--json", folder=tmp_path)

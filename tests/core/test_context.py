@@ -35,7 +35,7 @@ def test_after_the_deadline_the_check_raises_with_what_was_left_behind():
     assert context.is_expired
     assert context.remaining == 0.0
     with pytest.raises(
-        TaskTimeoutError, match=r"Task exceeded 0\.0s deadline after 0\.\d\ds"
+        TaskTimeoutError, match=r"Task exceeded 0\.0s deadline after \d+\.\d\ds"
     ) as caught:
         context.check_timeout()
     assert caught.value.component == "timeout_check"
@@ -98,7 +98,7 @@ def test_a_coroutine_sent_to_another_threads_loop_finds_its_repetition():
     context = TaskContext()
     try:
         with context.active():
-            found = asyncio.run_coroutine_threadsafe(look(), loop).result(timeout=10)
+            found = asyncio.run_coroutine_threadsafe(look(), loop).result(timeout=60)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -28,7 +28,7 @@ def test_a_text_answer_is_logged_by_its_size():
 
     (entry,) = model.logs
     assert entry.pop("timestamp") and entry.pop("duration_seconds") >= 0
-    assert 0 <= entry.pop("waited_seconds") < 1
+    assert entry.pop("waited_seconds") >= 0
     assert entry == {
         "attempt": 1,
         "message_count": 2,
@@ -63,7 +63,7 @@ def test_an_error_is_logged_and_passed_on():
 
     (entry,) = model.logs
     assert entry.pop("timestamp") and entry.pop("duration_seconds") >= 0
-    assert 0 <= entry.pop("waited_seconds") < 1
+    assert entry.pop("waited_seconds") >= 0
     assert entry == {
         "attempt": 1,
         "message_count": 1,

@@ -43,7 +43,7 @@ def test_a_log_that_comes_back_gets_the_reports_that_had_to_wait(tmp_path, caplo
     def move(query):
         if query == "do a":
             log.rename(away)
-            second.wait(10)
+            second.wait(60)
         else:
             second.set()
             while not stopped.is_set():

@@ -61,7 +61,7 @@ def ask(
 ) -> Reply:
     """One request over a connection of its own; an underscore in a header's name is a dash."""
     address = urlsplit(url)
-    with closing(http.client.HTTPConnection(address.hostname, address.port, timeout=20)) as line:
+    with closing(http.client.HTTPConnection(address.hostname, address.port, timeout=60)) as line:
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         line.request(method, address.path + path, sent, named)
@@ -98,7 +98,7 @@ def provider() -> Iterator[Provider]:
             there.paths.append(self.path)
             replies = there.replies
             status, headers, body = replies.pop(0) if len(replies) > 1 else replies[0]
-            there.gate.wait(20)
+            there.gate.wait(60)
             content = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             for name, value in headers.items():

@@ -4,7 +4,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 from contextlib import closing
 
 import pytest
@@ -27,7 +26,7 @@ def server():
 
 def raw(server, sent):
     """Everything that comes back to these bytes, until the server hangs up."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
         line.sendall(sent)
         line.shutdown(socket.SHUT_WR)
         heard = b""
@@ -98,7 +97,7 @@ def test_head_options_and_other_methods(server):
 
 
 def test_a_connection_serves_many_requests_and_outlives_errors(server):
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     statuses = []
     with closing(line):
         line.connect()
@@ -114,15 +113,18 @@ def test_a_connection_serves_many_requests_and_outlives_errors(server):
     assert statuses == [400, 404, 200, 404, 400, 404]
 
 
-def test_answers_on_one_connection_come_without_delay(server):
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    with closing(line):
-        start = time.perf_counter()
-        for _ in range(50):
-            line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
-            line.getresponse().read()
+def test_the_body_of_an_answer_does_not_wait_until_its_headers_have_arrived():
+    options = []
 
-    assert time.perf_counter() - start < 1.5
+    class Watched(ChatServer):
+        def answering(self, connection):
+            options.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            return super().answering(connection)
+
+    with Watched(echo) as server:
+        ask(server.url, asking("hi"))
+
+    assert len(options) == 1 and options[0]
 
 
 @pytest.mark.parametrize("length", ["abc", "-1", "1e3", "9" * 5000])
@@ -143,7 +145,7 @@ def test_a_request_that_breaks_off_is_refused(server):
 
 def test_a_request_in_chunks_is_understood(server):
     body = json.dumps(asking("grüße", more="x" * 5000)).encode()
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     with closing(line):
         for _ in range(2):
             pieces = (body[at : at + 700] for at in range(0, len(body), 700))
@@ -231,7 +233,7 @@ def test_fifty_clients_at_once():
     together = threading.Barrier(50)
 
     def slow(request, headers):
-        together.wait(20)
+        together.wait(60)
         return echo(request, headers)
 
     heard = []
@@ -294,7 +296,7 @@ def test_it_also_listens_everywhere_and_on_ipv6():
 
 def test_closing_ends_the_connections_that_clients_keep():
     server = ChatServer(echo).start()
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     with closing(line):
         line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
         line.getresponse().read()
@@ -308,13 +310,13 @@ def test_closing_ends_the_connections_that_clients_keep():
 
 def test_closing_does_not_wait_for_an_answer_that_takes_long():
     asked, wait = threading.Event(), threading.Event()
+    failed, answered = [], []
 
     def slow(request, headers):
         asked.set()
-        wait.wait(20)
+        wait.wait(60)
+        answered.append(request)
         return echo(request, headers)
-
-    failed = []
 
     def client():
         try:
@@ -325,13 +327,12 @@ def test_closing_does_not_wait_for_an_answer_that_takes_long():
     server = ChatServer(slow).start()
     thread = threading.Thread(target=client)
     thread.start()
-    assert asked.wait(10)
-    start = time.perf_counter()
+    assert asked.wait(60)
     server.close()
-    thread.join(10)
-    wait.set()
+    thread.join(60)
 
-    assert time.perf_counter() - start < 2 and len(failed) == 1
+    assert len(failed) == 1 and answered == []
+    wait.set()
 
 
 def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
@@ -341,7 +342,7 @@ def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
     assert ask(server.url, asking("hi")).content == "hi"
 
     server.close()
-    serving.join(5)
+    serving.join(60)
 
     assert not serving.is_alive()
 

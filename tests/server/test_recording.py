@@ -239,8 +239,8 @@ def test_an_answer_under_way_is_kept_when_the_server_is_closed(path, upstream):
     assert closing.is_alive()
 
     upstream.gate.set()
-    closing.join(10)
-    client.join(10)
+    closing.join(60)
+    client.join(60)
 
     assert heard[0].content == "1" and server.recorded == 1
     assert played(path, asking("one"))[0].content == "1"

@@ -1,11 +1,11 @@
-"""A tape survives crashes, tells where it is damaged, and is quick to open."""
+"""A tape survives crashes, says where it is damaged, and is opened without parsing it."""
 
 import json
 import os
 import stat
 import sys
 import threading
-import time
+import zlib
 
 import pytest
 
@@ -232,19 +232,13 @@ def test_many_threads_may_record_and_play(path):
     assert len(contents(tape)) == len(contents(Tape(path))) == 163
 
 
-def test_a_long_tape_opens_quickly(tmp_path):
-    path = tmp_path / "tape.jsonl"
-    tape = Tape(path, growing=True)
-    for number in range(100):
-        tape.append(exchange(number, "x" * 5_000))
-    tape.close()
-    header, *lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(header + b"".join(lines * 200))
+def test_opening_a_tape_checks_every_line_and_parses_none(path):
+    content = b'"key": "' + b"f" * 32 + b'", this is not JSON}'
+    line = b'{"crc": %d, %s\n' % (zlib.crc32(b"{" + content), content)
+    with path.open("ab") as file:
+        file.write(line)
 
-    start = time.perf_counter()
     tape = Tape(path)
-    taken = time.perf_counter() - start
     tape.close()
 
-    assert len(tape) == 20_000
-    assert taken < 2.0, f"{taken:.2f} s"
+    assert len(tape) == 4

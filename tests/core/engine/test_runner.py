@@ -40,7 +40,7 @@ class Crowd:
     """An agent that waits until ``size`` of its kind work at the same time."""
 
     def __init__(self, size: int) -> None:
-        self.barrier = threading.Barrier(size, timeout=10)
+        self.barrier = threading.Barrier(size, timeout=60)
         self.lock = threading.Lock()
         self.now = self.most = 0
 
@@ -269,7 +269,7 @@ class Prison:
         model = shop.get_model_adapter("scripted/echo", register_name="m")
         model.generate("hello there, this is before")
         TaskContext.current().set_collected_traces({"left": {"steps": ["before"]}})
-        self.release.wait(10)
+        self.release.wait(60)
         self.log["steps"].append("after")
         TaskContext.current().collected_traces["left"]["steps"].append("after")
         model.generate("hello there, this is after")
@@ -279,7 +279,7 @@ class Prison:
         return "too late"
 
 
-def limited(task_id, seconds=0.5, **protocol):
+def limited(task_id, seconds=1.0, **protocol):
     return Task("go", id=task_id, protocol=TaskProtocol(timeout_seconds=seconds, **protocol))
 
 
@@ -293,18 +293,18 @@ def test_a_repetition_that_overruns_is_given_up_and_the_others_finish(workers):
     late = next(report for report in reports if report["task_id"] == "late")
 
     assert statuses(reports) == {"late": "task_timeout", **{t.id: "success" for t in numbered(10)}}
-    assert late["error"]["error_message"].startswith("[timeout_check] Task exceeded 0.5s deadline")
-    assert late["error"]["timeout"] == 0.5
+    assert late["error"]["error_message"].startswith("[timeout_check] Task exceeded 1.0s deadline")
+    assert late["error"]["timeout"] == 1.0
     assert late["traces"]["tools"]["notes"]["steps"] == ["before"]
     assert late["traces"]["left"] == {"steps": ["before"]}
     assert late["usage"]["models"]["m"]["input_tokens"] == 6
     assert late["config"]["benchmark"] is shop.benchmark_level_config
-    assert 0.5 <= late["duration_seconds"] < 5
+    assert late["duration_seconds"] >= 1.0
     assert ("late", 0) in diary.of("repeat end")
 
     spent = shop.usage
     prison.release.set()
-    assert prison.out.wait(10)
+    assert prison.out.wait(60)
     assert late["traces"]["tools"]["notes"]["steps"] == ["before"]
     assert late["traces"]["left"] == {"steps": ["before"]}
     assert late["status"] == "task_timeout"
@@ -316,7 +316,7 @@ def test_many_repetitions_given_up_leave_the_workers_at_full_strength():
     never = threading.Event()
     crowd = Crowd(4)
     shop = Shop(
-        {f"late{n}": lambda query: never.wait(10) for n in range(6)}
+        {f"late{n}": lambda query: never.wait(60) for n in range(6)}
         | {task.id: crowd for task in numbered(8)},
         num_workers=4,
     )
@@ -430,7 +430,7 @@ def test_the_protocol_says_what_to_do_with_a_timeout(action, limits):
 
     def hang(query):
         seen.append(TaskContext.current().deadline)
-        never.wait(10)
+        never.wait(60)
 
     report = only(Shop(hang).run(limited("a", 0.4, timeout_action=action, max_retries=3)))
     never.set()
@@ -447,10 +447,10 @@ def test_more_time_may_be_enough():
     never = threading.Event()
 
     def slow(query):
-        never.wait(10 if TaskContext.current().deadline == 0.2 else 0)
+        never.wait(60 if TaskContext.current().deadline == 0.5 else 0)
         return "done"
 
-    report = only(Shop(slow).run(limited("a", 0.2, timeout_action=TimeoutAction.EXTEND)))
+    report = only(Shop(slow).run(limited("a", 0.5, timeout_action=TimeoutAction.EXTEND)))
     never.set()
 
     assert report["status"] == "success"
@@ -464,7 +464,7 @@ def test_after_a_timeout_the_retries_for_other_failures_are_still_there():
     def behave(query):
         calls.append(query)
         if len(calls) == 1:
-            never.wait(10)
+            never.wait(60)
         if len(calls) == 2:
             raise ConnectionError("net")
         return "done"
@@ -575,7 +575,7 @@ def test_every_planned_repetition_yields_one_report_whatever_happens(
             if query == "exit":
                 raise SystemExit
             if query == "late":
-                never.wait(10)
+                never.wait(60)
             time.sleep(0.002 if query == "slow" else 0)
             return query
 

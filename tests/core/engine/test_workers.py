@@ -3,27 +3,37 @@
 import threading
 import time
 
+import pytest
+
 from tests.core.worlds import Shop, numbered
 
 
-def workers_alive() -> int:
-    return sum(thread.name == "maseval-worker" for thread in threading.enumerate())
+@pytest.fixture
+def workers_alive():
+    """Counts the workers that have come since; those given up by other tests may still hang."""
+    before = set(threading.enumerate())
+
+    def count():
+        fresh = set(threading.enumerate()) - before
+        return sum(thread.name == "maseval-worker" for thread in fresh)
+
+    return count
 
 
-def wait_until_none_is_left() -> int:
-    end = time.monotonic() + 5
+def left(workers_alive):
+    end = time.monotonic() + 60
     while workers_alive() and time.monotonic() < end:
         time.sleep(0.005)
     return workers_alive()
 
 
-def test_no_thread_outlives_its_run():
+def test_no_thread_outlives_its_run(workers_alive):
     Shop(num_workers=8).run(numbered(30))
 
-    assert wait_until_none_is_left() == 0
+    assert left(workers_alive) == 0
 
 
-def test_there_are_never_more_threads_than_work():
+def test_there_are_never_more_threads_than_work(workers_alive):
     seen = []
 
     def count(query):
@@ -32,7 +42,7 @@ def test_there_are_never_more_threads_than_work():
     Shop(count, num_workers=50).run(numbered(3))
 
     assert max(seen) <= 3
-    assert wait_until_none_is_left() == 0
+    assert left(workers_alive) == 0
 
 
 def test_worker_threads_do_not_keep_the_process_alive():

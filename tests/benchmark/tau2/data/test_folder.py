@@ -289,18 +289,25 @@ def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(fold
     files = [f"{file.name} {file.size} {file.sha256}" for file in FILES]
     command = [sys.executable, "-c", FILL, str(folder.root), mirror.url, *files]
     processes = [subprocess.Popen(command) for _ in range(3)]
-    assert [process.wait(30) for process in processes] == [0, 0, 0]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert files_in(folder) == COMPLETE
     assert sorted(mirror.asked) == [DB_PATH, POLICY_PATH]
 
 
 def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
+    noted = threading.Event()
+
+    class Noting(Progress):
+        def note(self, text):
+            super().note(text)
+            noted.set()
+
     with folder.locked(Progress(0)):
-        other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Progress(1)))
+        other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Noting(1)))
         other.start()
-        time.sleep(0.2)
+        assert noted.wait(60)
         assert mirror.asked == []
-    other.join(10)
+    other.join(60)
     assert files_in(folder) == COMPLETE
     assert "waiting for another process" in capsys.readouterr().err
 

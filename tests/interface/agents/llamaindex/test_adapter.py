@@ -238,7 +238,7 @@ def test_at_the_deadline_of_a_task_nothing_more_is_done(clerk):
         agent = clerk(url, [slow])
         with pytest.raises(TaskTimeoutError):
             agent.run("Go")
-        time.sleep(0.2)
+        time.sleep(1.0)
         asked = len(model.requests)
         time.sleep(0.6)
 

@@ -1,0 +1,90 @@
+"""What it costs to write and to read files: ``python -m benchmarks.storage``.
+
+Records of the size that a tau2 conversation has are appended to a file, with and without waiting
+for the disk; a tape and a results file of about 100 MB are opened and read.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.table import best, seconds, show
+from maseval.benchmark.tau2.results.stream import JsonFile
+from maseval.core.storage.records import RecordWriter, read_records
+from maseval.server.tape import Exchange, Tape
+
+RECORDS = 200
+RECORD = {"messages": [{"role": "user", "content": "x" * 500}] * 40}
+EXCHANGES = 20_000
+SIMULATIONS = 5_000
+
+
+def main() -> None:
+    """Print both tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        show(
+            f"One record of {len(json.dumps(RECORD)) // 1000} kB", ("", "ms"), records(Path(folder))
+        )
+        show("A large file", ("", "MB", "s"), large_files(Path(folder)))
+
+
+def records(folder: Path) -> list[tuple[object, ...]]:
+    """Rows: appended and flushed, appended, read."""
+    path = folder / "records.jsonl"
+
+    def write(sync: bool) -> None:
+        with RecordWriter(path, overwrite=True, sync=sync) as writer:
+            for _ in range(RECORDS):
+                writer.append(RECORD)
+
+    costs = {
+        "appended and flushed to the disk": best(lambda: write(True), times=3),
+        "appended": best(lambda: write(False), times=3),
+        "read": best(lambda: read_records(path), times=3),
+    }
+    return [(name, f"{cost / RECORDS * 1e3:.2f}") for name, cost in costs.items()]
+
+
+def large_files(folder: Path) -> list[tuple[object, ...]]:
+    """Rows: a tape opened; a results file read simulation by simulation, and as a whole."""
+    tape, results = _tape(folder / "tape.jsonl"), _results(folder / "results.json")
+    costs = {
+        f"opening a tape of {EXCHANGES:,} exchanges": (tape, lambda: Tape(tape).close()),
+        f"reading {SIMULATIONS:,} simulations one by one": (results, lambda: _read(results)),
+        "the same, parsed as a whole": (results, lambda: json.loads(results.read_bytes())),
+    }
+    return [
+        (name, f"{path.stat().st_size / 1e6:.0f}", f"{seconds(work):.2f}")
+        for name, (path, work) in costs.items()
+    ]
+
+
+def _tape(path: Path) -> Path:
+    tape = Tape(path, growing=True)
+    for number in range(100):
+        tape.append(Exchange(f"{number:032x}", {"messages": ["x" * 5_000]}, {"choices": []}))
+    tape.close()
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + b"".join(lines) * (EXCHANGES // len(lines)))
+    return path
+
+
+def _results(path: Path) -> Path:
+    simulation: dict[str, Any] = {"task_id": "0", "trial": 0, **RECORD}
+    path.write_text(json.dumps({"info": {}, "simulations": [simulation] * SIMULATIONS}))
+    return path
+
+
+def _read(path: Path) -> None:
+    with JsonFile(path) as stream:
+        for key in stream.members():
+            if key == "simulations":
+                for _ in stream.elements():
+                    pass
+            else:
+                stream.skip()
+
+
+if __name__ == "__main__":
+    main()
