@@ -8,7 +8,7 @@ import typer
 
 from maseval.cli import compare, demo, plots, replay_server, report, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
-from maseval.cli.options import examples
+from maseval.cli.options import add_commands, examples
 
 app = typer.Typer(
     name="maseval",
@@ -30,14 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=demo.EXAMPLES)(demo.demo)
+add_commands(app, demo, runs, show, compare, report, plots, replay_server)
 app.add_typer(tau2.app, name="tau2")
-app.command(epilog=runs.EXAMPLES)(runs.runs)
-app.command(epilog=show.EXAMPLES)(show.show)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(epilog=plots.EXAMPLES)(plots.plots)
-app.command(epilog=replay_server.EXAMPLES)(replay_server.replay_server)
 
 
 def _show_version(wanted: bool) -> None:

@@ -65,7 +65,7 @@ def _print_two(found: "Comparison", console: Console) -> None:
     console.print(_differences(found))
     main, (first, second) = found.main, found.names
     console.print(
-        f"{main.name}: {inert(second)} less {inert(first)} is "
+        f"{main.name}: {inert(second)} \u2212 {inert(first)} = "
         f"[bold]{points(main.difference)}[/bold]{_interval(main)} percentage points, "
         f"p = {main.test.p_value:.3g}",
         highlight=False,
@@ -145,7 +145,7 @@ def _print_many(found: "ManyRuns", console: Console) -> None:
         table.add_column(name, justify="right")
     for pair in found.pairs:
         table.add_row(
-            inert(f"{pair.names[1]} less {pair.names[0]}"),
+            inert(f"{pair.names[1]} \u2212 {pair.names[0]}"),
             pair.main.name,
             f"{points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
             p_value(pair.main.test.p_value),

@@ -2,14 +2,15 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING
+from types import ModuleType
 from typing import Annotated, Any, get_origin
 
 import typer
 from rich.markup import escape
 
-from maseval.commands.options import Flag, Spelled, spelled
+from maseval.commands.options import Arguments, Flag, Spelled, spelled
 
 RunName = Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -18,7 +19,7 @@ Explain = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
 Split = Annotated[str, typer.Option(help="Task split: base; for telecom also small, full.")]
-ResultsFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
+RunOrFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
 DomainIfUnknown = Annotated[
     str | None,
     typer.Option("--domain", "-d", help="The domain, if the simulations do not name it."),
@@ -29,6 +30,15 @@ def examples(*lines: tuple[str, str]) -> str:
     """Commands and what they are good for, for the end of a command's help."""
     shown = [f"[cyan]{escape(command)}[/cyan]\n  {escape(purpose)}" for command, purpose in lines]
     return "[bold]Examples[/bold]\n\n" + "\n\n".join(shown)
+
+
+def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
+    """Add the command of each module: the function of its name, with ``EXAMPLES`` in its help."""
+    for module in modules:
+        function = getattr(module, module.__name__.rpartition(".")[2])
+        app.command(epilog=module.EXAMPLES, context_settings=getattr(module, "SETTINGS", None))(
+            function
+        )
 
 
 def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -72,7 +82,7 @@ def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
     return _keyword(option.name, Annotated[typed, shown], _default(option))
 
 
-def _default(option: Spelled) -> Any:
+def _default(option: Spelled) -> object:
     return None if option.default == () else option.default
 
 
@@ -81,12 +91,14 @@ def _alias(option: Spelled, flag: Flag) -> inspect.Parameter:
     return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
 
 
-def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def _keyword(
+    name: str, kind: object, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=default, annotation=kind)
 
 
-def _value_of(option: Spelled, given: dict[str, Any]) -> Any:
+def _value_of(option: Spelled, given: dict[str, Any]) -> object:
     """What was typed, under the option's own name or the one that tau2-bench has for it."""
     value, flag = given.pop(option.name), option.flag
     other = given.pop(flag.alias, None) if flag and flag.alias else None
@@ -98,18 +110,18 @@ def _value_of(option: Spelled, given: dict[str, Any]) -> Any:
 
 
 def _takes_arguments(option: Spelled) -> bool:
-    return bool(option.type == Mapping[str, Any] | None)
+    return bool(option.type == Arguments | None)
 
 
-def arguments(texts: list[str] | None) -> dict[str, Any]:
+def arguments(texts: list[str] | None) -> dict[str, object]:
     """A JSON object, or ``key=value``; given several times, all count."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for text in texts or ():
         merged |= _object(text) if text.lstrip().startswith("{") else _pairs(text)
     return merged
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> dict[str, object]:
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -119,7 +131,7 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _pairs(text: str) -> dict[str, Any]:
+def _pairs(text: str) -> dict[str, object]:
     parts = text.split(",")
     pairs = {}
     for pair in parts if all("=" in part for part in parts) else [text]:
@@ -133,7 +145,7 @@ def _pairs(text: str) -> dict[str, Any]:
     return pairs
 
 
-def _read(text: str) -> Any:
+def _read(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

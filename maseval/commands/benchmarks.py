@@ -57,7 +57,7 @@ class RecordedOutcomes(NamedTuple):
 
     outcomes: Sequence[Outcome]
     planned: int
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
 
 
 class BenchmarkSupport:
@@ -73,7 +73,7 @@ class BenchmarkSupport:
         """Why the simulations of a run failed."""
         return None
 
-    def settings(self, folder: RunFolder) -> dict[str, Any]:
+    def settings(self, folder: RunFolder) -> dict[str, object]:
         """A run's configuration, as it is compared with that of others."""
         return dict(folder.config.values)
 

@@ -40,7 +40,7 @@ class Budget(NamedTuple):
         used = cost if self.unit == "usd" else tokens
         if used >= self.amount:
             spent = f"${cost:,.2f}" if self.unit == "usd" else f"{tokens:,} tokens"
-            return f"the budget of {self} is reached ({spent} used); give more to go on"
+            return f"the budget of {self} is reached ({spent} used); give more to resume"
         if self.unit == "usd" and tokens and not cost:
             return (
                 f"the budget of {self} cannot be watched, because the models' prices are not "

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from maseval.commands.benchmarks import all_support, support_for
 from maseval.commands.finding import open_run_or_file
@@ -32,7 +31,7 @@ class ComparedRun:
     path: Path
     outcomes: Sequence[Outcome]
     planned: int
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class RunComparison:
         """What was left out."""
         return (self.two or self.table).dropped
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms: a comparison of two, or a table of several."""
         return {
             **(self.two or self.table).to_dict(),

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from maseval.benchmark.tau2.data_loader import Tau2DataError, ensure_data_exists
 from maseval.commands.progress import Display
@@ -25,7 +24,7 @@ class DemoResult:
     report: Path | None
     without_data: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         shown = None if self.report is None else str(self.report)
         return {**self.run.to_dict(), "report": shown, "without_data": self.without_data}

@@ -5,7 +5,7 @@ command line shows and reads, and those that are ``recorded`` go into the run's 
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import (
@@ -19,9 +19,12 @@ from typing import (
     get_type_hints,
 )
 
+Arguments = Mapping[str, Any]
+"""Named values of any kind, as a model or an agent takes them."""
+
 P = ParamSpec("P")
 OptionsT = TypeVar("OptionsT")
-ResultT = TypeVar("ResultT")
+OutcomeT = TypeVar("OutcomeT")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Spelled(NamedTuple):
 
     name: str
     type: Any
-    default: Any
+    default: object
     flag: Flag | None
 
 
@@ -61,7 +64,7 @@ def spelled(options: type) -> list[Spelled]:
     return [Spelled(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
 
 
-def _parts(hint: Any, default: object) -> tuple[Any, object, Flag | None]:
+def _parts(hint: object, default: object) -> tuple[object, object, Flag | None]:
     if get_origin(hint) is not Annotated:
         return hint, default, None
     kind, flag = get_args(hint)
@@ -79,12 +82,12 @@ def recorded(options: object) -> dict[str, object]:
 
 def takes(
     options: Callable[P, OptionsT],
-) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
+) -> Callable[[Callable[[OptionsT], OutcomeT]], Callable[P, OutcomeT]]:
     """Let a function of an options object be called with the options as keywords."""
 
-    def decorate(function: Callable[[OptionsT], ResultT]) -> Callable[P, ResultT]:
+    def decorate(function: Callable[[OptionsT], OutcomeT]) -> Callable[P, OutcomeT]:
         @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> ResultT:
+        def called(*args: P.args, **kwargs: P.kwargs) -> OutcomeT:
             return function(options(*args, **kwargs))
 
         assert isinstance(options, type)

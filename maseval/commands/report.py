@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from maseval.commands.benchmarks import OnProgress, RunDiagnosis, support_for
 from maseval.commands.finding import open_run
@@ -47,7 +46,7 @@ def report(
     )
 
 
-def _labelled(folder: RunFolder, found: RunDiagnosis) -> Iterator[Mapping[str, Any]]:
+def _labelled(folder: RunFolder, found: RunDiagnosis) -> Iterator[Mapping[str, object]]:
     for each in folder.reports():
         diagnosis = found.found.get(Simulation.of(each))
         if diagnosis is None:

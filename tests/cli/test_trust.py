@@ -41,7 +41,7 @@ def test_two_runs_are_compared_in_words():
     assert result.exit_code == 0
     shown = result.stdout
     assert "library pass^2" in shown
-    assert "pass^1: hurried less careful is -" in shown
+    assert "pass^1: hurried \u2212 careful = -" in shown
     assert "p = " in shown and "exact sign-flip test over tasks" in shown
     assert "would be found in 4 of 5 cases" in shown
     assert "tasks that changed" in shown
@@ -60,7 +60,7 @@ def test_several_runs_are_compared_with_the_correction_stated(folder):
     result = maseval("compare", "careful", "hurried", "gold", "--plot", "curves.svg")
 
     assert result.exit_code == 0
-    assert "gold less hurried" in result.stdout
+    assert "gold \u2212 hurried" in result.stdout
     assert "corrected after Holm (1979)" in result.stdout
     assert (folder / "curves.svg").read_text().startswith("<svg")
 

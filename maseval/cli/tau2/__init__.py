@@ -2,7 +2,7 @@
 
 import typer
 
-from maseval.cli.options import examples
+from maseval.cli.options import add_commands, examples
 from maseval.cli.tau2 import (
     audit,
     certify,
@@ -27,14 +27,5 @@ app = typer.Typer(
     ),
     no_args_is_help=True,
 )
-app.command(epilog=run.EXAMPLES, context_settings=run.SETTINGS)(run.run)
-app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
-app.command(epilog=score.EXAMPLES)(score.score)
-app.command(epilog=explain.EXAMPLES)(explain.explain)
-app.command(epilog=audit.EXAMPLES)(audit.audit)
-app.command(epilog=certify.EXAMPLES)(certify.certify)
-app.command(epilog=verify.EXAMPLES)(verify.verify)
-app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=tasks.EXAMPLES)(tasks.tasks)
-app.command(epilog=show.EXAMPLES)(show.show)
+add_commands(app, run, mcp, score, explain, audit, certify, verify, export, tasks, show)
 app.add_typer(data.app, name="data")

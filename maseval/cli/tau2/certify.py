@@ -8,7 +8,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import DomainIfUnknown, Overwrite, ResultsFile, examples
+from maseval.cli.options import DomainIfUnknown, Overwrite, RunOrFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
@@ -21,7 +21,7 @@ _SHOWN = 12
 
 
 def certify(
-    file: ResultsFile,
+    file: RunOrFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File of the certificate.")
     ] = None,

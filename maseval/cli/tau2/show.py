@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -39,7 +39,7 @@ def show(
         _print_parts(console, view.task)
 
 
-def _print_parts(console: Console, value: Mapping[str, Any], margin: int = 2) -> None:
+def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:
     """Every part that says something, as an outline."""
     for key, part in value.items():
         if part in (None, "", [], {}) or key == "id":
@@ -56,5 +56,5 @@ def _print_parts(console: Console, value: Mapping[str, Any], margin: int = 2) ->
             console.print(indented(f"{title}: {inert(_text(part))}", margin), highlight=False)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, print_json, shortened, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import AsJson, DomainIfUnknown, ResultsFile, examples
+from maseval.cli.options import AsJson, DomainIfUnknown, RunOrFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
@@ -18,7 +18,7 @@ EXAMPLES = examples(
 
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
-    file: ResultsFile,
+    file: RunOrFile,
     domain: DomainIfUnknown = None,
     as_json: AsJson = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.trust.audit import KINDS, SEVERITIES, Finding
 from maseval.benchmark.tau2.trust.audit import audit as audit_domain
@@ -20,7 +20,7 @@ class Remark(NamedTuple):
     meaning: str
     severity: str
     text: str
-    evidence: Mapping[str, Any]
+    evidence: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Audit:
     remarks: Sequence[Remark]
     counts: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "domains": list(self.domains),

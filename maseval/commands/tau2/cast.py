@@ -55,7 +55,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
-    def agent_data(self) -> dict[str, Any]:
+    def agent_data(self) -> dict[str, object]:
         """What ``run`` needs to know of the agent."""
         agent = self.setup.agent
         if isinstance(agent, ModelSpec):

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
@@ -13,7 +12,7 @@ from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
 from maseval.commands.tau2.diagnosis import sections_of
-from maseval.commands.tau2.sources import InDomain, RecordedSimulations, open_source, record_of
+from maseval.commands.tau2.sources import InDomain, SimulationSource, open_source, record_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import is_successful
 from maseval.runs import RunFolder, Simulation
@@ -36,7 +35,7 @@ class Explained:
         """In words."""
         return sections_of(self.label, self.explanation)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "path": str(self.path),
@@ -67,7 +66,7 @@ def explain(run: str | os.PathLike[str], task: str, trial: int | None = None) ->
     return Explained(source.path, chosen, explanation, label)
 
 
-Found = tuple[Simulation, InDomain, Mapping[str, Any] | None]
+Found = tuple[Simulation, InDomain, Mapping[str, object] | None]
 
 
 def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
@@ -94,7 +93,7 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
     return first
 
 
-def _in_file(source: RecordedSimulations, task: str, trial: int | None) -> Found:
+def _in_file(source: SimulationSource, task: str, trial: int | None) -> Found:
     names = [
         (_named(recorded, domain), _passed((recorded, domain)))
         for recorded, domain in source.records()

@@ -1,12 +1,12 @@
 """The options of ``maseval tau2 run`` and ``maseval tau2 mcp``."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from maseval.commands.options import Flag
+from maseval.commands.options import Arguments, Flag
 from maseval.commands.progress import Display
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.own_agents import MakeAgent
@@ -41,7 +41,7 @@ class ConversationOptions:
         str | None, Flag("Model that judges natural-language assertions", PARTICIPANTS)
     ] = None
     user_args: Annotated[
-        Mapping[str, Any] | None,
+        Arguments | None,
         Flag(
             "Arguments of the user's model, as --agent-args",
             PARTICIPANTS,
@@ -113,7 +113,7 @@ class RunOptions(ConversationOptions):
         Flag("Model of the agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True, alias="agent_llm"),
     ] = None
     agent_args: Annotated[
-        Mapping[str, Any] | None,
+        Arguments | None,
         Flag(
             "JSON or key=value: temperature=0, error_rate=0.2",
             PARTICIPANTS,

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
+from maseval.commands.options import Arguments
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
@@ -67,7 +68,7 @@ class AgentBrief:
     """The model that ``--agent-model`` names."""
     seed: int | None = None
     """This simulation's own."""
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Arguments = field(default_factory=dict)
     """What ``--agent-args`` says beside how to reach the model."""
     resolve: Callable[..., ModelAdapter] = field(default=_resolve, repr=False)
     """Makes the adapters of ``chat_model``."""
@@ -88,7 +89,7 @@ class AgentBrief:
 Cast: TypeAlias = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
 """The agents that are asked, and by name all that are traced; as ``setup_agents`` returns them."""
 
-MakeAgent: TypeAlias = Callable[[AgentBrief], AgentAdapter | Cast | Callable[[str], Any]]
+MakeAgent: TypeAlias = Callable[[AgentBrief], AgentAdapter | Cast | Callable[[str], object]]
 """Makes an agent: an adapter, a cast of several, or a function from query to answer."""
 
 
@@ -119,13 +120,13 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
     )
 
 
-def _awaited(result: Any) -> Any:
+def _awaited(result: object) -> object:
     """The result itself, or what it will be."""
     if not inspect.isawaitable(result):
         return result
     from maseval.interface.agents.event_loop import run_async  # help must not load the interface
 
-    async def wait(work: Awaitable[Any]) -> Any:
+    async def wait(work: Awaitable[object]) -> object:
         return await work
 
     return run_async(wait(result))

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
@@ -12,7 +11,7 @@ from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.commands.tau2.sources import RecordedSimulations, add_one, open_source
+from maseval.commands.tau2.sources import SimulationSource, add_one, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
 from maseval.stats.estimate import Estimate, pass_hat_estimates
@@ -47,7 +46,7 @@ class FileScore:
     skipped: dict[str, int] = field(default_factory=dict)
     pass_hat: Mapping[int, Estimate] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "path": str(self.path),
@@ -82,7 +81,7 @@ def score(
 
 
 def _scored(
-    source: RecordedSimulations, strict: bool, on_progress: Callable[[FileScore], object]
+    source: SimulationSource, strict: bool, on_progress: Callable[[FileScore], object]
 ) -> FileScore:
     result = FileScore(source.path, skipped=source.skipped)
     verdicts: list[tuple[str, bool]] = []
@@ -103,7 +102,7 @@ def _scored(
 def _verdict(
     recorded: RecordedSimulation,
     domain: Domain | None,
-    tasks: Mapping[str, Mapping[str, Any]],
+    tasks: Mapping[str, Mapping[str, object]],
     strict: bool,
 ) -> RewardInfo | Exception | str:
     """The new verdict, what it raised, or why there is none."""
@@ -157,11 +156,11 @@ def _compare(
     )
 
 
-def _differences(found: RewardInfo | Exception, recorded: Mapping[str, Any]) -> Iterable[str]:
+def _differences(found: RewardInfo | Exception, recorded: Mapping[str, object]) -> Iterable[str]:
     if isinstance(found, Exception):
         yield f"raises {type(found).__name__}: {found}"
         return
-    verdict: Mapping[str, Any] = found
+    verdict: Mapping[str, object] = found
     for key in VERDICT:
         if verdict.get(key) != recorded.get(key):
             yield f"{key}: now {verdict.get(key)!r}, recorded {recorded.get(key)!r}"

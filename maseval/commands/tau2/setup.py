@@ -1,14 +1,12 @@
 """Who takes part in a run: the meaning of its options, checked before anything is begun."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
-from maseval.commands.options import recorded
+from maseval.commands.options import Arguments, recorded
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_agents import (
     AgentModel,
@@ -48,12 +46,12 @@ class ModelSpec:
     """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
 
     model_id: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    args: Mapping[str, Any] = field(default_factory=dict)
+    options: Arguments = field(default_factory=dict)
+    args: Arguments = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, model_id: str, args: Mapping[str, Any] | None = None, base_url: str | None = None
+        cls, model_id: str, args: Arguments | None = None, base_url: str | None = None
     ) -> "ModelSpec":
         given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
         options = {name: value for name, value in given.items() if name in _CONNECTION}
@@ -63,7 +61,7 @@ class ModelSpec:
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
         return cls(model_id, options, rest)
 
-    def to_config(self) -> dict[str, Any]:
+    def to_config(self) -> dict[str, object]:
         """For the run's configuration, which takes out the secrets."""
         return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
 
@@ -74,7 +72,7 @@ class OwnAgent:
 
     make: MakeAgent
     model: ModelSpec | None = None
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Arguments = field(default_factory=dict)
     rehearse: str | None = None
 
     @property
@@ -99,9 +97,9 @@ class OwnAgent:
             facts["model"] = self.model.model_id
         return facts
 
-    def to_config(self) -> dict[str, Any]:
+    def to_config(self) -> dict[str, object]:
         """For the run's configuration: another version of the code is another agent."""
-        config: dict[str, Any] = {
+        config: dict[str, object] = {
             "function": self.name,
             "source_sha256": source_sha256(self.make),
             "args": dict(self.args),
@@ -249,7 +247,7 @@ def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | str | None:
 
 
 def _model(
-    role: str, model_id: str | None, args: Mapping[str, Any] | None, base_url: str | None
+    role: str, model_id: str | None, args: Arguments | None, base_url: str | None
 ) -> ModelSpec:
     if not model_id:
         without = "agent gold, noop or noisy" if role == "agent" else "the scripted user"
@@ -260,7 +258,7 @@ def _model(
     return ModelSpec.of(model_id, args, base_url)
 
 
-def _error_rate(agent: str, args: Mapping[str, Any] | None) -> float:
+def _error_rate(agent: str, args: Arguments | None) -> float:
     if agent not in PLAYERS:
         return DEFAULT_ERROR_RATE
     known = {"error_rate"} if agent == "noisy" else set()

@@ -23,7 +23,7 @@ class ToolLine:
     side: str
     kind: str
     description: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DomainView:
     """What was asked for: a task as its file has it, a domain's tools, or its policy."""
 
     domain: str
-    task: Mapping[str, Any] | None = None
+    task: Mapping[str, object] | None = None
     tools: Sequence[ToolLine] | None = None
     policy: str | None = None
 

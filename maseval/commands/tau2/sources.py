@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results import (
@@ -25,7 +25,7 @@ InDomain = tuple[RecordedSimulation, Domain | None]
 
 
 @dataclass(frozen=True)
-class RecordedSimulations:
+class SimulationSource:
     """Simulations, from wherever they come; ``skipped`` counts what ``records`` left out."""
 
     path: Path
@@ -34,7 +34,7 @@ class RecordedSimulations:
     skipped: dict[str, int] = field(default_factory=dict)
 
     @property
-    def tasks(self) -> Mapping[str, Mapping[str, Any]]:
+    def tasks(self) -> Mapping[str, Mapping[str, object]]:
         """The tasks that a file brings along."""
         return {} if self.results is None else self.results.tasks
 
@@ -61,12 +61,12 @@ class RecordedSimulations:
             yield record, None if record.domain is None else domain_named(record.domain)
 
 
-def open_source(file: str | os.PathLike[str]) -> RecordedSimulations:
+def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     """A results file by its path, or a run by its folder, its name, or as ``last``."""
     found = open_run_or_file(file)
     if isinstance(found, Path):
-        return RecordedSimulations(found, results=read_results(found))
-    return RecordedSimulations(found.path, folder=found)
+        return SimulationSource(found, results=read_results(found))
+    return SimulationSource(found.path, folder=found)
 
 
 def record_of(report: Report, index: int = 0) -> tuple[RecordedSimulation, Domain] | Omitted:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands.benchmarks import (
@@ -33,7 +32,7 @@ class Tau2Support(BenchmarkSupport):
                 on_progress(number, total)
         return RunDiagnosis(found, label_summary(found))
 
-    def settings(self, folder: RunFolder) -> dict[str, Any]:
+    def settings(self, folder: RunFolder) -> dict[str, object]:
         config = super().settings(folder)
         data = config.get("data")
         if isinstance(data, Mapping):

@@ -3,7 +3,6 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from maseval.benchmark.tau2.trust.certify import Certificate
 from maseval.benchmark.tau2.trust.certify import verify as verify_source
@@ -23,7 +22,7 @@ class Verification:
         """Whether nothing differs."""
         return not self.differences
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "certificate": str(self.certificate),
