@@ -3,6 +3,6 @@
 Each function takes what the command takes, prints nothing, and returns a typed result.
 """
 
-from maseval.commands import lazy
+from maseval.core import lazy
 
 __all__ = lazy.attach(__name__, __file__)

@@ -6,37 +6,54 @@ checker reads it as it is, and the package takes what it offers from there.
 
 import ast
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 
-def attach(
-    package: str, file: str
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a package, from its stub.
+def attach(package: str, file: str) -> list[str]:
+    """Give a package the names that its stub lists; returns its ``__all__``.
 
     Every line of the stub is ``from maseval.room.module import name as name``; a submodule is
-    ``from maseval.room import submodule as submodule``. A name must not be that of a submodule
-    it does not stand for: Python sets that attribute itself as soon as the submodule is imported.
+    ``from maseval.room import submodule as submodule``.
 
     Args:
         package: The package's ``__name__``.
         file: The package's ``__file__``.
     """
     homes = _homes(Path(file).with_name("__init__.pyi"))
+    names: dict[str, object] = {name: _Name(name, homes[name]) for name in homes}
+    lazy_class = type("LazyPackage", (ModuleType,), {**names, "__dir__": _listing(list(homes))})
+    sys.modules[package].__class__ = lazy_class
+    return list(homes)
 
-    def load(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] == package:
-            return import_module(f"{package}.{name}")
-        return getattr(import_module(homes[name]), name)
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+class _Name:
+    """A name that stays what the stub says, even once a module of that name is loaded.
 
-    return load, names, list(homes)
+    ``run`` may be a function in a module ``run``; Python puts every module it imports into its
+    package, in the function's place. A data descriptor takes precedence over what is put there.
+    """
+
+    def __init__(self, name: str, home: str) -> None:
+        self._name = name
+        self._home = home
+
+    def __get__(self, package: ModuleType, kind: type) -> object:
+        if self._home == package.__name__:
+            return import_module(f"{self._home}.{self._name}")
+        return getattr(import_module(self._home), self._name)
+
+    def __set__(self, package: ModuleType, value: object) -> None:
+        if not isinstance(value, ModuleType):
+            raise AttributeError(f"{package.__name__}.{self._name} cannot be replaced")
+
+
+def _listing(names: list[str]) -> object:
+    def listed(package: ModuleType) -> list[str]:
+        return sorted({*vars(package), *names})
+
+    return listed
 
 
 def _homes(stub: Path) -> dict[str, str]:

@@ -1,5 +1,5 @@
 """The commands of tau2 as functions: ``maseval tau2 score`` is ``tau2.score``."""
 
-from maseval.commands import lazy
+from maseval.core import lazy
 
 __all__ = lazy.attach(__name__, __file__)

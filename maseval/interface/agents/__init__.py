@@ -7,4 +7,4 @@ adapters share is beside the folders: ``framework``, ``tools``, ``failures`` and
 
 from maseval.core import lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)
+__all__ = lazy.attach(__name__, __file__)

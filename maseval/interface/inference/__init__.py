@@ -5,4 +5,4 @@ Every name can be listed and imported without any of the libraries; they are nee
 
 from maseval.core import lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)
+__all__ = lazy.attach(__name__, __file__)
