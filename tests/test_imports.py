@@ -36,7 +36,7 @@ CORE_LAYERS = [
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "pass_k", "distributions", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimate", "outcomes", "result"),
+    *("estimation", "outcomes", "result"),
 }
 
 TAU2_LAYERS = [

@@ -14,8 +14,7 @@ from maseval.cli.options import AsJson, examples
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.compare import RunComparison
-    from maseval.stats import Comparison, Difference, Estimate, Flip
-    from maseval.stats import Table as ManyRuns
+    from maseval.stats import Comparison, ComparisonTable, Difference, Estimate, Flip
 
 EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
@@ -136,7 +135,7 @@ def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
     return table
 
 
-def _print_many(found: "ManyRuns", console: Console) -> None:
+def _print_many(found: "ComparisonTable", console: Console) -> None:
     console.print(_scores(found))
     table = Table()
     for name in ("runs", "measure"):
@@ -158,7 +157,7 @@ def _print_many(found: "ManyRuns", console: Console) -> None:
         console.print(f"[dim]{inert(note)}[/dim]", highlight=False)
 
 
-def _scores(found: "ManyRuns") -> Table:
+def _scores(found: "ComparisonTable") -> Table:
     table = Table()
     table.add_column("run")
     table.add_column("tasks", justify="right")

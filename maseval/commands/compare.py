@@ -12,9 +12,9 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import (
     Comparison,
+    ComparisonTable,
     Outcome,
     Summary,
-    Table,
     compare_all,
     cost_and_score,
     outcomes_of,
@@ -42,7 +42,7 @@ class RunComparison:
     """
 
     runs: Mapping[str, ComparedRun]
-    table: Table
+    table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
     drawn: Sequence[Path] = ()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from maseval.commands.results import SimulationLine
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES
-from maseval.stats.estimate import Estimate
+from maseval.stats.estimation import Estimate
 from maseval.stats.intervals import wilson
 
 Turn = Callable[[Simulation], tuple[str, float] | None]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.core.outcome import OutcomeKind
-from maseval.stats.estimate import Estimate
+from maseval.stats.estimation import Estimate
 
 
 class SimulationLine(NamedTuple):

@@ -5,71 +5,117 @@ returned is shown as it is.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import evaluations, recorded_simulation
 from maseval.core.shapes import Shape, entries, mapping, number, text
-from maseval.report.conversation import Messages
-
-Check = dict[str, Any]
+from maseval.report.conversation import ShownMessage
 
 
-def judged(report: Shape, messages: Messages) -> list[dict[str, Any]]:
+class ShownCheck(TypedDict):
+    """One check; ``counts`` says whether the reward depends on it.
+
+    An action check has ``arguments``, and the ``message`` with the first call that matches.
+    """
+
+    kind: str
+    met: bool
+    name: str
+    evidence: str | None
+    counts: bool
+    arguments: NotRequired[str]
+    message: NotRequired[int | None]
+
+
+class ShownVerdict(TypedDict, total=False):
+    """An evaluator's verdict: check by check, or as it was ``returned``."""
+
+    returned: list[tuple[str, str]]
+    reward: float | None
+    basis: list[tuple[str, float | None]]
+    checks: list[ShownCheck]
+    notes: list[str]
+
+
+class StateChange(TypedDict):
+    """A database before and after the simulation, by its hashes."""
+
+    name: str
+    changed: object
+    before: object
+    after: object
+
+
+def judged(report: Shape, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
     """Each evaluator's verdict."""
     return [_verdict(verdict, messages) for verdict in evaluations(report)]
 
 
-def _verdict(verdict: Shape, messages: Messages) -> dict[str, Any]:
+def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
     info = mapping(verdict.get("reward_info"))
     if not info:
-        return {"returned": [[str(key), text(value)] for key, value in verdict.items()]}
+        return {"returned": [(str(key), text(value)) for key, value in verdict.items()]}
     basis = [str(kind) for kind in entries(info.get("reward_basis"))]
     breakdown = mapping(info.get("reward_breakdown"))
     return {
         "reward": number(info.get("reward")),
-        "basis": [[kind, number(breakdown.get(kind))] for kind in basis],
-        "checks": [
-            {**check, "counts": check["kind"] in basis} for check in _checks(info, messages)
-        ],
+        "basis": [(kind, number(breakdown.get(kind))) for kind in basis],
+        "checks": list(_checks(info, basis, messages)),
         "notes": list(_notes(info)),
     }
 
 
-def _checks(info: Shape, messages: Messages) -> Iterator[Check]:
-    yield from _db_checks(info)
-    for each in _each(info, "env_assertions"):
-        claim = mapping(each.get("env_assertion"))
-        yield _check("ENV_ASSERTION", each.get("met"), _assertion(claim), claim.get("message"))
+def _checks(
+    info: Shape, basis: Sequence[str], messages: Sequence[ShownMessage]
+) -> Iterator[ShownCheck]:
+    for found in _state_checks(info):
+        yield _check(basis, *found)
     for each in _each(info, "action_checks"):
         action = mapping(each.get("action"))
         name = f"{action.get('requestor', 'assistant')}: {action.get('name')}"
-        found = _first_call(action, messages)
-        check = _check("ACTION", each.get("action_match"), name, None)
-        yield {**check, "arguments": text(action.get("arguments", {})), "message": found}
-    for each in _each(info, "communicate_checks"):
-        yield _check("COMMUNICATE", each.get("met"), each.get("info"), each.get("justification"))
-    for each in _each(info, "nl_assertions"):
-        claimed = each.get("nl_assertion") or each.get("assertion")
-        yield _check("NL_ASSERTION", each.get("met"), claimed, each.get("justification"))
+        check = _check(basis, "ACTION", each.get("action_match"), name, None)
+        check["arguments"] = text(action.get("arguments", {}))
+        check["message"] = _first_call(action, messages)
+        yield check
+    for found in _text_checks(info):
+        yield _check(basis, *found)
 
 
-def _db_checks(info: Shape) -> Iterator[Check]:
+_Found = tuple[str, object, object, object]
+"""A check's kind, whether it is met, its name and its evidence."""
+
+
+def _state_checks(info: Shape) -> Iterator[_Found]:
     db = mapping(info.get("db_check"))
     if "db_match" in db:
-        yield _check("DB", db["db_match"], "the end state equals that of the reference", None)
+        yield "DB", db["db_match"], "the end state equals that of the reference", None
+    for each in _each(info, "env_assertions"):
+        claim = mapping(each.get("env_assertion"))
+        yield "ENV_ASSERTION", each.get("met"), _assertion(claim), claim.get("message")
+
+
+def _text_checks(info: Shape) -> Iterator[_Found]:
+    for each in _each(info, "communicate_checks"):
+        yield "COMMUNICATE", each.get("met"), each.get("info"), each.get("justification")
+    for each in _each(info, "nl_assertions"):
+        claimed = each.get("nl_assertion") or each.get("assertion")
+        yield "NL_ASSERTION", each.get("met"), claimed, each.get("justification")
 
 
 def _each(info: Shape, key: str) -> list[Shape]:
     return [mapping(entry) for entry in entries(info.get(key))]
 
 
-def _check(kind: str, met: object, name: object, evidence: object) -> Check:
+def _check(
+    basis: Sequence[str], kind: str, met: object, name: object, evidence: object
+) -> ShownCheck:
     return {
         "kind": kind,
         "met": bool(met),
         "name": text(name),
         "evidence": text(evidence) if evidence else None,
+        "counts": kind in basis,
     }
 
 
@@ -80,7 +126,7 @@ def _assertion(claim: Shape) -> str:
     return f"{claim.get('env_type')}: {claim.get('func_name')}({listed}){expected}"
 
 
-def _first_call(action: Shape, messages: Messages) -> int | None:
+def _first_call(action: Shape, messages: Sequence[ShownMessage]) -> int | None:
     """The message with the call that an action asks for."""
     wanted = mapping(action.get("arguments"))
     compared = action.get("compare_args")
@@ -89,8 +135,7 @@ def _first_call(action: Shape, messages: Messages) -> int | None:
         for call in message.get("calls", ()):
             same = (call["name"], call["by"]) == (action.get("name"), action.get("requestor"))
             if same and _some(call["arguments"], names) == _some(text(wanted), names):
-                index: int = message["index"]
-                return index
+                return message["index"]
     return None
 
 
@@ -113,18 +158,18 @@ def _notes(info: Shape) -> Iterator[str]:
         yield text(found["note"])
 
 
-def state_changes(report: Shape) -> list[dict[str, Any]]:
+def state_changes(report: Shape) -> list[StateChange]:
     """Whose database the simulation changed."""
     environment = mapping(report, "traces", "environment")
     if not recorded_simulation(report):
         return []
-    company = {
+    company: StateChange = {
         "name": "Database",
         "changed": environment.get("db_changed"),
         "before": environment.get("initial_db_hash"),
         "after": environment.get("final_db_hash"),
     }
-    customer = {
+    customer: StateChange = {
         "name": "Customer's database",
         "changed": environment.get("user_db_changed"),
         "before": None,

@@ -1,32 +1,57 @@
-"""What was said and done, from whichever place a report keeps it, in one form.
-
-A message has ``who``, ``text``, ``seconds`` since the first, ``cost`` and ``calls``; a call has
-``name``, ``by``, ``arguments`` and ``writes``, and beside them the ``result`` that answered it.
-"""
+"""The messages and tool calls of a repetition in one form, wherever its report keeps them."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import recorded_simulation
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 
-Messages = list[dict[str, Any]]
+
+class CallResult(TypedDict):
+    """What a tool returned."""
+
+    text: str
+    failed: bool
 
 
-def conversation(report: Shape) -> Messages:
+class ShownCall(TypedDict):
+    """A tool call; ``by`` is the role that made it, ``writes`` whether it can change state."""
+
+    id: object
+    name: str
+    by: str
+    arguments: str
+    writes: bool
+    result: CallResult | None
+
+
+class ShownMessage(TypedDict):
+    """A message; ``seconds`` count from the first one, and what is not known is left out."""
+
+    index: int
+    who: str
+    speaker: NotRequired[str]
+    text: NotRequired[str]
+    calls: NotRequired[list[ShownCall]]
+    cost: NotRequired[float]
+    seconds: NotRequired[float]
+    failed: NotRequired[bool]
+
+
+def conversation(report: Shape) -> list[ShownMessage]:
     """The simulation's messages where there is one, else those of each agent."""
     types = mapping(report, "config", "environment", "tool_types")
-    messages: Messages = []
+    messages: list[ShownMessage] = []
     for speaker, recorded in _recorded(report):
         messages += _paired(recorded, types, speaker)
     return messages
 
 
 def _recorded(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
-    told = entries(recorded_simulation(report).get("messages"))
-    if told:
-        yield None, [mapping(message) for message in told]
+    simulated = entries(recorded_simulation(report).get("messages"))
+    if simulated:
+        yield None, [mapping(message) for message in simulated]
         return
     agents = mapping(report, "traces", "agents")
     for name, agent in agents.items():
@@ -34,27 +59,24 @@ def _recorded(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
         yield speaker, [mapping(each) for each in entries(mapping(agent).get("messages"))]
 
 
-def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> Messages:
-    """Each message in its place, but the answers that follow calls beside those calls."""
+def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> list[ShownMessage]:
+    """The messages in order, with each tool's answer beside the call it answers."""
     began = _moment(recorded[0]) if recorded else None
-    messages: Messages = []
-    waiting: list[dict[str, Any]] = []
+    messages: list[ShownMessage] = []
+    waiting: list[ShownCall] = []
     for index, message in enumerate(recorded):
         if message.get("role") == "tool" and (call := _answered(message, waiting)):
             call["result"] = _result(message)
             continue
-        calls = [_call(mapping(call), message, types) for call in _calls(message)]
+        made = entries(message.get("tool_calls"))
+        calls = [_call(mapping(call), message, types) for call in made]
         if message.get("role") != "tool":
             waiting = list(calls)
         messages.append(_message(index, message, calls, began, speaker))
     return messages
 
 
-def _calls(message: Shape) -> list[Any]:
-    return entries(message.get("tool_calls"))
-
-
-def _answered(message: Shape, waiting: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _answered(message: Shape, waiting: list[ShownCall]) -> ShownCall | None:
     """The call that a tool message answers; calls without ids are answered in order."""
     answers = message.get("tool_call_id") or message.get("id")
     for position, call in enumerate(waiting):
@@ -66,24 +88,27 @@ def _answered(message: Shape, waiting: list[dict[str, Any]]) -> dict[str, Any] |
 def _message(
     index: int,
     message: Shape,
-    calls: list[dict[str, Any]],
+    calls: list[ShownCall],
     began: datetime | None,
     speaker: str | None,
-) -> dict[str, Any]:
-    moment = _moment(message)
-    known = {
-        "speaker": speaker,
-        "text": text_or_none(message.get("content")),
-        "calls": calls or None,
-        "cost": number(message.get("cost")) or None,
-        "seconds": _seconds(began, moment),
-        "failed": bool(message.get("error")) or None,
-    }
-    said = {key: value for key, value in known.items() if value is not None}
-    return {"index": index, "who": str(message.get("role") or "unknown"), **said}
+) -> ShownMessage:
+    shown: ShownMessage = {"index": index, "who": str(message.get("role") or "unknown")}
+    if speaker is not None:
+        shown["speaker"] = speaker
+    if (words := text_or_none(message.get("content"))) is not None:
+        shown["text"] = words
+    if calls:
+        shown["calls"] = calls
+    if cost := number(message.get("cost")):
+        shown["cost"] = cost
+    if (seconds := _seconds(began, _moment(message))) is not None:
+        shown["seconds"] = seconds
+    if message.get("error"):
+        shown["failed"] = True
+    return shown
 
 
-def _call(call: Shape, message: Shape, types: Shape) -> dict[str, Any]:
+def _call(call: Shape, message: Shape, types: Shape) -> ShownCall:
     function = mapping(call, "function") or call
     name = str(function.get("name") or "unnamed tool")
     return {
@@ -96,7 +121,7 @@ def _call(call: Shape, message: Shape, types: Shape) -> dict[str, Any]:
     }
 
 
-def _result(message: Shape) -> dict[str, Any]:
+def _result(message: Shape) -> CallResult:
     return {"text": text(message.get("content") or ""), "failed": bool(message.get("error"))}
 
 

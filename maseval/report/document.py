@@ -11,13 +11,13 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
 from maseval.report.page import Page, build_page
@@ -28,11 +28,11 @@ _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u
 
 
 def write_report(
-    reports: Iterable[Mapping[str, Any]],
+    reports: Iterable[Shape],
     path: str | os.PathLike[str],
     *,
     title: str = "maseval report",
-    summary: Mapping[str, Any] | None = None,
+    summary: Shape | None = None,
     plots: Iterable[str] = (),
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.

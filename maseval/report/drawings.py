@@ -1,7 +1,6 @@
 """Drawings as data, which the page's script draws element by element: no markup gets into it."""
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
@@ -28,7 +27,7 @@ def well_formed(svg: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", svg)
 
 
-def drawing(svg: str) -> list[Any]:
+def drawing(svg: str) -> list[object]:
     """An SVG text as ``[element, attributes, children]``; what the page does not know is left out.
 
     Its style is among these: on the page a drawing has the page's colours.
@@ -42,10 +41,10 @@ def drawing(svg: str) -> list[Any]:
     return _node(root)
 
 
-def _node(element: ElementTree.Element) -> list[Any]:
+def _node(element: ElementTree.Element) -> list[object]:
     attributes = {name: value for name, value in element.items() if name in _ATTRIBUTES}
     words = (element.text or "").strip()
-    inside: list[Any] = [words] if words else []
+    inside: list[object] = [words] if words else []
     inside += [_node(child) for child in element if _name(child) in _ELEMENTS]
     return [_name(element), attributes, inside]
 

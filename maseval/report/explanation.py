@@ -1,14 +1,12 @@
 """Why a simulation got its verdict, as whoever made the reports explains it."""
 
-from typing import Any
-
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 
 
-def explanation(report: Shape) -> dict[str, Any] | None:
+def explanation(report: Shape) -> dict[str, object] | None:
     """A report's ``explanation`` in the form that the page shows, or nothing."""
     given = mapping(report, "explanation")
-    shown = {
+    shown: dict[str, object] = {
         "summary": text_or_none(given.get("summary")),
         "label": _label(mapping(given.get("label"))),
         "fields": [_field(mapping(each)) for each in entries(given.get("fields"))],
@@ -17,7 +15,7 @@ def explanation(report: Shape) -> dict[str, Any] | None:
     return shown if any(shown.values()) else None
 
 
-def _label(label: Shape) -> dict[str, Any] | None:
+def _label(label: Shape) -> dict[str, object] | None:
     if not label:
         return None
     return {
@@ -27,7 +25,7 @@ def _label(label: Shape) -> dict[str, Any] | None:
     }
 
 
-def _field(field: Shape) -> dict[str, Any]:
+def _field(field: Shape) -> dict[str, object]:
     """Where the end state is not as it should be; ``message`` wrote what was found."""
     return {
         "place": text(field.get("place", "")),
@@ -39,7 +37,7 @@ def _field(field: Shape) -> dict[str, Any]:
     }
 
 
-def _section(section: Shape) -> dict[str, Any]:
+def _section(section: Shape) -> dict[str, object]:
     return {
         "title": text(section.get("title", "")),
         "lines": [text(line) for line in entries(section.get("lines"))],

@@ -7,7 +7,6 @@ their own, which the page unpacks when one of them is opened.
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from maseval.core.outcome import (
     TaskKey,
@@ -22,7 +21,7 @@ from maseval.core.outcome import (
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.report.checks import judged, state_changes
-from maseval.report.conversation import Messages, conversation
+from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.drawings import drawing
 from maseval.report.explanation import explanation
 from maseval.report.facts import run_facts, usage_rows
@@ -35,8 +34,8 @@ _NOTE_LENGTH = 200
 class Page:
     """What the page knows at once, and one packet of details for each task."""
 
-    index: dict[str, Any]
-    packets: list[list[dict[str, Any]]]
+    index: dict[str, object]
+    packets: list[list[dict[str, object]]]
 
 
 def build_page(
@@ -54,7 +53,7 @@ def build_page(
         for position, trials in enumerate(tasks.values())
         for trial, report in _trials(trials)
     ]
-    index = {
+    index: dict[str, object] = {
         "title": title,
         "facts": run_facts(known),
         "results": summary_table(rates if summary is None else summary),
@@ -98,13 +97,13 @@ def _trials(reports: list[Shape]) -> list[tuple[str, Shape]]:
     return list(named.items())
 
 
-def _task(key: TaskKey, report: Shape) -> dict[str, Any]:
+def _task(key: TaskKey, report: Shape) -> dict[str, object]:
     description = mapping(report, "task", "metadata", "description")
     note = description.get("purpose") or mapping(report, "task").get("query") or ""
     return {"domain": key.group, "id": key.task, "note": text(note)[:_NOTE_LENGTH]}
 
 
-def _row(report: Shape) -> dict[str, Any]:
+def _row(report: Shape) -> dict[str, object]:
     return {
         "outcome": kind_of(report),
         "status": text_or_none(report.get("status")),
@@ -116,14 +115,14 @@ def _row(report: Shape) -> dict[str, Any]:
     }
 
 
-def _detail(report: Shape) -> dict[str, Any]:
+def _detail(report: Shape) -> dict[str, object]:
     messages = conversation(report)
     parts = {name: part(report, messages) for name, part in _PARTS.items()}
     return {name: part for name, part in parts.items() if part}
 
 
 # To show something more of a simulation, add its part here and a section to the page's script.
-_PARTS: dict[str, Callable[[Shape, Messages], object]] = {
+_PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
     "error": lambda report, _: _error(mapping(report, "error")),
     "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
     "verdicts": judged,
@@ -139,7 +138,7 @@ _PARTS: dict[str, Callable[[Shape, Messages], object]] = {
 }
 
 
-def _error(error: Shape) -> dict[str, Any] | None:
+def _error(error: Shape) -> dict[str, object] | None:
     if not error:
         return None
     shown = ("error_type", "error_message", "traceback")
@@ -152,7 +151,7 @@ def _error(error: Shape) -> dict[str, Any] | None:
     }
 
 
-def _attempt(attempt: Shape) -> dict[str, Any]:
+def _attempt(attempt: Shape) -> dict[str, object]:
     return {"status": text(attempt.get("status")), "error": _error(mapping(attempt, "error"))}
 
 

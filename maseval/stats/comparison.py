@@ -11,7 +11,7 @@ from maseval.stats.compatibility import check_compatible
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 from maseval.stats.outcomes import by_task, mean_cost
 from maseval.stats.pass_k import MEASURES, Measure, named
-from maseval.stats.planning import Pairs, Plan, detectable_difference, plan
+from maseval.stats.planning import Pairs, SamplePlan, detectable_difference, plan
 from maseval.stats.result import Result
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
 from maseval.stats.trials import Trials, fewest_trials
@@ -75,7 +75,7 @@ class Comparison(Result):
     main: Difference
     differences: list[Difference]
     flipped: list[Flip]
-    plan: Plan
+    plan: SamplePlan
     dropped: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -22,7 +22,7 @@ MOST_TRIALS = 1_000
 
 
 @dataclass(frozen=True)
-class Plan(Result):
+class SamplePlan(Result):
     """How to decide whether a difference as large as the one found is real.
 
     ``trials`` of each task in each run would do, or ``tasks`` with the present number of trials;
@@ -85,7 +85,7 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
 
 def plan(
     pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
-) -> Plan:
+) -> SamplePlan:
     """How many more trials, or tasks, would decide a difference as large as the one found.
 
     ``p_value`` is what the test says now, ``costs`` are those of one simulation in each run.
@@ -95,19 +95,19 @@ def plan(
     count = len(differences)
     if not found:
         why = "the runs are equal: there is no difference to plan for"
-        return Plan(found, None, None, None, None, why)
+        return SamplePlan(found, None, None, None, None, why)
     if not _can_decide(count, level):
         why = f"{count} tasks are too few for a test at the {level:.0%} level, whatever the trials"
-        return Plan(found, None, None, None, None, why)
+        return SamplePlan(found, None, None, None, None, why)
     if p_value <= 1 - level:
         present = fewest_trials([*pairs.first, *pairs.second])
         why = f"p = {p_value:.2g}: decided at the {level:.0%} level, no more trials are needed"
-        return Plan(found, present, 0, 0.0, count, why)
+        return SamplePlan(found, present, 0, 0.0, count, why)
     allowed = count * (found / reach(level)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
-        return Plan(found, None, None, None, tasks, _no_trials(pairs, tasks))
+        return SamplePlan(found, None, None, None, tasks, _no_trials(pairs, tasks))
     first, second = (
         sum(max(0, trials - each.total) for each in run) for run in (pairs.first, pairs.second)
     )
@@ -116,7 +116,7 @@ def plan(
         f"{trials} trials of each task in each run, {first + second} simulations more, would "
         "decide a difference as large as this one in 4 of 5 cases"
     )
-    return Plan(found, trials, first + second, cost, tasks, advice)
+    return SamplePlan(found, trials, first + second, cost, tasks, advice)
 
 
 def _can_decide(tasks: int, level: float) -> bool:

@@ -24,7 +24,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Table(Result):
+class ComparisonTable(Result):
     """Every run on the tasks that all of them share, and every pair of runs."""
 
     runs: dict[str, Summary]
@@ -40,7 +40,7 @@ def compare_all(
     configs: Mapping[str, Mapping[str, Any]] | None = None,
     k: int = 1,
     level: float = LEVEL,
-) -> Table:
+) -> ComparisonTable:
     """Compare every run with every other on the tasks that all of them have."""
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
@@ -54,7 +54,7 @@ def compare_all(
         for names in combinations(kept, 2)
     }
     adjusted = holm([main.test.p_value for main in mains.values()])
-    return Table(
+    return ComparisonTable(
         runs={name: summarise(run, level=level) for name, run in kept.items()},
         pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
         dropped=dropped + one_sided,

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
-from maseval.stats.estimate import Estimate, Method, check_method, estimate
+from maseval.stats.estimation import Estimate, Method, check_method, estimate
 from maseval.stats.intervals import LEVEL
 from maseval.stats.outcomes import by_task, mean_cost
 from maseval.stats.pass_k import MEASURES, Measure, named

@@ -16,7 +16,7 @@ def checks_of(**found):
 def test_every_check_says_whether_it_counts():
     verdict = verdict_on(simulated(reward=0.0))
 
-    assert verdict["basis"] == [["DB", 0.0]]
+    assert verdict["basis"] == [("DB", 0.0)]
     assert [(check["kind"], check["met"], check["counts"]) for check in verdict["checks"]] == [
         ("DB", False, True),
         ("ACTION", True, False),
@@ -72,7 +72,7 @@ def test_a_conversation_that_cannot_be_replayed_says_where():
 
 def test_any_other_verdict_is_shown_as_it_was_returned():
     finished = report(eval=[{"passed": True, "booked": {"Ash": [10]}}])
-    assert verdict_on(finished) == {"returned": [["passed", "true"], ["booked", '{"Ash": [10]}']]}
+    assert verdict_on(finished) == {"returned": [("passed", "true"), ("booked", '{"Ash": [10]}')]}
 
 
 def test_state_changes_are_those_of_the_databases_that_exist():

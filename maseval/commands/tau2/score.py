@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.commands.tau2.sources import SimulationSource, add_one, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
-from maseval.stats.estimate import Estimate, pass_hat_estimates
+from maseval.stats.estimation import Estimate, pass_hat_estimates
 from maseval.stats.trials import count_trials
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.estimate import Estimate
+from maseval.stats.estimation import Estimate
 from maseval.stats.pass_k import Measure
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale

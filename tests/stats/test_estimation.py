@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.estimate import estimate, pass_hat_estimates
+from maseval.stats.estimation import estimate, pass_hat_estimates
 from maseval.stats.intervals import mean_interval
 from maseval.stats.trials import Trials
 
