@@ -42,6 +42,18 @@ def test_it_agrees_with_scipy():
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.012)
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_skewed_sample_moves_the_interval_towards_its_long_tail(mirrored):
+    # The numbers are those of scipy.stats.bootstrap; the plain percentiles are 0.11 and 0.425.
+    scores = [0.0, 0.05, 0.1, 0.1, 0.15, 0.2, 0.2, 0.25, 0.3, 1.0]
+    low, high = 0.13, 0.525
+    if mirrored:
+        scores, low, high = [1 - score for score in scores], 1 - high, 1 - low
+    interval = bootstrap_tasks(scores, 0.95, resamples=20_000)
+
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.006)
+
+
 def test_the_closed_form_has_the_variance_of_all_resamples():
     scores = [0.0, 0.5, 1.0, 1.0]
     every = [fmean(drawn) for drawn in product(scores, repeat=4)]

@@ -55,6 +55,16 @@ def test_far_from_the_bounds_it_is_students_interval():
     assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
 
 
+def test_three_tasks_have_two_degrees_of_freedom():
+    # The table of Student's t gives 4.303 for two degrees of freedom at 95 %. Around a half,
+    # Wilson's interval for 12 effective tasks reaches sqrt(s / (1 + s)) / 2, with s = t * t / 12.
+    interval = mean_interval([0.25, 0.5, 0.75])
+    s = 4.303**2 / 12
+    half = (s / (1 + s)) ** 0.5 / 2
+
+    assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
+
+
 def test_a_mean_over_all_passing_tasks_still_has_a_lower_end_below_one():
     few, many = mean_interval([1.0] * 5), mean_interval([1.0] * 50)
 
