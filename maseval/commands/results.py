@@ -1,4 +1,4 @@
-"""What the commands return: plain records, which a terminal or a script can show."""
+"""What the commands return: plain records for a terminal or a script."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,7 +111,7 @@ class RunResult:
             "stopped": self.stopped,
             "ran": self.ran,
             "seconds": round(self.seconds, 3),
-            # A model that uses tokens for nothing is one whose price is not known.
+            # Tokens without a cost: the price of the model is not known.
             "cost": summary.cost if summary.cost or not summary.tokens else None,
             "tokens": summary.tokens,
             "overall": summary.overall.to_dict(),

@@ -14,9 +14,8 @@ from maseval.stats import GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 
 METHOD = (
-    "pass^k: the mean over tasks of the chance that k trials drawn without replacement all pass; "
-    "a simulation that ended without a verdict counts as not passed. "
-    f"Intervals: {LEVEL:.0%}, {OVER_TASKS}."
+    "pass^k: probability that k trials of a task all pass, mean over tasks; a simulation without a "
+    f"verdict counts as not passed. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
 )
 
 
@@ -42,7 +41,7 @@ def line_of(report: Report) -> SimulationLine:
 
 
 def _error(report: Report) -> str | None:
-    """What went wrong; with its type if that is Python's own, whose texts say little alone."""
+    """The error message; with its type if that is a built-in one, whose messages say little."""
     error = mapping(report, "error")
     kind, words = (text_or_none(error.get(key)) for key in ("error_type", "error_message"))
     return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
@@ -84,13 +83,12 @@ def _score(found: GroupSummary, failed: int, name: str | None = None) -> DomainS
 
 
 def _missing(overall: GroupSummary) -> str:
-    """What the simulations that are not there yet could make of the number."""
+    """The range in which the missing simulations leave the number."""
     bounds = overall.estimate("pass^k", 1).bounds
     if bounds is None:
         return ""
     low, high = bounds
     return (
         f"{overall.planned - overall.done} of {overall.planned} planned simulations are missing "
-        f"and left out: pass^1 of all is {low:.1%} if every one of them fails, and {high:.1%} if "
-        "every one passes."
+        f"and left out: overall pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass."
     )

@@ -1,8 +1,8 @@
 """write_report: the page as one HTML file.
 
-Nothing in the file comes from anywhere else, and nothing that a model said can become part of the
-page: data stands in blocks that no browser runs, the policy in the head lets only our own script
-and style through (by their hashes), and the script writes text, never markup.
+The file loads nothing from elsewhere, and nothing that a model said can run or become markup: data
+is kept in script blocks that browsers do not execute, the content security policy admits only our
+own script and style (by their hashes), and the script writes text, never markup.
 """
 
 import base64
@@ -107,5 +107,5 @@ def _packets(page: Page) -> Iterator[str]:
 
 
 def _visible(title: str) -> str:
-    """The title as a browser's tab shows it, where the page's script cannot mark characters."""
+    """The title for the browser's tab, where the page's script cannot mark invisible characters."""
     return _INVISIBLE.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", title)

@@ -1,4 +1,4 @@
-"""Drawings as data, which the page's script draws element by element: no markup gets into it."""
+"""Plots as data, which the page's script draws element by element, so that no markup gets in."""
 
 import re
 from xml.etree import ElementTree
@@ -28,15 +28,16 @@ def well_formed(svg: str) -> str:
 
 
 def drawing(svg: str) -> list[object]:
-    """An SVG text as ``[element, attributes, children]``; what the page does not know is left out.
+    """An SVG text as ``[element, attributes, children]``.
 
-    Its style is among these: on the page a drawing has the page's colours.
+    Elements and attributes that the page does not know are left out, styles among them: on the
+    page a drawing has the page's colours.
     """
     try:
         root = ElementTree.fromstring(well_formed(svg))
     except ElementTree.ParseError as error:
         raise ConfigurationError(
-            f"a plot is no SVG text ({error}): {svg[:60]!r}; give what maseval.stats draws"
+            f"a plot is not valid SVG ({error}): {svg[:60]!r}; give a plot of maseval.stats"
         ) from None
     return _node(root)
 

@@ -1,4 +1,4 @@
-"""Why a simulation got its verdict, as whoever made the reports explains it."""
+"""Why a simulation got its verdict, if its report comes with an explanation."""
 
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 
@@ -26,7 +26,7 @@ def _label(label: Shape) -> dict[str, object] | None:
 
 
 def _field(field: Shape) -> dict[str, object]:
-    """Where the end state is not as it should be; ``message`` wrote what was found."""
+    """A field with a wrong value in the end state; ``message`` is the one that wrote it."""
     return {
         "place": text(field.get("place", "")),
         "expected": text_or_none(field.get("expected")),

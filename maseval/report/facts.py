@@ -14,7 +14,7 @@ _SHOWN = 6
 
 
 def run_facts(reports: Sequence[Shape]) -> list[Fact]:
-    """What all reports together say of the run, without a word that could be a secret."""
+    """Facts of the run from all reports, without anything that could be a secret."""
     found: dict[str, dict[str, None]] = {}
     for report in reports:
         for name, value in _facts_of(report):
@@ -39,7 +39,7 @@ def _facts_of(report: Shape) -> Iterator[Fact]:
 
 
 def _agent(agent: Shape) -> Iterator[Fact]:
-    """A player that needs no model says so; of any other agent, its kind."""
+    """The name of a scripted agent; the type of any other."""
     name = agent.get("player") or agent.get("agent_type")
     if name is not None:
         rate = agent.get("error_rate")

@@ -158,12 +158,12 @@ def _attempt(attempt: Shape) -> dict[str, object]:
 def _instructions(report: Shape) -> list[tuple[str, str]]:
     task = mapping(report, "task")
     metadata = {key: value for key, value in mapping(task, "metadata").items() if value is not None}
-    told = [
+    shown = [
         ("Query", text_or_none(task.get("query"))),
-        ("What the user was told", text_or_none(mapping(report, "config", "user").get("scenario"))),
+        ("User instructions", text_or_none(mapping(report, "config", "user").get("scenario"))),
         ("Metadata", text(metadata) if metadata else None),
     ]
-    return [(name, words) for name, words in told if words]
+    return [(name, words) for name, words in shown if words]
 
 
 def _record(report: Shape) -> list[tuple[str, str]]:

@@ -7,10 +7,10 @@ from maseval.core.shapes import Shape, entries, mapping
 from maseval.stats.intervals import wilson
 
 _NOTES = (
-    "Success: passed simulations among all simulations; errors and missing verdicts count as "
-    "not passed.",
-    "Intervals: Wilson, 95 %, over simulations. Trials of one task resemble each other, so with "
-    "several trials the true uncertainty is larger.",
+    "Success rate: passed simulations / all simulations. Errors and missing verdicts count as not "
+    "passed.",
+    "95% CI: Wilson, over simulations. Trials of one task are correlated, so with several trials "
+    "per task the true uncertainty is larger.",
 )
 
 
@@ -37,7 +37,7 @@ def _success_rate(name: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
 
 
 def summary_table(summary: Shape) -> dict[str, object]:
-    """A summary as columns and rows; what is no count is a measure, with or without interval."""
+    """A summary as columns and rows. Whatever is not a count is a measure, with or without a CI."""
     rows = [mapping(row) for row in entries(summary.get("rows"))]
     counts = [key for key in ("tasks", "simulations") if any(key in row for row in rows)]
     known = {"name", *counts}

@@ -1,4 +1,4 @@
-"""How far a number can be trusted: intervals, paired tests, comparisons and plots of runs."""
+"""Statistics of runs: confidence intervals, paired tests, comparisons and plots."""
 
 from maseval.core.outcome import Outcome
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks

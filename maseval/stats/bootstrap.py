@@ -1,9 +1,9 @@
-"""Bootstrap intervals by actual resampling, beside which the default interval can be checked.
+"""Bootstrap intervals by resampling, as a check of the default interval.
 
-``bootstrap_tasks`` draws tasks with replacement and corrects the percentiles for bias and skewness
-(BCa: Efron 1987). ``bootstrap_nested`` draws tasks, and then for each of them its trials. Drawing
-trials again adds their noise a second time, so the nested interval is the wider one. Both give
-equal results for equal data: they carry their own random numbers.
+``bootstrap_tasks`` resamples tasks and corrects the percentiles for bias and skewness (BCa: Efron
+1987). ``bootstrap_nested`` resamples tasks, and then the trials of each. Resampling trials adds
+their noise a second time, so the nested interval is the wider one. Both are deterministic: the
+random numbers are seeded.
 """
 
 import math
@@ -48,8 +48,8 @@ def bootstrap_nested(
 ) -> Interval | None:
     """Percentiles over tasks and trials within tasks, centred; None for fewer than two tasks.
 
-    Drawing trials with replacement favours lucky trials: a task with 2 of 4 passed has pass^2 of
-    1/6, its resamples 1/4. The resamples are therefore moved to where the estimate is.
+    Resampling trials is biased upwards: a task with 2 of 4 passed has a pass^2 of 1/6, its
+    resamples 1/4 on average. The resamples are therefore shifted to the estimate.
     """
     check_level(level)
     if len(tasks) < 2:
@@ -67,7 +67,7 @@ def bootstrap_nested(
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:
-    """The quantile between the two nearest values."""
+    """The quantile, interpolated between the two nearest values."""
     position = probability * (len(ordered) - 1)
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
@@ -79,7 +79,7 @@ def _tails(level: float) -> tuple[float, float]:
 
 
 def _bca(scores: Sequence[float], means: Sequence[float]) -> Callable[[float], float]:
-    """Which percentile stands for which, given the bias of the resamples and the scores' skew."""
+    """Maps a percentile to the corrected one, by the resamples' bias and the scores' skew."""
     normal, mean = NormalDist(), fmean(scores)
     below = fmean((each < mean) + (each == mean) / 2 for each in means)
     bias = normal.inv_cdf(min(1 - _EDGE, max(_EDGE, below)))
@@ -95,7 +95,7 @@ def _bca(scores: Sequence[float], means: Sequence[float]) -> Callable[[float], f
 
 
 def _redrawn(tasks: Sequence[Trials], measure: Measure, k: int) -> tuple[list[float], list[float]]:
-    """Which scores a task can have that is drawn at random with its trials, and how likely."""
+    """The possible scores of a task resampled with its trials, and their probabilities."""
     scores, chances = [], []
     for (n, passed), count in Counter(tasks).items():
         share = passed / n

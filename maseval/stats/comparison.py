@@ -21,9 +21,9 @@ UP_TO = 4
 
 @dataclass(frozen=True)
 class Difference:
-    """One measure of one group in both runs; ``difference`` is the second less the first.
+    """One measure of one group in both runs; ``difference`` is second - first.
 
-    ``detectable`` is the smallest true difference that this design finds in 4 of 5 cases.
+    ``detectable`` is the smallest true difference that this design finds with 80% power.
     """
 
     group: str | None
@@ -45,7 +45,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Flip:
-    """A task of which another share of trials passed in the second run."""
+    """A task whose pass rate differs between the two runs."""
 
     group: str
     task: str
@@ -54,7 +54,7 @@ class Flip:
 
     @property
     def change(self) -> float:
-        """By how much the share of passed trials rose."""
+        """How much the pass rate rose."""
         return self.second.passed / self.second.total - self.first.passed / self.first.total
 
     @property
@@ -65,10 +65,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """What differs between two runs, and how sure that is.
+    """What differs between two runs, and how certain that is.
 
-    ``main`` is the comparison that was asked for and that the p-value belongs to; the others are
-    there to look at. ``dropped`` lists what only one run has, or both have on different data.
+    ``main`` is the comparison asked for; the p-values of all others are exploratory. ``dropped``
+    lists what only one run has, or both have on different data.
     """
 
     names: tuple[str, str]
@@ -91,14 +91,14 @@ def compare(
     up_to: int = UP_TO,
     level: float = LEVEL,
 ) -> Comparison:
-    """Pair the tasks of two runs and say how the second differs from the first.
+    """Compare two runs, paired by task: how the second differs from the first.
 
     Args:
         first: The outcomes of one run.
         second: Those of another.
         names: What to call the two.
-        configs: Their configurations. Runs under other rules are refused; domains with other data
-            are left out.
+        configs: Their configurations. Runs under different rules are refused; domains with
+            different data are left out.
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
     """
@@ -109,7 +109,7 @@ def compare(
     most = fewest_trials([*a.values(), *b.values()])
     if not 1 <= k <= most:
         raise ConfigurationError(
-            f"pass^{k} cannot be compared: the shared tasks have at least {most} trials; "
+            f"pass^{k} cannot be compared: some shared task has only {most} trials; "
             f"choose k from 1 to {most}"
         )
     differences = [
@@ -144,7 +144,7 @@ def shared_tasks(
     }
     common = set.intersection(*(set(each) for each in trials.values()))
     dropped = [
-        f"task {str(key)!r}, which {name} has and not every other run"
+        f"task {str(key)!r} of {name}: not in every run"
         for name, each in trials.items()
         for key in each
         if key not in common
@@ -163,9 +163,9 @@ def _prepared(
     names: tuple[str, str],
     configs: tuple[Mapping[str, Any], Mapping[str, Any]] | None,
 ) -> tuple[list[str], list[str]]:
-    """Take out of ``runs`` what rests on different data; what that was, and what else differs."""
+    """Remove from ``runs`` what has different data; return what that was, and what else differs."""
     if configs is None:
-        return [], ["no configurations were given: data and rules may differ unseen"]
+        return [], ["no configurations given: differences in data or rules cannot be detected"]
     found = check_compatible(*configs, names=names)
     for run in runs:
         run[:] = [outcome for outcome in run if outcome.group not in found.other_data]
@@ -174,7 +174,7 @@ def _prepared(
 
 
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    """The tasks of each group, and last of all together; only these if there is but one group."""
+    """The tasks of each group, and of all together if there are several."""
     names = dict.fromkeys(key.group for key in tasks)
     groups: list[tuple[str | None, list[TaskKey]]] = [
         (name, [key for key in tasks if key.group == name]) for name in names
@@ -222,15 +222,15 @@ def _uneven(
     if all(a[key].total == b[key].total for key in a):
         return []
     return [
-        f"{names[0]} and {names[1]} have different numbers of trials of some task; for k above 1 "
-        "the test is then only approximate"
+        f"{names[0]} and {names[1]} have different numbers of trials for some tasks; for k > 1 the "
+        "test is approximate"
     ]
 
 
 def _notes(names: tuple[str, str]) -> list[str]:
     return [
-        f"a difference is {names[1]} less {names[0]}, paired by task; every task counts once",
-        "the p-value of the main comparison is meant; those of other k and groups are there to "
-        "look at and are not corrected for their number",
-        "detectable: found with 80 % power at this level, with the spread between tasks as it was",
+        f"differences are {names[1]} - {names[0]}, paired by task; every task counts once",
+        "the test is that of the main comparison; p-values of other k and groups are exploratory "
+        "and not corrected for multiple testing",
+        "detectable: the true difference found with 80% power, given the observed variance",
     ]

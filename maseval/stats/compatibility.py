@@ -7,14 +7,14 @@ from typing import Any
 from maseval.core.exceptions import MASEvalError
 from maseval.stats.result import Result
 
-# Settings that decide what a simulation is, and so what a number means, wherever they stand.
+# Settings that define what is measured, at any depth of the configuration.
 CONDITIONS = frozenset(
     {
         *("benchmark", "rules", "mode", "max_steps", "max_errors"),
         *("lenient_order_ids", "short_conversations"),
     }
 )
-# The other side of the conversation and the judge: no part of what is compared.
+# The simulated user and the judge: part of the setup, not of what is compared.
 _SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator")
 
 
@@ -32,7 +32,7 @@ class IncomparableRunsError(MASEvalError, ValueError):
 
 @dataclass(frozen=True)
 class Compatibility(Result):
-    """``refused``: why the runs cannot be compared. ``other_data``: the domains that can not.
+    """``refused``: why the runs cannot be compared. ``other_data``: domains that cannot be.
 
     ``cautions`` name what surrounds the agent and differs; ``differing`` lists all other settings
     that do, which may well be what the comparison is about.
@@ -72,7 +72,7 @@ def check_compatible(
     if found.refused:
         raise IncomparableRunsError(
             f"{names[0]} and {names[1]} were made under different rules: "
-            f"{'; '.join(found.refused)}. Run one of them again under the rules of the other",
+            f"{'; '.join(found.refused)}. Run one of them again with the settings of the other",
             details={"reasons": found.refused},
         )
     return found

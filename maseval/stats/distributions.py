@@ -1,4 +1,4 @@
-"""The few quantiles that intervals and plans need, without a numerical library."""
+"""Quantiles of the normal and t distributions, without a numerical library."""
 
 import math
 from functools import lru_cache
@@ -19,19 +19,19 @@ def check_level(level: float) -> None:
 
 
 def normal_quantile(probability: float) -> float:
-    """Where the standard normal distribution reaches ``probability``."""
+    """The quantile of the standard normal distribution."""
     return NormalDist().inv_cdf(probability)
 
 
 def two_sided_z(level: float) -> float:
-    """How many standard errors a normal interval of ``level`` reaches to each side."""
+    """The z value of a two-sided normal interval: 1.96 for 95%."""
     check_level(level)
     return normal_quantile((1 + level) / 2)
 
 
 @lru_cache(maxsize=1024)
 def two_sided_t(level: float, degrees: int) -> float:
-    """The same for a spread that was estimated with so many degrees of freedom (Student, 1908)."""
+    """The same for Student's t distribution (1908)."""
     check_level(level)
     if degrees < 1:
         raise ConfigurationError(

@@ -1,11 +1,10 @@
 """Intervals for a share and for a mean over tasks.
 
-The tasks of a benchmark are few, their scores are bounded, and the best agents sit close to the
-bound: there a bootstrap of percentiles is too short, and of no width at all when every task
-passes. So the spread is that of the bootstrap over tasks, which for a mean is known in closed
-form, and the shape is Wilson's, as if so many independent tasks had been counted as would give
-that spread (the effective sample size of survey statistics: Korn & Graubard 1998; Dean & Pagano
-2015).
+A benchmark has few tasks, scores are bounded, and good agents score close to the bound. There a
+percentile bootstrap is too narrow, and has no width at all when every task passes. So the variance
+is that of the bootstrap over tasks, which for a mean is known in closed form, and the interval is
+Wilson's for the effective sample size that gives this variance, with Student's t for z (Korn &
+Graubard 1998; Dean & Pagano 2015).
 """
 
 import math
@@ -18,7 +17,7 @@ from maseval.stats.distributions import two_sided_t, two_sided_z
 from maseval.stats.result import Result
 
 LEVEL = 0.95
-OVER_TASKS = "bootstrap variance over tasks in closed form, Wilson's shape, Student's t"
+OVER_TASKS = "clustered by task"
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Interval(Result):
 def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
     """Wilson's interval for a share of independent simulations (J. Am. Stat. Assoc. 22, 1927).
 
-    For a live display, or one trial of each task. Several trials of one task resemble each other:
-    ``mean_interval`` over the tasks takes account of it.
+    For one trial per task. Several trials of one task are correlated, which ``mean_interval`` over
+    the tasks takes into account.
     """
     z = two_sided_z(level)
     if not 0 <= passed <= total:
@@ -50,7 +49,7 @@ def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | None:
-    """The interval for the mean over tasks like these; None for fewer than two of them.
+    """The interval for the mean over tasks like these; None for fewer than two tasks.
 
     ``bounds`` are those of a single score: -1 and 1 for a difference of two runs.
     """
@@ -68,8 +67,8 @@ def mean_interval(
 def shaped(mean: float, variance: float, z: float, frame: Interval, tasks: int) -> Interval:
     """Wilson's interval around ``mean``, within ``frame``, for the ``variance`` of that mean.
 
-    Where no task differs from another there is no spread to go by. Then as many others may be
-    quite different as Wilson's interval allows for after none of so many was.
+    If all tasks have the same score, the variance says nothing. The interval is then the one that
+    Wilson's gives for the share of tasks that differ, after 0 of ``tasks`` did.
     """
     width = frame.high - frame.low
     share = min(1.0, max(0.0, (mean - frame.low) / width))

@@ -1,8 +1,8 @@
-"""What a comparison of two runs could have found, and what it would take to find more.
+"""The power of a comparison of two runs, and the sample size that would decide it.
 
-A difference of that size is found with a chance of 80 % when it is (z_97.5 + z_80) standard errors
-away from zero. The variance of the tasks' differences has two parts: how much tasks really differ
-in it, which only more tasks average out, and the noise of the trials, which more trials reduce.
+A true difference is found with 80% power if it is (z_97.5 + z_80) standard errors away from zero.
+The variance of the tasks' differences has two parts: true variation between tasks, which only more
+tasks average out, and the noise of the trials, which more trials reduce.
 """
 
 import math
@@ -18,16 +18,16 @@ from maseval.stats.trials import Trials, fewest_trials
 
 POWER = 0.8
 MOST_TRIALS = 1_000
-"""Nobody runs more trials of a task than this; beyond it, the answer is that trials do not help."""
+"""If more trials of each task than this are needed, more trials are not the answer."""
 
 
 @dataclass(frozen=True)
 class SamplePlan(Result):
-    """How to decide whether a difference as large as the one found is real.
+    """The sample size that decides a difference as large as the one found.
 
-    ``trials`` of each task in each run would do, or ``tasks`` with the present number of trials;
-    None where no number would, or it cannot be told. ``simulations`` and ``cost`` are what the
-    further trials take in both runs together.
+    ``trials`` per task in each run would do, or ``tasks`` with the present number of trials; None
+    where no number would, or none can be computed. ``simulations`` and ``cost`` are those of the
+    additional trials in both runs together.
     """
 
     difference: float
@@ -40,7 +40,7 @@ class SamplePlan(Result):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The trials of the tasks that two runs share, in the same order, and what to look at."""
+    """The trials of the tasks that two runs share, in the same order, and the measure compared."""
 
     first: Sequence[Trials]
     second: Sequence[Trials]
@@ -49,7 +49,7 @@ class Pairs:
 
     @property
     def differences(self) -> list[float]:
-        """Second run less first, task by task."""
+        """Second run - first run, task by task."""
         score = MEASURES[self.measure]
         return [
             float(score(*b, self.k) - score(*a, self.k))
@@ -57,7 +57,7 @@ class Pairs:
         ]
 
     def noise(self, trials: int | None = None) -> float | None:
-        """The part of the differences' variance that is luck, with so many trials of each task."""
+        """The part of the differences' variance that is trial noise, with ``trials`` per task."""
         parts = []
         for run in (self.first, self.second):
             counted = mirrored(run, self.measure)
@@ -69,14 +69,14 @@ class Pairs:
 
 
 def reach(level: float) -> float:
-    """How many standard errors away a difference must be to be found four times out of five."""
+    """How many standard errors a difference must be away from zero for 80% power."""
     return two_sided_z(level) + normal_quantile(POWER)
 
 
 def detectable_difference(differences: Sequence[float], level: float) -> float | None:
-    """The smallest true difference that this design finds with 80 % power; None if there is none.
+    """The smallest true difference that this design finds with 80% power; None if there is none.
 
-    It takes the spread of the differences as it was found.
+    It assumes the observed variance of the differences.
     """
     if not _can_decide(len(differences), level) or not (spread := variance(differences)):
         return None
@@ -86,7 +86,7 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
 def plan(
     pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
 ) -> SamplePlan:
-    """How many more trials, or tasks, would decide a difference as large as the one found.
+    """How many trials, or tasks, would decide a difference as large as the one found.
 
     ``p_value`` is what the test says now, ``costs`` are those of one simulation in each run.
     """
@@ -94,14 +94,14 @@ def plan(
     found = fmean(differences)
     count = len(differences)
     if not found:
-        why = "the runs are equal: there is no difference to plan for"
+        why = "the runs are equal: no difference to plan for"
         return SamplePlan(found, None, None, None, None, why)
     if not _can_decide(count, level):
-        why = f"{count} tasks are too few for a test at the {level:.0%} level, whatever the trials"
+        why = f"{count} tasks are too few for a test at the {1 - level:.0%} level"
         return SamplePlan(found, None, None, None, None, why)
     if p_value <= 1 - level:
         present = fewest_trials([*pairs.first, *pairs.second])
-        why = f"p = {p_value:.2g}: decided at the {level:.0%} level, no more trials are needed"
+        why = f"p = {p_value:.2g}: significant at the {1 - level:.0%} level, no more trials needed"
         return SamplePlan(found, present, 0, 0.0, count, why)
     allowed = count * (found / reach(level)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
@@ -113,14 +113,14 @@ def plan(
     )
     cost = _cost((first, second), costs)
     advice = (
-        f"{trials} trials of each task in each run, {first + second} simulations more, would "
-        "decide a difference as large as this one in 4 of 5 cases"
+        f"{trials} trials per task in each run ({first + second} more simulations) would decide a "
+        "difference of this size with 80% power"
     )
     return SamplePlan(found, trials, first + second, cost, tasks, advice)
 
 
 def _can_decide(tasks: int, level: float) -> bool:
-    """Even if every task changes the same way, chance alone does that twice in 2**tasks cases."""
+    """Whether p can reach the level: if all tasks change the same way, it is 2 / 2**tasks."""
     return tasks > 1 and 2 / 2**tasks <= 1 - level
 
 
@@ -148,14 +148,14 @@ def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
 
 
 def _no_trials(pairs: Pairs, tasks: int) -> str:
-    others = f"about {tasks} tasks like these, at the present number of trials, would"
+    others = f"about {tasks} tasks like these, with the present number of trials, would decide it"
     if pairs.noise() is None:
-        return f"with one trial of each task its luck cannot be told: run two or more; {others}"
-    return f"no number of trials of these tasks would decide it: they differ too much; {others}"
+        return f"one trial per task cannot separate luck from skill: run two or more; {others}"
+    return f"no number of trials would decide it: these tasks differ too much; {others}"
 
 
 def _cost(further: tuple[int, int], costs: tuple[float | None, float | None]) -> float | None:
-    """Nothing to run costs nothing, whatever a simulation would."""
+    """Unknown if a run needs more simulations and the cost of one is not known."""
     total = 0.0
     for simulations, cost in zip(further, costs, strict=True):
         if simulations and cost is None:

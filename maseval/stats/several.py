@@ -1,4 +1,4 @@
-"""Several runs at once: one table, with p-values that allow for the number of comparisons."""
+"""Several runs at once: one table, with p-values corrected for multiple testing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,8 +60,8 @@ def compare_all(
         dropped=dropped + one_sided,
         cautions=cautions,
         notes=[
-            f"all runs on the {len(common)} tasks that they share; every task counts once",
-            f"p-values of pass^{k}, {len(mains)} comparisons, corrected after Holm (1979)",
+            f"all runs on the {len(common)} tasks they share; every task counts once",
+            f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
         ],
     )
 
@@ -80,9 +80,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _without_other_data(
     runs: dict[str, list[Outcome]], configs: Mapping[str, Mapping[str, Any]] | None
 ) -> tuple[list[str], list[str]]:
-    """Take out the domains that any two runs have on different data."""
+    """Remove the domains for which any two runs have different data."""
     if configs is None:
-        return [], ["no configurations were given: data and rules may differ unseen"]
+        return [], ["no configurations given: differences in data or rules cannot be detected"]
     other_data: dict[str, str] = {}
     cautions: dict[str, None] = {}
     for a, b in combinations(runs, 2):

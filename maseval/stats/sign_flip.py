@@ -1,8 +1,8 @@
-"""The sign-flip test: were the two runs' names swapped in some tasks, would anybody notice?
+"""The sign-flip test: a permutation test for paired differences.
 
 If neither run is better, each task's difference could as well have had the other sign. The p-value
-is the share of all ways to choose the signs that give a total as far from zero as the one found
-(Fisher 1935, section 21). With one trial of each task this is McNemar's exact test.
+is the share of all sign assignments whose total is as far from zero as the one found (Fisher 1935,
+section 21). With one trial per task this is McNemar's exact test.
 """
 
 import math
@@ -16,7 +16,7 @@ from maseval.stats.result import Result
 
 EXACT = "exact sign-flip test over tasks"
 SAMPLED_FLIPS = 20_000
-SAMPLED = f"sign-flip test over tasks, {SAMPLED_FLIPS:,} random choices of signs"
+SAMPLED = f"sign-flip test over tasks, {SAMPLED_FLIPS:,} random sign assignments"
 
 # Bytes moved by the exact count, in some tenths of a second; a benchmark of 278 tasks with eight
 # trials needs a tenth of it.
@@ -25,7 +25,7 @@ _AFFORDABLE = 5e8
 
 @dataclass(frozen=True)
 class FlipTest(Result):
-    """``discordant`` tasks differ between the runs; the others have no say."""
+    """``discordant`` tasks differ between the runs; only these enter the test."""
 
     p_value: float
     method: str
@@ -67,7 +67,7 @@ def _whole(differences: Sequence[Fraction]) -> list[int]:
 
 
 def _sampled(sizes: Sequence[int], found: int) -> float:
-    """The choice that was found counts as one of those drawn, so that no p-value is zero.
+    """The observed signs count as one of those drawn, so that no p-value is zero.
 
     Eight signs are one random byte, which picks their total from a table.
     """
@@ -81,7 +81,7 @@ def _sampled(sizes: Sequence[int], found: int) -> float:
 
 
 def _totals(sizes: Sequence[int]) -> list[int]:
-    """The total for each choice of signs of eight sizes, or of fewer, each then several times."""
+    """The totals of all sign assignments of up to eight sizes, repeated to 256 entries."""
     totals = [0]
     for size in sizes:
         totals = [total + step for total in totals for step in (size, -size)]

@@ -22,8 +22,8 @@ NOT_RUN = "not run"
 class GroupSummary:
     """One domain, or all of them (``group`` is None); each task counts once.
 
-    ``untried`` tasks have no trial that counts, so only the bounds know of them. Of the
-    simulations ``planned``, those ``done`` count; ``missing`` says why how many others do not.
+    ``untried`` tasks have no trial that counts and enter only the bounds. Of the ``planned``
+    simulations, those ``done`` count; ``missing`` counts the others by reason.
     """
 
     group: str | None
@@ -42,7 +42,7 @@ class GroupSummary:
             if (each.measure, each.k) == (measure, k):
                 return each
         known = ", ".join(each.name for each in self.estimates)
-        raise ConfigurationError(f"there is no {named(measure, k)} here; there is {known}")
+        raise ConfigurationError(f"no {named(measure, k)} here; choose one of: {known}")
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ def summarise(
     Args:
         outcomes: Those of one run.
         planned: The number of trials of each task, or every (group, task, trial) that was to be
-            run; None if the run is as it was meant to be.
+            run; None if the run is complete.
         method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
             ``nested`` one over tasks and trials within tasks.
     """
     check_method(method)
     run = _with_gaps(list(outcomes), planned)
     if not run:
-        raise ConfigurationError("there is no outcome to summarise; give at least one")
+        raise ConfigurationError("no outcome to summarise; give at least one")
     names = dict.fromkeys(outcome.group for outcome in run)
     groups = [_group(name, run, level, method) for name in names]
     if len(groups) > 1:
@@ -92,7 +92,7 @@ def summarise(
 
 
 def _with_gaps(outcomes: list[Outcome], planned: Planned | None) -> list[Outcome]:
-    """The outcomes, and one that does not count for each planned trial that is not there."""
+    """The outcomes, and one that does not count for each planned trial that is missing."""
     if planned is None:
         return outcomes
     there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
@@ -165,13 +165,13 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     notes = ["every task counts once, however many trials it has", *methods]
     left_out = [each.name for each in overall.estimates if each.value is None]
     if left_out:
-        notes.append(f"{', '.join(left_out)}: no value, as some task has fewer trials that count")
+        notes.append(f"{', '.join(left_out)}: no value, because some task has fewer trials")
     if overall.untried:
-        notes.append(f"{overall.untried} tasks without a trial that counts are not in the values")
+        notes.append(f"{overall.untried} tasks without a trial that counts are left out")
     if overall.missing:
         reasons = ", ".join(f"{count} {reason}" for reason, count in overall.missing.items())
         notes.append(
             f"{overall.done} of {overall.planned} simulations count ({reasons}); "
-            "bounds: all others fail, all others pass"
+            "bounds: all others fail, or all others pass"
         )
     return notes

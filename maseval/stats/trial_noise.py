@@ -1,9 +1,9 @@
-"""How much a score would move if the same tasks were run again.
+"""How much a score would vary if the same tasks were run again.
 
-Four trials of a task say little of how its own score scatters; all tasks together say much. The
-chances to pass are taken to follow a beta distribution over the tasks, fitted by its first two
-moments, which the counts of passed trials estimate without bias; each task's own counts then turn
-it into that task's posterior (empirical Bayes for beta-binomial counts: Griffin & Krutchkoff 1971).
+Four trials of a task say little about its own variance; all tasks together say much. The tasks'
+pass rates are modelled by a beta distribution, fitted by its first two moments, which the counts
+of passed trials estimate without bias. Each task's own counts then give its posterior (empirical
+Bayes for beta-binomial counts: Griffin & Krutchkoff 1971).
 """
 
 import math
@@ -20,14 +20,14 @@ from maseval.stats.intervals import Interval, shaped
 from maseval.stats.pass_k import Measure, pass_hat_k
 from maseval.stats.trials import Trials
 
-RERUN = "same tasks, trials run again; beta-binomial variance, Wilson's shape"
+RERUN = "same tasks, new trials; beta-binomial variance"
 
 _NEARLY = 1e-6
 
 
 @dataclass(frozen=True)
 class TaskModel:
-    """The distribution Beta(``a``, ``b``) of a task's chance to pass."""
+    """The distribution Beta(``a``, ``b``) of a task's pass rate."""
 
     a: float
     b: float
@@ -78,7 +78,7 @@ def _predictive(trials: int, a: float, b: float) -> Iterator[float]:
 
 
 def mirrored(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
-    """Tasks whose pass^k scatters as this measure does: for pass@k, failing is what counts."""
+    """Tasks whose pass^k varies as this measure does: for pass@k, count failures as passes."""
     if measure == "pass^k":
         return list(tasks)
     return [Trials(each.total, each.total - each.passed) for each in tasks]
@@ -87,9 +87,9 @@ def mirrored(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
 def rerun_interval(
     tasks: Collection[Trials], measure: Measure, k: int, value: float, level: float
 ) -> Interval | None:
-    """Where the score of these tasks lies, once only the luck of the trials is in doubt.
+    """The interval for the score of these very tasks, if only the trials are repeated.
 
-    None if no task was tried twice.
+    None if no task has two trials.
     """
     counted = mirrored(tasks, measure)
     model = TaskModel.fitted(counted)

@@ -151,9 +151,7 @@ def test_a_failed_simulation_shows_which_check_decided(visit, run):
     assert "Reward 0 = DB" in verdict.text_content()
     decisive = verdict.locator("details", has_text="End state")
     assert decisive.get_attribute("open") is not None
-    assert (
-        "does not count" in verdict.locator("details", has_text="Information given").text_content()
-    )
+    assert "not scored" in verdict.locator("details", has_text="Information given").text_content()
     assert "cancel_order" in panel.locator(".part.state").text_content()
 
 

@@ -61,7 +61,7 @@ def test_several_runs_are_compared_with_the_correction_stated(folder):
 
     assert result.exit_code == 0
     assert "gold \u2212 hurried" in result.stdout
-    assert "corrected after Holm (1979)" in result.stdout
+    assert "Holm-corrected" in result.stdout
     assert (folder / "curves.svg").read_text().startswith("<svg")
 
 

@@ -50,7 +50,7 @@ def test_an_incomplete_run_says_between_which_numbers_it_may_end():
     complete = run_summary([line("1", 0), line("1", 1)], planned("1"))
 
     assert "2 of 4 planned simulations are missing" in summary.method
-    assert "25.0% if every one of them fails, and 75.0% if every one passes" in summary.method
+    assert "25.0% if all of them fail, 75.0% if all pass" in summary.method
     assert "missing" not in complete.method
 
 

@@ -62,8 +62,8 @@ def test_attributes_that_could_do_something_are_left_out():
     assert tree == ["svg", {"width": "3"}, []]
 
 
-def test_what_is_no_drawing_is_told():
-    with pytest.raises(ConfigurationError, match="no SVG text"):
+def test_what_is_not_svg_is_refused():
+    with pytest.raises(ConfigurationError, match="not valid SVG"):
         drawing("not a drawing")
 
 

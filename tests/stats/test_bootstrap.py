@@ -86,6 +86,14 @@ def test_nested_resamples_vary_as_every_choice_of_tasks_and_trials_does():
     assert interval.high == pytest.approx(quantile(every, 0.8), abs=0.01)
 
 
+def test_the_nested_interval_stays_between_0_and_1():
+    always = bootstrap_nested([Trials(4, 1), Trials(4, 4)] * 3, "pass@k", 4, 0.95)
+    never = bootstrap_nested([Trials(4, 3), Trials(4, 0)] * 3, "pass^k", 4, 0.95)
+
+    assert always.high == 1.0 and always.low < 1.0
+    assert never.low == 0.0 and never.high > 0.0
+
+
 def test_one_task_has_no_bootstrap():
     assert bootstrap_tasks([1.0], 0.95) is None
     assert bootstrap_nested([Trials(4, 1)], "pass^k", 1, 0.95) is None

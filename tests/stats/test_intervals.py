@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.distributions import two_sided_t
-from maseval.stats.intervals import mean_interval, wilson
+from maseval.stats.intervals import Interval, mean_interval, wilson
 from maseval.stats.pass_k import pass_hat_k
 from tests.stats.made_up import chances, drawn, rng, true_mean
 
@@ -27,6 +27,13 @@ def test_wilson_agrees_with_scipy(passed, total):
     found = wilson(passed, total, level=0.9)
 
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_an_interval_holds_its_ends_and_nothing_beyond():
+    interval = Interval(0.25, 0.75, 0.95, "made up")
+
+    assert 0.25 in interval and 0.75 in interval
+    assert 0.2499 not in interval and 0.7501 not in interval
 
 
 def test_nothing_counted_says_nothing():

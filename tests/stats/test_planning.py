@@ -127,3 +127,8 @@ def decided(pairs):
         for a, b in zip(pairs.first, pairs.second, strict=True)
     ]
     return sign_flip_test(exact).p_value <= 0.05
+
+
+def test_runs_of_different_numbers_of_tasks_cannot_be_paired():
+    with pytest.raises(ValueError, match="shorter"):
+        _ = Pairs([Trials(4, 1), Trials(4, 2)], [Trials(4, 1)]).differences

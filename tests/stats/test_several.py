@@ -52,9 +52,9 @@ def test_every_run_is_summed_up_on_the_tasks_that_all_of_them_have():
     assert {summary.overall.tasks for summary in table.runs.values()} == {15}
     assert {pair.main.tasks for pair in table.pairs} == {15}
     assert sorted(table.dropped) == [
-        "task 'shop 5', which a has and not every other run",
-        "task 'shop 5', which b has and not every other run",
-        "task 'shop new', which b has and not every other run",
+        "task 'shop 5' of a: not in every run",
+        "task 'shop 5' of b: not in every run",
+        "task 'shop new' of b: not in every run",
     ]
 
 

@@ -152,7 +152,7 @@ def test_the_order_of_the_outcomes_does_not_matter():
 
 @pytest.mark.parametrize(
     ("method", "words"),
-    [("tasks", "closed form"), ("resampled", "BCa"), ("nested", "trials within tasks")],
+    [("tasks", "clustered by task"), ("resampled", "BCa"), ("nested", "trials within tasks")],
 )
 def test_the_method_is_stated_in_the_interval_and_in_the_notes(method, words):
     summary = summarise(run([4, 3, 0, 2, 1]), method=method)

@@ -25,6 +25,14 @@ def test_one_trial_of_each_task_says_nothing_of_its_luck():
     assert rerun_interval([Trials(1, 0), Trials(1, 1)], "pass^k", 1, 0.5, 0.95) is None
 
 
+def test_tasks_that_always_or_never_pass_have_hardly_any_noise():
+    tasks = [Trials(4, 4), Trials(4, 0)]
+    interval = rerun_interval(tasks, "pass^k", 1, 0.5, 0.95)
+
+    assert 0 < TaskModel.fitted(tasks).noise(tasks, 1) < 1e-6
+    assert (interval.low, interval.high) == pytest.approx((0.5, 0.5), abs=1e-3)
+
+
 def test_tasks_with_equal_chances_have_binomial_noise():
     model = TaskModel(a=0.7e9, b=0.3e9)
 

@@ -1,4 +1,4 @@
-"""How well a run went: success, pass^k and pass@k, each with its denominator.
+"""Metrics of a run: success rate, pass^k and pass@k, each with its denominator.
 
 Every repetition counts. One that failed, ended early or has no verdict is a failure. Nothing here
 depends on the order of the reports.
@@ -86,7 +86,7 @@ def compute_pass_at_k(
 
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
-    """The whole run in numbers, whatever became of each repetition."""
+    """The whole run in numbers; every repetition counts, however it ended."""
     reports = list(results)
     total = len(reports)
     rewards = [reward_of(report) or 0.0 for report in reports]
@@ -112,7 +112,7 @@ def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
 
 
 def compute_metrics(simulations: Iterable[Mapping[str, Any]], num_trials: int) -> dict[str, float]:
-    """The original's own summary of simulations in v0.2.0's form, which may be an iterator.
+    """The summary that v0.2.0 computes from simulations in its own form, which may be an iterator.
 
     ``num_trials`` is the number that the run declares: no k beyond it is reported, though every
     simulation counts. The mean cost is NaN if no cost is known.

@@ -1,4 +1,4 @@
-"""pass^k without the failures that were not the agent's, beside the official number."""
+"""pass^k without failures that were not the agent's, next to the official number."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +31,6 @@ def apart_notes(labels: Mapping[str, Any]) -> list[str]:
     if not apart(labels):
         return []
     return [
-        "Rows that leave failures out rest on rule-based labels. They stand beside the official "
-        "number, never in its place: leaving simulations out can only make it look better."
+        "Rows without some failures use rule-based labels. They complement the official number "
+        "and never replace it: leaving simulations out can only improve it."
     ]

@@ -1,4 +1,4 @@
-"""What a results file tells of its run, in the terms in which runs are compared."""
+"""The outcomes and settings of a results file, in the form in which runs are compared."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ NO_VERDICT = "no verdict recorded"
 
 
 def digest(value: object) -> str:
-    """One short word for anything that JSON can hold."""
+    """A short hash of any JSON value."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
@@ -37,7 +37,7 @@ def outcomes_of_file(results: ResultsFile, skipped: dict[str, int]) -> list[Outc
 
 
 def _numbered(records: Iterator[RecordedSimulation]) -> Iterator[Outcome]:
-    """Trials without a number get one, in the order in which they stand."""
+    """Number trials that have no number, in their order in the file."""
     seen: dict[tuple[str, str], int] = {}
     for record in records:
         simulation, domain = record.simulation, record.domain or ""
@@ -59,7 +59,7 @@ def _cost(*costs: float | None) -> float | None:
 
 
 def config_of_file(results: ResultsFile) -> dict[str, Any]:
-    """The settings that a file tells; one of lines tells none."""
+    """The settings recorded in a file; a file of lines records none."""
     if results.layout != "results":
         return {"benchmark": "tau2"}
     info = results.info
@@ -104,7 +104,7 @@ def _policies(domain: Domain) -> list[str]:
 
 
 def _meaning(task: Mapping[str, Any]) -> str:
-    """All of a task that scoring depends on, and what the user is told."""
+    """Everything of a task that scoring depends on, and the user's instructions."""
     told = _without_nothing(task.get("user_scenario"))
     return canonical_json((TaskSpec.of(cast("dict[str, Any]", task)).model_dump(mode="json"), told))
 

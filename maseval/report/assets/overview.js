@@ -1,4 +1,4 @@
-// What was run and what came out: the part of the page above the table of tasks.
+// The run, its results and its plots: the part of the page above the table of tasks.
 
 const BAR = { width: 132, height: 16 };
 
@@ -72,7 +72,7 @@ function distributions() {
     "div",
     { class: "distributions" },
     countsOf("Outcome", tally((simulation) => simulation.outcome), (name) => name),
-    countsOf("How it ended", tally((simulation) => simulation.ended)),
+    countsOf("Termination", tally((simulation) => simulation.ended)),
     labels.size > 0 && countsOf("Labels", labels),
   );
 }
@@ -83,7 +83,7 @@ function drawn([name, attributes, inside]) {
   return svg(name, attributes, children);
 }
 
-// Hashes and versions matter, but not to everybody who opens the page.
+// Hashes and versions matter, but not to every reader.
 const FIRST = /^(Domain|Split|Agent|Model of .*|Seed|tau2 rules)$/;
 
 function runFacts() {
@@ -97,14 +97,14 @@ function totals() {
   const seconds = simulations.reduce((sum, simulation) => sum + (simulation.seconds ?? 0), 0);
   const parts = [counted(index.tasks.length, "task"), counted(simulations.length, "simulation")];
   if (cost > 0) parts.push(money(cost));
-  if (seconds > 0) parts.push(`${duration(seconds)} in all`);
+  if (seconds > 0) parts.push(`${duration(seconds)} total`);
   return parts.join(" · ");
 }
 
 function drawOverview(themeButton) {
   return [
     h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), h("p", { class: "totals" }, totals())), themeButton),
-    h("section", { "aria-label": "What was run", class: "card about" }, runFacts()),
+    h("section", { "aria-label": "Run", class: "card about" }, runFacts()),
     h(
       "section",
       { "aria-labelledby": "results", class: "card about" },

@@ -11,7 +11,7 @@ function toolCall(call) {
   const marks = [
     call.writes && h("span", { class: "tag write", title: "A tool that writes to the database" }, "write"),
     call.result?.failed && h("span", { class: "tag bad" }, "error"),
-    !call.result && h("span", { class: "tag" }, "no answer"),
+    !call.result && h("span", { class: "tag" }, "no result"),
   ];
   return h(
     "div",
@@ -34,7 +34,7 @@ function message(said) {
     words,
     (said.calls ?? []).map(toolCall),
     said.failed && h("span", { class: "tag bad" }, "error"),
-    !said.text && !said.calls && h("i", {}, "(says nothing)"),
+    !said.text && !said.calls && h("i", {}, "(empty message)"),
   );
 }
 
@@ -95,7 +95,7 @@ function checkGroup(kind, list) {
     h("span", { class: met === list.length ? "mark met" : counts ? "mark unmet" : "mark" }, met === list.length ? "✓" : "✗"),
     h("b", {}, KINDS[kind] ?? kind),
     h("small", {}, `${met} of ${list.length} met`),
-    h("small", { class: counts ? "tag strong" : "tag" }, counts ? "counts" : "does not count"),
+    h("small", { class: counts ? "tag strong" : "tag" }, counts ? "scored" : "not scored"),
   ];
   return folded(title, () => h("ul", { class: "checks" }, list.map(check)), counts && met < list.length);
 }
@@ -118,14 +118,14 @@ function grouped(checks) {
 }
 
 /** A line of an explanation, in which each message that it names can be jumped to. */
-function told(line) {
+function explained(line) {
   const depth = Math.min(2, Math.floor(line.search(/\S|$/) / 2));
   const parts = line.trim().split(/(message \d+)/);
-  return h("p", { class: `told depth-${depth}` }, parts.map((part, at) => (at % 2 ? toMessage(Number(part.slice(8))) : part)));
+  return h("p", { class: `explained depth-${depth}` }, parts.map((part, at) => (at % 2 ? toMessage(Number(part.slice(8))) : part)));
 }
 
 function wrongFields(fields) {
-  const head = ["Field", "expected", "found", "because of"].map((name) => h("th", { scope: "col" }, name));
+  const head = ["Field", "expected", "found", "cause"].map((name) => h("th", { scope: "col" }, name));
   const cause = ({ message, call, remedy }) => [
     message != null && h("p", {}, toMessage(message), call && h("code", {}, call)),
     remedy && h("p", {}, "missing: ", h("code", {}, remedy)),
@@ -152,11 +152,11 @@ function explanationSection({ explanation }) {
   if (!explanation) return null;
   const { summary, label, fields, sections } = explanation;
   return [
-    label && h("p", {}, h("b", {}, label.name), label.rule && h("small", {}, ` by the rule: ${label.rule}`)),
-    label?.evidence.map(told),
+    label && h("p", {}, h("b", {}, label.name), label.rule && h("small", {}, ` rule: ${label.rule}`)),
+    label?.evidence.map(explained),
     summary && h("p", { class: "evidence" }, summary),
     fields.length > 0 && [h("h4", {}, "End state"), wrongFields(fields)],
-    sections.map(({ title, lines }) => [h("h4", {}, title), lines.map(told)]),
+    sections.map(({ title, lines }) => [h("h4", {}, title), lines.map(explained)]),
   ];
 }
 
@@ -190,7 +190,7 @@ function usageSection({ usage }) {
   const lines = usage.map(({ name, input, cached, output, cost }) =>
     h("tr", {}, h("th", { scope: "row" }, name), number(input), number(cached), number(output), h("td", { class: "number" }, money(cost))),
   );
-  const head = ["", "input tokens", "of these cached", "output tokens", "cost"].map((name) => h("th", { scope: "col" }, name));
+  const head = ["", "input tokens", "cached input tokens", "output tokens", "cost"].map((name) => h("th", { scope: "col" }, name));
   return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 

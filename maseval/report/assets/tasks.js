@@ -127,7 +127,7 @@ function filterBar(body, status) {
     search,
     outcomeButtons(apply),
     domains.length > 1 && choice("Domain", domains, set("domain")),
-    choice("Ended", [...tally((simulation) => simulation.ended).keys()], set("ended")),
+    choice("Termination", [...tally((simulation) => simulation.ended).keys()], set("ended")),
     labels.length > 0 && choice("Label", labels, set("label")),
     choice("Order", Object.keys(ORDERS), (order) => sortRows(body, order), null),
   );

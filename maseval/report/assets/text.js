@@ -30,7 +30,7 @@ function escaped(character) {
   return `\\u{${character.codePointAt(0).toString(16).toUpperCase()}}`;
 }
 
-// Most texts have nothing of the kind, and this is found out much faster than by the rule above.
+// Most texts have no such character, and this test is much faster than the one above.
 const PLAIN = /^[\n\t\x20-\x7E\u00A0-\u00AC\u00AE-\u024F]*$/;
 
 /** For places that take only plain text: attributes, options, the address. */

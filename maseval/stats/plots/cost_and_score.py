@@ -1,4 +1,4 @@
-"""Cost against score: what the better agent is paid for being better."""
+"""Cost against score: what a better score costs."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""pass^k against k: how far an agent can be relied on, with a band for what is not known."""
+"""pass^k against k: how reliable an agent is, with a confidence band."""
 
 from collections.abc import Mapping
 
@@ -97,7 +97,7 @@ def _shown(point: Estimate) -> str:
 def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
     intervals = [point.interval for points in curves.values() for point in points]
     known = next((interval for interval in intervals if interval is not None), None)
-    return f"Band: {known.level:.0%} interval over tasks." if known else "One task has no interval."
+    return f"Band: {known.level:.0%} CI, clustered by task." if known else "One task has no CI."
 
 
 def _described(curves: Mapping[str, list[Estimate]]) -> str:

@@ -1,4 +1,4 @@
-"""Every trial of every task as a cell: which tasks always pass, never do, or hang on luck."""
+"""Every trial of every task as a cell: which tasks always pass, sometimes, or never."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -
     for outcome in outcomes:
         tasks.setdefault(outcome.key, []).append(outcome)
     if not tasks:
-        raise ConfigurationError("there is no outcome to draw; give at least one")
+        raise ConfigurationError("no outcome to draw; give at least one")
     parts, y = _legend(), _TOP + 24.0
     described = []
     for group in dict.fromkeys(key.group for key in tasks):
@@ -58,7 +58,7 @@ def _sign(passed: bool | None) -> str:
 
 
 def _cell(x: float, y: float, passed: bool | None) -> str:
-    """Full, hollow or a dot: told apart without colour."""
+    """Full, hollow or a dot: distinguishable without colour."""
     if passed:
         return (
             f'<rect class="good" x="{x:g}" y="{y:g}" width="{_CELL:g}" height="{_CELL:g}" rx="1"/>'
@@ -77,7 +77,7 @@ def _legend() -> list[str]:
     for passed, words in ((True, "passed"), (False, "did not pass"), (None, "missing")):
         parts += [_cell(x, _TOP - 6, passed), svg.text(x + 14, _TOP + 2.5, words, size=11)]
         x += 14 + 7 * len(words) + 12
-    parts.append(svg.text(_WIDTH - _LEFT, _TOP + 2.5, "one column a task", anchor="end", size=11))
+    parts.append(svg.text(_WIDTH - _LEFT, _TOP + 2.5, "one column per task", anchor="end", size=11))
     return parts
 
 

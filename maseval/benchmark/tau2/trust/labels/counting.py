@@ -1,8 +1,8 @@
-"""What became of a run: labels counted, and pass^k with each kind of failure shown apart.
+"""The failure labels of a run, counted, and pass^k without each kind of failure.
 
-The official number counts every simulation. Beside it stand the numbers that leave out, as if
-they had not been run, the simulations whose failure was not the agent's. They are never given
-without it, because leaving simulations out can only make a number look better.
+The official number counts every simulation. Next to it are the numbers without the simulations
+whose failure was not the agent's, as if these had not been run. They are never given alone,
+because leaving simulations out can only improve a number.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class LabelSummary(TypedDict):
 
 
 def summarise_labels(simulations: Iterable[Labelled], most_k: int | None = None) -> LabelSummary:
-    """Count the labels of a run and set pass^k without each outer kind of failure beside it."""
+    """Count the labels of a run, and compute pass^k with and without failures of others."""
     every = list(simulations)
     labels = [each.label for each in every if each.label is not None]
     k_values = range(1, _most_k(every, most_k) + 1)
