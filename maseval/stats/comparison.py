@@ -229,7 +229,7 @@ def _uneven(
 
 def _notes(names: tuple[str, str]) -> list[str]:
     return [
-        f"differences are {names[1]} - {names[0]}, paired by task; every task counts once",
+        f"differences are {names[1]} \u2212 {names[0]}, paired by task; every task counts once",
         "the test is that of the main comparison; p-values of other k and groups are exploratory "
         "and not corrected for multiple testing",
         "detectable: the true difference found with 80% power, given the observed variance",

@@ -177,3 +177,12 @@ def test_nothing_and_nonsense_are_refused():
         summarise(run([1]), method="guess")
     with pytest.raises(ConfigurationError, match=r"no pass\^9"):
         summarise(run([1])).overall.estimate("pass^k", 9)
+
+
+def test_the_domains_are_all_groups_but_the_overall_one():
+    one, two = run([4, 2], group="a"), run([1, 0], group="b")
+
+    assert [each.group for each in summarise(one).domains] == ["a"]
+    assert [each.group for each in summarise(one + two).domains] == ["a", "b"]
+    assert summarise(one).overall.group == "a"
+    assert summarise(one + two).overall.group is None
