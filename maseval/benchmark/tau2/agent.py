@@ -39,7 +39,7 @@ class MessageAgent(ABC):
     """
 
     def __init__(
-        self, tools: Mapping[str, Callable[..., Any]], max_tool_calls: int | None = 50
+        self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
     ) -> None:
         self.tools = dict(tools)
         self.max_tool_calls = max_tool_calls
@@ -95,10 +95,10 @@ class DefaultTau2Agent(MessageAgent):
 
     def __init__(
         self,
-        tools: Mapping[str, Callable[..., Any]],
+        tools: Mapping[str, Callable[..., object]],
         policy: str,
         model: ModelAdapter,
-        llm_args: Mapping[str, Any] | None = None,
+        llm_args: Mapping[str, object] | None = None,
         max_tool_calls: int | None = 50,
         verbose: int = 0,
         *,
@@ -198,7 +198,7 @@ class MessageAgentAdapter(AgentAdapter):
         """The conversation as the agent has seen it, in OpenAI's form."""
         return MessageHistory(to_chat(self.agent.get_messages()))
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> dict[str, object]:
         # The conversation itself is the environment's trajectory and stands there alone.
         traces = super().gather_traces()
         del traces["messages"]
@@ -218,7 +218,7 @@ class DefaultTau2AgentAdapter(MessageAgentAdapter):
     ) -> None:
         super().__init__(agent, name, callbacks)
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> dict[str, object]:
         return {
             **super().gather_config(),
             "model_id": self.agent.model.model_id,

@@ -116,7 +116,7 @@ class Tau2Benchmark(Benchmark):
         return super().run(tasks, agent_data)
 
     @cached_property
-    def benchmark_level_config(self) -> dict[str, Any]:
+    def benchmark_level_config(self) -> dict[str, object]:
         """The machine, and the rules and data that every verdict of the run rests on."""
         named = (task.environment_data.get("domain", "retail") for task in self.tasks.to_list())
         domains = {domain.name: domain for domain in map(domain_named, named)}
@@ -133,7 +133,7 @@ class Tau2Benchmark(Benchmark):
         }
 
     def setup_environment(
-        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
+        self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
     ) -> Tau2Environment:
         """The world of the task's domain, brought to where the task begins."""
         return Tau2Environment(
@@ -146,7 +146,7 @@ class Tau2Benchmark(Benchmark):
 
     def setup_user(
         self,
-        agent_data: dict[str, Any],
+        agent_data: dict[str, object],
         environment: Tau2Environment,
         task: Task,
         seed_generator: SeedGenerator,
@@ -209,7 +209,7 @@ class Tau2Benchmark(Benchmark):
         task: Task,
         environment: Tau2Environment,
         query: str = "",
-    ) -> Any:
+    ) -> object:
         """One turn of the agents; several answers are given as a list."""
         return super().run_agents(agents, task, environment, query)
 
@@ -219,7 +219,7 @@ class Tau2Benchmark(Benchmark):
         task: Task,
         environment: Tau2Environment,
         user: User | None,
-    ) -> Any:
+    ) -> object:
         """Let agent, user and environment take steps until one of them ends it."""
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
@@ -238,7 +238,7 @@ class Tau2Benchmark(Benchmark):
 
     def _answer_once(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
-    ) -> Any:
+    ) -> object:
         trajectory = environment.trajectory
         trajectory.open_with(user_message(task.query, cost=0.0))
         environment.step_limit = self.max_invocations
@@ -317,13 +317,13 @@ def _user_side(user: User) -> Participant:
     return user if isinstance(user, Participant) else TextUser(user)
 
 
-def _llm_args(model_id: str, data: dict[str, Any]) -> dict[str, Any]:
+def _llm_args(model_id: str, data: dict[str, Any]) -> dict[str, object]:
     """The original's parameters, and over them those that were asked for."""
     thinking = {"thinking": {"type": "disabled"}} if model_id.startswith("claude") else {}
     return {"temperature": 0.0, **thinking, **data.get("llm_args", {})}
 
 
-def _model_id(data: dict[str, Any], role: str, way: str) -> str:
+def _model_id(data: dict[str, object], role: str, way: str) -> str:
     model_id = data.get("model_id")
     if not model_id:
         raise ConfigurationError(f"{role} model_id not configured; give it with {way}")

@@ -52,7 +52,7 @@ class Tau2Environment(Environment):
         self.step_limit: int | None = None
         super().__init__(task_data, callbacks, environment_data=environment_data)
 
-    def setup_state(self, task_data: dict[str, Any]) -> dict[str, Any]:
+    def setup_state(self, task_data: dict[str, Any]) -> dict[str, object]:
         """Build the world and bring it to where the task begins."""
         domain = domain_named(task_data.get("domain", "retail"))
         if task_data.get("lenient_order_ids"):
@@ -128,10 +128,10 @@ class Tau2Environment(Environment):
         }
 
     def _recorded_tool(
-        self, name: str, method: Callable[..., Any], requestor: Requestor
+        self, name: str, method: Callable[..., object], requestor: Requestor
     ) -> Callable[..., str]:
         @functools.wraps(method)
-        def tool(*args: Any, **kwargs: Any) -> str:
+        def tool(*args: object, **kwargs: object) -> str:
             return self.call_tool(name, _named(method, args) | kwargs, requestor)
 
         return tool
@@ -139,7 +139,7 @@ class Tau2Environment(Environment):
     def call_tool(
         self,
         name: str,
-        arguments: Mapping[str, Any],
+        arguments: Mapping[str, object],
         requestor: Requestor = "assistant",
         call_id: str = "",
     ) -> str:
@@ -195,12 +195,12 @@ class Tau2Environment(Environment):
         """``make_tool_call`` for the customer."""
         return self.world.call(tool_name, "user", kwargs)
 
-    def run_env_function_call(self, env_function_call: Mapping[str, Any]) -> Any:
+    def run_env_function_call(self, env_function_call: Mapping[str, object]) -> Any:
         """Call what a task file asks for, and synchronise."""
         return self.world.run_function(env_function_call)
 
     def run_env_assertion(
-        self, assertion: Mapping[str, Any], raise_assertion_error: bool = True
+        self, assertion: Mapping[str, object], raise_assertion_error: bool = True
     ) -> bool:
         """Whether a task file's assertion holds."""
         met = self.world.check(assertion)
@@ -210,8 +210,8 @@ class Tau2Environment(Environment):
 
     def set_state(
         self,
-        initialization_data: Mapping[str, Any] | None,
-        initialization_actions: Iterable[Mapping[str, Any]] | None,
+        initialization_data: Mapping[str, object] | None,
+        initialization_actions: Iterable[Mapping[str, object]] | None,
         message_history: Sequence[Tau2Message],
     ) -> None:
         """Apply initial values and actions, and replay the calls of a conversation.
@@ -228,7 +228,7 @@ class Tau2Environment(Environment):
         self.world.sync()
 
     @classmethod
-    def to_json_str(cls, resp: Any) -> str:
+    def to_json_str(cls, resp: object) -> str:
         """A tool's result as the text a model reads."""
         return to_json_str(resp)
 
@@ -271,7 +271,7 @@ class Tau2Environment(Environment):
             "simulation": self.trajectory.to_simulation(),
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> dict[str, object]:
         config = {
             **super().gather_config(),
             "domain": self.domain,
@@ -287,7 +287,7 @@ class Tau2Environment(Environment):
         return config
 
 
-def _named(method: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
+def _named(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:
     """Positional arguments by name; one too many gets a name that no tool knows."""
     names = list(inspect.signature(method).parameters) if args else []
     names += [f"argument_{number}" for number in range(len(names) + 1, len(args) + 1)]

@@ -63,7 +63,7 @@ class Tau2Evaluator(Evaluator):
             "termination_reason": traces.get("termination_reason") if reason is None else reason,
         }
 
-    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+    def __call__(self, traces: dict[str, Any], final_answer: object = None) -> dict[str, Any]:
         """The verdict with every check, and in v0.2.0's form as ``reward_info``."""
         recording = read_recording(
             {
@@ -98,7 +98,7 @@ class Tau2Evaluator(Evaluator):
         judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
         return score(case, judged, nl_model=self.nl_model)
 
-    def _checks(self, verdict: Verdict, skipped: str) -> dict[str, Any]:
+    def _checks(self, verdict: Verdict, skipped: str) -> dict[str, object]:
         info, problem = verdict.reward_info["info"] or {}, replay_problem(verdict.reward_info)
         if problem is not None:
             return {"note": f"The conversation cannot be replayed: {problem['error']}"}
@@ -112,7 +112,7 @@ class Tau2Evaluator(Evaluator):
         }
 
 
-def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, Any]:
+def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, object]:
     db, asserted = found["db_check"], found["env_assertions"]
     if db is None or match is None:
         return {"reward": 1.0, "note": "No environment criteria"}
@@ -137,7 +137,7 @@ def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, Any]:
     }
 
 
-def _action_check(found: RewardInfo) -> dict[str, Any]:
+def _action_check(found: RewardInfo) -> dict[str, object]:
     checks = found["action_checks"]
     if not checks:
         return {"reward": 1.0, "note": "No action criteria"}
@@ -154,7 +154,7 @@ def _action_check(found: RewardInfo) -> dict[str, Any]:
     }
 
 
-def _communicate_check(found: RewardInfo) -> dict[str, Any]:
+def _communicate_check(found: RewardInfo) -> dict[str, object]:
     checks = found["communicate_checks"]
     if not checks:
         return {"reward": 1.0, "note": "No communication criteria"}
@@ -164,7 +164,7 @@ def _communicate_check(found: RewardInfo) -> dict[str, Any]:
     }
 
 
-def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict[str, Any]:
+def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict[str, object]:
     checks = found["nl_assertions"]
     if not wanted:
         return {"reward": 1.0, "note": "No NL assertions"}
@@ -176,6 +176,6 @@ def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict
     }
 
 
-def _all(kind: RewardType, outcomes: Iterable[bool], name: str) -> dict[str, Any]:
+def _all(kind: RewardType, outcomes: Iterable[bool], name: str) -> dict[str, object]:
     met = all(outcomes)
     return {"reward": float(met), "breakdown": {kind.value: float(met)}, name: met}

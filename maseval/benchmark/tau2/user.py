@@ -39,7 +39,7 @@ class MessageUser(User):
     def __init__(
         self,
         initial_query: str = "",
-        tools: Mapping[str, Callable[..., Any]] | None = None,
+        tools: Mapping[str, Callable[..., object]] | None = None,
         max_turns: int | None = 50,
         exhausted_response: str | None = None,
     ) -> None:
@@ -109,7 +109,7 @@ class MessageUser(User):
         """Whether the user has stopped or used up its turns."""
         return self.stopped or (self.max_turns is not None and self.turns >= self.max_turns)
 
-    def gather_traces(self) -> dict[str, Any]:
+    def gather_traces(self) -> dict[str, object]:
         traces = {
             **super().gather_traces(),
             "max_turns": self.max_turns,
@@ -133,9 +133,9 @@ class Tau2User(MessageUser):
         model: ModelAdapter,
         scenario: str,
         initial_query: str = "",
-        tools: Mapping[str, Callable[..., Any]] | None = None,
+        tools: Mapping[str, Callable[..., object]] | None = None,
         tool_definitions: Sequence[dict[str, Any]] | None = None,
-        llm_args: Mapping[str, Any] | None = None,
+        llm_args: Mapping[str, object] | None = None,
         max_turns: int | None = 50,
         exhausted_response: str | None = None,
         *,
@@ -165,7 +165,7 @@ class Tau2User(MessageUser):
             **cost_and_usage(response),
         )
 
-    def gather_config(self) -> dict[str, Any]:
+    def gather_config(self) -> dict[str, object]:
         return {
             **super().gather_config(),
             "model_id": self.model.model_id,

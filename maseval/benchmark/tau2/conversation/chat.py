@@ -38,12 +38,12 @@ def _call_to_chat(call: Tau2ToolCall) -> ToolCall:
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def from_chat(messages: Iterable[Mapping[str, Any]]) -> list[Tau2Message]:
+def from_chat(messages: Iterable[Mapping[str, object]]) -> list[Tau2Message]:
     """Messages in v0.2.0's form; those that have it already are left as they are."""
     return [cast(Tau2Message, _from_chat(message)) for message in messages]
 
 
-def _from_chat(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def _from_chat(message: Mapping[str, Any]) -> Mapping[str, object]:
     if message["role"] == "tool" and "id" not in message and "tool_call_id" in message:
         return {**message, "id": message["tool_call_id"]}
     if not message.get("tool_calls"):
@@ -52,7 +52,7 @@ def _from_chat(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "tool_calls": [_flat(call, side) for call in message["tool_calls"]]}
 
 
-def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, Any]:
+def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, object]:
     return _call_from_chat(call, call.get("requestor", side)) if "function" in call else call
 
 

@@ -5,7 +5,6 @@ of a framework calls the environment's tools on its way, which record what it di
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
@@ -20,7 +19,7 @@ from maseval.core.user import User
 class TextAgent:
     """An agent that answers a text with a text."""
 
-    def __init__(self, run: Callable[[str], Any]) -> None:
+    def __init__(self, run: Callable[[str], object]) -> None:
         self._run = run
         self._past = ""
 

@@ -56,7 +56,9 @@ def _indented(text: str) -> str:
     return textwrap.indent(text, "\t")
 
 
-def resolution_steps(actions: Iterable[Mapping[str, Any]], *, with_arguments: bool = True) -> str:
+def resolution_steps(
+    actions: Iterable[Mapping[str, object]], *, with_arguments: bool = True
+) -> str:
     """The reference solution as numbered steps, for an agent that may see it."""
     return "\n".join(
         f"[Step {number}] {_step(action, with_arguments)}"

@@ -61,17 +61,17 @@ class Mistakes:
     def _choices(
         self,
         toolkit: ToolKitBase[Any] | None,
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, object],
         name: str,
         value: object,
-    ) -> list[Any]:
+    ) -> list[object]:
         """What could stand there as well: another of the tool's options, another known id."""
         options = _options(parameters, name)
         if not options and toolkit is not None and isinstance(value, str):
             options = _ids_like(toolkit.db, value)
         return [option for option in options if option != value]
 
-    def _wrong(self, value: Any) -> Any:
+    def _wrong(self, value: object) -> object:
         match value:
             case bool():
                 return not value
@@ -115,7 +115,7 @@ def _alterable(value: object) -> bool:
 def _parameters(toolkit: ToolKitBase[Any] | None, tool_name: str) -> dict[str, Any]:
     for definition in toolkit.definitions() if toolkit else ():
         if definition["function"]["name"] == tool_name:
-            parameters: dict[str, Any] = definition["function"]["parameters"]
+            parameters: dict[str, object] = definition["function"]["parameters"]
             return parameters
     return {}
 
@@ -125,7 +125,7 @@ def _options(parameters: Mapping[str, Any], name: str) -> list[Any]:
     schema = parameters.get("properties", {}).get(name, {})
     if "$ref" in schema:
         schema = parameters.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})
-    options: list[Any] = schema.get("enum", [])
+    options: list[object] = schema.get("enum", [])
     return options
 
 

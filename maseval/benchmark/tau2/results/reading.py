@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.forms.run_info import RunInfo
 from maseval.benchmark.tau2.forms.simulation import SimulationForm
+from maseval.benchmark.tau2.forms.task import RawTask
 from maseval.benchmark.tau2.results.checking import (
     REWARD_INFO,
     RUN_INFO,
@@ -56,7 +57,7 @@ class RecordedSimulation:
     domain: str | None
     solo: bool = False
     verdict: RewardInfo | None = None
-    exception: Mapping[str, Any] | None = None
+    exception: Mapping[str, object] | None = None
 
 
 class ResultsFile:
@@ -88,7 +89,7 @@ class ResultsFile:
         return checked(RUN_INFO, info, f"{self.path}, info")
 
     @cached_property
-    def tasks(self) -> dict[str, dict[str, Any]]:
+    def tasks(self) -> dict[str, RawTask]:
         """The tasks that the file brings, by id; lines bring none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
@@ -96,7 +97,7 @@ class ResultsFile:
         forms = [
             checked(TASK, task, f"{self.path}, tasks[{index}]") for index, task in enumerate(tasks)
         ]
-        return {form["id"]: cast("dict[str, Any]", form) for form in forms}
+        return {form["id"]: form for form in forms}
 
     def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
         """Each simulation with its surroundings.
@@ -127,7 +128,7 @@ class ResultsFile:
                 stream.skip()
         return None
 
-    def _values(self) -> Iterator[Any]:
+    def _values(self) -> Iterator[object]:
         count = 0
         try:
             with JsonFile(self.path) as stream:
@@ -140,7 +141,7 @@ class ResultsFile:
                 f"{self.path}, after {count} whole simulations: {error}"
             ) from error
 
-    def _from_results(self, index: int, value: Any) -> RecordedSimulation:
+    def _from_results(self, index: int, value: object) -> RecordedSimulation:
         domain, solo = self._setting
         return self._recorded(index, value, domain=domain, solo=solo)
 
@@ -206,7 +207,7 @@ class ResultsFile:
         domain: str | None = None,
         solo: bool = False,
         verdict: object = None,
-        exception: Mapping[str, Any] | None = None,
+        exception: Mapping[str, object] | None = None,
     ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
@@ -251,7 +252,7 @@ def opened(path: Path) -> Iterator[JsonFile]:
         raise ResultsFormatError(f"{path}: {error}") from error
 
 
-def _array(stream: JsonFile, path: Path) -> Iterator[Any]:
+def _array(stream: JsonFile, path: Path) -> Iterator[object]:
     found = False
     for key in stream.members():
         if key != "simulations":
@@ -267,6 +268,6 @@ def _array(stream: JsonFile, path: Path) -> Iterator[Any]:
         raise ResultsFormatError(f"{path}, simulations: missing")
 
 
-def _lines(stream: JsonFile) -> Iterator[Any]:
+def _lines(stream: JsonFile) -> Iterator[object]:
     while stream.peek():
         yield stream.value()

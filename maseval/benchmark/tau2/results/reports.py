@@ -41,7 +41,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
 
 def environment_of(report: Report) -> Mapping[str, Any]:
     """What the environment told after the repetition."""
-    environment: Mapping[str, Any] = (report.get("traces") or {}).get("environment") or {}
+    environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
     return environment
 
 

@@ -23,7 +23,7 @@ _AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_
 def run_info(
     config: Mapping[str, Any],
     domain: Domain,
-    known: Mapping[str, Any],
+    known: Mapping[str, object],
     data_dir: AnyPath | None = None,
 ) -> RunInfo:
     """The ``info`` of a results file, from the ``config`` of one of its reports.
@@ -67,7 +67,7 @@ def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
 def _user_info(
     user: Mapping[str, Any] | None,
     domain: Domain,
-    rules: Mapping[str, Any],
+    rules: Mapping[str, object],
     data_dir: AnyPath | None,
 ) -> UserInfo:
     if not user:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_raw_task
@@ -35,7 +35,7 @@ def export_results(
     path: str | os.PathLike[str],
     *,
     domain: str | Domain | None = None,
-    info: Mapping[str, Any] | None = None,
+    info: Mapping[str, object] | None = None,
     data_dir: AnyPath | None = None,
     overwrite: bool = False,
 ) -> ExportSummary:
@@ -79,7 +79,7 @@ class _Export:
     def __init__(self, spool: IO[bytes], domain: str | Domain | None) -> None:
         self._spool = spool
         self._domain = None if domain is None else domain_named(domain)
-        self._config: Mapping[str, Any] = {}
+        self._config: Mapping[str, object] = {}
         self._seed: int | None = None
         self._task_ids: dict[str, None] = {}
         self._num_trials = 0
@@ -110,7 +110,7 @@ class _Export:
         self._spool.write(b",\n" * bool(self.written) + form.encode("ascii"))
         self.written += 1
 
-    def write(self, file: IO[bytes], info: Mapping[str, Any], data_dir: AnyPath | None) -> None:
+    def write(self, file: IO[bytes], info: Mapping[str, object], data_dir: AnyPath | None) -> None:
         tasks = (load_raw_task(self.domain, task_id, data_dir) for task_id in self._task_ids)
         forms = [strict_json.dumps(checked(TASK, task, "task")) for task in tasks]
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}

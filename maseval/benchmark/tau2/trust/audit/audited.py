@@ -42,9 +42,9 @@ class AuditedDomain:
         return [kit.db for kit in kits if kit is not None]
 
     @cached_property
-    def tables(self) -> Mapping[str, Mapping[str, Any]]:
+    def tables(self) -> Mapping[str, Mapping[str, object]]:
         """Each table's records by id, as values; short lists of records too."""
-        tables: dict[str, Mapping[str, Any]] = {}
+        tables: dict[str, Mapping[str, object]] = {}
         for db in self.databases:
             for name, value in db:
                 if isinstance(value, Table):
@@ -59,11 +59,11 @@ class AuditedDomain:
         return "\n".join(str(part) for db in self.databases for part in db.state().values())
 
 
-def _dumped(records: Sequence[Any]) -> list[Any]:
+def _dumped(records: Sequence[Any]) -> list[object]:
     return [each.model_dump(warnings=False) for each in records]
 
 
-def _by_id(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
     if not records:
         return {}
     key = next((name for name in records[0] if name.endswith("_id")), None)

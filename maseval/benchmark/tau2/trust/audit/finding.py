@@ -38,7 +38,7 @@ class Finding:
     kind: str
     severity: Severity
     text: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, object] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """In JSON's terms."""

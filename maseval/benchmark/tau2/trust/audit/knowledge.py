@@ -25,7 +25,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
         yield found(task, "id nobody can know", "warning", text, id=value, actions=actions)
 
 
-def _ids(value: Any) -> Iterator[str]:
+def _ids(value: object) -> Iterator[str]:
     """The texts that are ids: one word with a digit, four characters or more, no date."""
     match value:
         case str() if re.fullmatch(r"#?\w*\d\w*", value) and len(value) >= 4:
@@ -42,7 +42,7 @@ class _Tool(NamedTuple):
     """A reading tool of one side, and the arguments it cannot do without."""
 
     parameters: Sequence[str]
-    ask: Callable[..., Any]
+    ask: Callable[..., object]
 
 
 class _Reader:
@@ -122,7 +122,7 @@ class _Reader:
                     for arguments in self._guesses(tool, value):
                         self._try(tool, arguments)
 
-    def _guesses(self, tool: _Tool, value: str) -> Iterator[Mapping[str, Any]]:
+    def _guesses(self, tool: _Tool, value: str) -> Iterator[Mapping[str, object]]:
         sources = [table[value] for table in self._task.audited.tables.values() if value in table]
         sources += [action.arguments for action in self._task.spec.actions]
         choices = [
@@ -134,7 +134,7 @@ class _Reader:
                 return
             yield dict(zip(tool.parameters, combination, strict=True))
 
-    def _try(self, tool: _Tool, arguments: Mapping[str, Any]) -> None:
+    def _try(self, tool: _Tool, arguments: Mapping[str, object]) -> None:
         try:
             result = tool.ask(**arguments)
         except Exception:  # a tool that does not know the word
@@ -162,7 +162,7 @@ def _is_key(audited: AuditedDomain, word: str) -> bool:
     return any(word in table for table in audited.tables.values())
 
 
-def _values_named(key: str, value: Any) -> Iterator[Any]:
+def _values_named(key: str, value: object) -> Iterator[object]:
     match value:
         case dict():
             for name, each in value.items():

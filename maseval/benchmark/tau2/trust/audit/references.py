@@ -77,7 +77,7 @@ def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
     return None
 
 
-def _user_of(task: AuditedTask) -> tuple[str, Any] | None:
+def _user_of(task: AuditedTask) -> tuple[str, object] | None:
     """The record of the user: named in the task's words, else in the reference solution."""
     users = task.audited.tables.get("users", {})
     named = [word for word in words_of(task.told) if word in users]

@@ -43,7 +43,7 @@ class Collection:
 
     items: Iterator[Item]
     name: str | None = None
-    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     policy: str | None = None
     num_trials: int | None = None
     omitted: Counter[str] = field(default_factory=Counter)
@@ -102,8 +102,8 @@ def _of_report(report: Report, domain: Domain | None, omitted: Counter[str]) -> 
         omitted[f"{simulation.status}: {simulation.reason.partition(':')[0]}"] += 1
         return None
     config: Mapping[str, Any] = report.get("config") or {}
-    environment: Mapping[str, Any] = config.get("environment") or {}
-    rules: Mapping[str, Any] = (config.get("benchmark") or {}).get("tau2") or {}
+    environment: Mapping[str, object] = config.get("environment") or {}
+    rules: Mapping[str, object] = (config.get("benchmark") or {}).get("tau2") or {}
     lenient = bool(rules.get("lenient_order_ids"))
     if domain is None and environment.get("domain"):
         domain = _world(str(environment["domain"]), lenient)

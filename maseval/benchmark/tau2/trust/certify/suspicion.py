@@ -30,7 +30,7 @@ class Suspicion:
         return asdict(self)
 
 
-def name_of(domain: str, simulation: Mapping[str, Any]) -> str:
+def name_of(domain: str, simulation: Mapping[str, object]) -> str:
     """How a certificate names a simulation."""
     trial = simulation.get("trial")
     return f"{domain} task {simulation.get('task_id')}, trial {'?' if trial is None else trial}"
@@ -94,7 +94,7 @@ def fingerprint(simulation: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(said).encode()).hexdigest()
 
 
-def _bare(call: Mapping[str, Any]) -> dict[str, Any]:
+def _bare(call: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in call.items() if key != "id"}
 
 

@@ -22,7 +22,7 @@ class AssertionEvidence:
     """An assertion, whether it holds, and the values of the end state it looked at."""
 
     func_name: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]
     expected: bool
     met: bool
     looked_at: Mapping[str, object] = field(default_factory=dict)

@@ -77,7 +77,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A typed value in JSON's terms."""
     match value:
         case Place():
@@ -98,6 +98,6 @@ def plain(value: Any) -> Any:
             return str(value)
 
 
-def _members(value: Any) -> dict[str, Any]:
+def _members(value: Any) -> dict[str, object]:
     named = ((each.name, getattr(value, each.name)) for each in fields(value))
     return {name: plain(member) for name, member in named if not isinstance(member, Absent)}

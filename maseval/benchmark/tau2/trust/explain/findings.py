@@ -27,7 +27,7 @@ class ReplayFault:
     """Why a conversation could not be replayed."""
 
     message_index: int | None
-    call: Mapping[str, Any] | None
+    call: Mapping[str, object] | None
     expected: str | None
     found: str | None
     error: str
@@ -72,7 +72,7 @@ def _db(reward_info: RewardInfo) -> bool | None:
     return None if check is None else check["db_match"]
 
 
-def _all(checks: Sequence[Mapping[str, Any]] | None, key: str) -> bool:
+def _all(checks: Sequence[Mapping[str, object]] | None, key: str) -> bool:
     return all(check[key] for check in checks or ())
 
 

@@ -141,7 +141,7 @@ def _fields(
             yield path, expected, found
 
 
-def _at(values: list[Any], index: int) -> object:
+def _at(values: list[object], index: int) -> object:
     return values[index] if index < len(values) else ABSENT
 
 
@@ -151,7 +151,7 @@ def _same(one: object, other: object) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def parsed(fragment: str) -> Any:
+def parsed(fragment: str) -> object:
     """A record's hashed form as values, which nobody may change."""
     return json.loads(fragment)
 
@@ -169,5 +169,5 @@ def by_id(content: str) -> Any:
     return value
 
 
-def _are_distinct(ids: list[Any]) -> bool:
+def _are_distinct(ids: list[object]) -> bool:
     return all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)

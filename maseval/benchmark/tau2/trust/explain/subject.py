@@ -1,7 +1,7 @@
 """What is to be explained: a recorded simulation and its verdict."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.data.store import AnyPath
@@ -20,7 +20,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, object] | HasSimulation,
     domain: str | Domain,
     task: AnyTask | None = None,
     *,

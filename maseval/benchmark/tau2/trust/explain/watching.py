@@ -36,10 +36,10 @@ def _shown(path: Path) -> str:
 class _Watched:
     """Stands for a part of a database; parts of it are watched too, single values are noted."""
 
-    def __init__(self, value: Any, path: Path, facts: dict[Path, object]) -> None:
+    def __init__(self, value: object, path: Path, facts: dict[Path, object]) -> None:
         vars(self).update(_value=value, _path=path, _facts=facts)
 
-    def _seen(self, step: str | int, value: Any) -> Any:
+    def _seen(self, step: str | int, value: object) -> object:
         path = (*self._path, step)
         if isinstance(value, BaseModel | Mapping | list):
             return _Watched(value, path, self._facts)
@@ -52,7 +52,7 @@ class _Watched:
             return self._method(name, value)
         return self._seen(name, value)
 
-    def _method(self, name: str, method: Any) -> Any:
+    def _method(self, name: str, method: Any) -> object:
         if name == "get":
             return lambda key, default=None: self[key] if key in self._value else default
         if name == "view":  # a table's record for reading only
@@ -68,10 +68,10 @@ class _Watched:
     def __setattr__(self, name: str, value: object) -> None:
         setattr(self._value, name, value)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> object:
         return self._seen(key, self._value[key])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         if isinstance(self._value, list):
             return (self._seen(index, each) for index, each in enumerate(self._value))
         return iter(self._value)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
@@ -91,7 +90,7 @@ def _about_the_same(wanted: Tau2ToolCall, made: Tau2ToolCall, failure: Failure) 
     return made["arguments"].get(first) not in subjects
 
 
-def _wrong_arguments(index: int, call: Tau2ToolCall, wanted: Mapping[str, Any]) -> Label:
+def _wrong_arguments(index: int, call: Tau2ToolCall, wanted: Mapping[str, object]) -> Label:
     made = call["arguments"]
     differing = [name for name in {**wanted, **made} if wanted.get(name) != made.get(name)]
     evidence = (

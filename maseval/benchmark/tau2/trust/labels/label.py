@@ -5,7 +5,6 @@ none of them fits is ``unclear``, which is a label like the others.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.data.store import AnyPath
@@ -24,7 +23,7 @@ RULES: Sequence[LabelRule] = (*INFRASTRUCTURE_RULES, *TASK_RULES, *USER_RULES, *
 
 
 def label(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, object] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,
@@ -42,7 +41,7 @@ def label(
 
 
 def explain_and_label(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, object] | HasSimulation,
     *,
     domain: str | Domain,
     task: AnyTask | None = None,
