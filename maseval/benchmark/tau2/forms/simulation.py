@@ -15,8 +15,8 @@ from maseval.benchmark.tau2.forms.reward import RewardInfo
 class TerminationReason(StrEnum):
     """Why a simulation ended."""
 
-    USER_STOP = "user_stop"
     AGENT_STOP = "agent_stop"
+    USER_STOP = "user_stop"
     MAX_STEPS = "max_steps"
     TOO_MANY_ERRORS = "too_many_errors"
 
