@@ -7,7 +7,7 @@ files to theirs and lists every intended difference.
 """
 
 from maseval.benchmark.tau2.agent import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Tau2Benchmark
+from maseval.benchmark.tau2.benchmark import Tau2Benchmark
 from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
 from maseval.benchmark.tau2.data_loader import (
     TASK_SPLITS,
@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_domain_config,
     load_tasks,
 )
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool

@@ -4,88 +4,25 @@ After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 """
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import answer_of, calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage, to_chat
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     assistant_message,
     is_tool_call,
-    user_message,
 )
 from maseval.benchmark.tau2.conversation.prompts import agent_prompt
+from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
-from maseval.core.agent import AgentAdapter, AgentObserver
-from maseval.core.exceptions import AgentError
-from maseval.core.messages import ChatResponse, MessageHistory
+from maseval.core.agent import AgentObserver
+from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 
 logger = logging.getLogger(__name__)
-
-
-class TooManyToolCallsError(AgentError):
-    """The agent went on calling tools without ever answering."""
-
-
-class MessageAgent(ABC):
-    """An agent that in every turn either speaks to the user or calls tools.
-
-    The run loop asks for one message at a time (``reply``) and carries out the calls itself.
-    ``run`` does a whole turn, text against text, and makes the calls through ``tools``.
-    """
-
-    def __init__(
-        self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
-    ) -> None:
-        self.tools = dict(tools)
-        self.max_tool_calls = max_tool_calls
-        self._messages: list[Tau2Message] = []
-
-    @abstractmethod
-    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        """What the agent says or does next, given all it has seen."""
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew, with what the agent has seen of a task's own history."""
-        self._messages = list(history)
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The agent's next message: a text, or tool calls."""
-        self._messages.extend(incoming)
-        message = self._answer(self._messages)
-        self._messages.append(message)
-        return message
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the message ends the conversation; most agents leave that to the user."""
-        return False
-
-    def run(self, query: str) -> str:
-        """Answer a user's message, calling tools until the agent speaks."""
-        answer = self.reply([user_message(query)])
-        made = 0
-        while (calls := answer.get("tool_calls")) is not None:
-            made += len(calls)
-            if self.max_tool_calls is not None and made > self.max_tool_calls:
-                raise TooManyToolCallsError(
-                    f"the agent made {made} tool calls in one turn without answering; "
-                    f"max_tool_calls is {self.max_tool_calls}",
-                    component="default_agent",
-                )
-            answer = self.reply([answer_of(self.tools, call) for call in calls])
-        return answer["content"] or ""
-
-    def reset(self) -> None:
-        """Forget the conversation."""
-        self._messages = []
-
-    def get_messages(self) -> list[Tau2Message]:
-        """The conversation as the agent has seen it."""
-        return list(self._messages)
 
 
 class DefaultTau2Agent(MessageAgent):
@@ -165,44 +102,6 @@ DONE: dict[str, Any] = {
         "parameters": {"properties": {}, "title": "parameters", "type": "object"},
     },
 }
-
-
-class MessageAgentAdapter(AgentAdapter):
-    """An agent that gives one message at a time, as the engine sees it."""
-
-    agent: MessageAgent
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew."""
-        self.agent.begin(history)
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The agent's next message; callbacks hear of whole turns, from query to answer."""
-        if not incoming or incoming[-1]["role"] == "user":
-            for callback in self.callbacks:
-                callback.on_run_start(self)
-        message = self.agent.reply(incoming)
-        if not is_tool_call(message):
-            for callback in self.callbacks:
-                callback.on_run_end(self, message["content"])
-        return message
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the agent's message ends the conversation."""
-        return self.agent.is_stop(message)
-
-    def _run_agent(self, query: str) -> str:
-        return self.agent.run(query)
-
-    def get_messages(self) -> MessageHistory:
-        """The conversation as the agent has seen it, in OpenAI's form."""
-        return MessageHistory(to_chat(self.agent.get_messages()))
-
-    def gather_traces(self) -> dict[str, object]:
-        # The conversation itself is the environment's trajectory and stands there alone.
-        traces = super().gather_traces()
-        del traces["messages"]
-        return {**traces, "adapter_type": type(self).__name__}
 
 
 class DefaultTau2AgentAdapter(MessageAgentAdapter):

@@ -8,18 +8,10 @@ from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any
 
-from maseval.benchmark.tau2.agent import (
-    DONE,
-    DefaultTau2Agent,
-    DefaultTau2AgentAdapter,
-    SoloAgent,
-)
 from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
-from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, Participant
-from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
 from maseval.benchmark.tau2.conversation.prompts import (
-    agent_prompt,
-    resolution_steps,
     scenario_text,
     template,
 )
@@ -64,8 +56,8 @@ class Tau2Benchmark(Benchmark):
 
     Args:
         mode: ``"solo"`` gives the agent both sides' tools and no user.
-        lenient_order_ids: Take retail order ids without their ``#``; not the original's rule.
-        short_conversations: Ask the user to come to an end quickly; not the original's rule.
+        lenient_order_ids: Accept retail order ids without their ``#``; not the original's rule.
+        short_conversations: Ask the user to finish quickly; not the original's rule.
     """
 
     def __init__(
@@ -117,7 +109,7 @@ class Tau2Benchmark(Benchmark):
 
     @cached_property
     def benchmark_level_config(self) -> dict[str, object]:
-        """The machine, and the rules and data that every verdict of the run rests on."""
+        """The machine, and the rules and data behind every verdict of the run."""
         named = (task.environment_data.get("domain", "retail") for task in self.tasks.to_list())
         domains = {domain.name: domain for domain in map(domain_named, named)}
         return {
@@ -155,7 +147,7 @@ class Tau2Benchmark(Benchmark):
         if self.mode is Mode.SOLO:
             return None
         way = "configure_model_ids(tasks, user_model_id=...)"
-        model_id = _model_id(task.user_data, "user", way)
+        model_id = model_id_of(task.user_data, "user", way)
         model = self.get_model_adapter(
             model_id,
             register_name="user_simulator",
@@ -168,7 +160,7 @@ class Tau2Benchmark(Benchmark):
             task.query,
             tools=environment.create_user_tools(),
             tool_definitions=toolkit.definitions() if toolkit else None,
-            llm_args=_llm_args(model_id, task.user_data),
+            llm_args=llm_args_for(model_id, task.user_data),
             max_turns=None,
             guidelines=self._guidelines(environment, task),
         )
@@ -220,7 +212,7 @@ class Tau2Benchmark(Benchmark):
         environment: Tau2Environment,
         user: User | None,
     ) -> object:
-        """Let agent, user and environment take steps until one of them ends it."""
+        """Let agent, user and environment take steps until a side ends the conversation."""
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
         agent_side = self._agent_side(agents, task, environment)
@@ -250,80 +242,17 @@ class Tau2Benchmark(Benchmark):
         return answer
 
 
-class DefaultAgentTau2Benchmark(Tau2Benchmark):
-    """tau2 with the reference agent, ready to run.
-
-    ``agent_data`` needs ``model_id`` and may have ``llm_args``, ``max_tool_calls`` and
-    ``verbose``. With ``mode="oracle-plan"`` the agent is shown the reference solution.
-    """
-
-    def setup_agents(
-        self,
-        agent_data: dict[str, Any],
-        environment: Tau2Environment,
-        task: Task,
-        user: User | None,
-        seed_generator: SeedGenerator,
-    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """One reference agent, named ``default_agent``."""
-        model_id = _model_id(agent_data, "agent", 'agent_data={"model_id": ...}')
-        model = self.get_model_adapter(
-            model_id,
-            register_name="agent_model",
-            seed=seed_generator.derive_seed("agents/default_agent"),
-        )
-        definitions = list(environment.toolkit.definitions())
-        agent_class = DefaultTau2Agent
-        if self.mode is Mode.SOLO:
-            agent_class = SoloAgent
-            if environment.user_toolkit:
-                definitions += environment.user_toolkit.definitions()
-            definitions.append(DONE)
-        agent = agent_class(
-            environment.tools,
-            environment.policy,
-            model,
-            llm_args=_llm_args(model_id, agent_data),
-            max_tool_calls=agent_data.get("max_tool_calls"),
-            verbose=agent_data.get("verbose", 0),
-            tool_definitions=definitions,
-            system_prompt=self._system_prompt(environment, task),
-        )
-        adapter = DefaultTau2AgentAdapter(agent)
-        return [adapter], {adapter.name: adapter}
-
-    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
-        match self.mode:
-            case Mode.SOLO:
-                ticket = task.metadata.get("ticket")
-                if not ticket:
-                    raise ConfigurationError(
-                        f"task {task.id!r} has no ticket, so it cannot be run in solo mode; "
-                        "telecom's tasks have one"
-                    )
-                instruction = template("solo_instruction")
-                return agent_prompt(environment.policy, instruction=instruction, ticket=ticket)
-            case Mode.ORACLE_PLAN:
-                steps = resolution_steps(task.evaluation_data.get("actions") or ())
-                instruction = template("oracle_instruction")
-                return agent_prompt(
-                    environment.policy, instruction=instruction, resolution_steps=steps
-                )
-            case _:
-                return agent_prompt(environment.policy)
-
-
 def _user_side(user: User) -> Participant:
     return user if isinstance(user, Participant) else TextUser(user)
 
 
-def _llm_args(model_id: str, data: dict[str, Any]) -> dict[str, object]:
+def llm_args_for(model_id: str, data: dict[str, Any]) -> dict[str, object]:
     """The original's parameters, and over them those that were asked for."""
     thinking = {"thinking": {"type": "disabled"}} if model_id.startswith("claude") else {}
     return {"temperature": 0.0, **thinking, **data.get("llm_args", {})}
 
 
-def _model_id(data: dict[str, object], role: str, way: str) -> str:
+def model_id_of(data: dict[str, object], role: str, way: str) -> str:
     model_id = data.get("model_id")
     if not model_id:
         raise ConfigurationError(f"{role} model_id not configured; give it with {way}")

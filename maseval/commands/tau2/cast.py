@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
-from maseval.benchmark.tau2.benchmark import DefaultAgentTau2Benchmark, Mode
+from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model

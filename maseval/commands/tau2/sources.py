@@ -49,7 +49,7 @@ class SimulationSource:
         for index, report in enumerate(folder.reports()):
             found = record_of(report, index)
             if isinstance(found, Omitted):
-                add_one(self.skipped, f"{found.status}: v0.2.0 has no word for it")
+                add_one(self.skipped, f"{found.status}: v0.2.0 has no termination reason for it")
             else:
                 yield found
 

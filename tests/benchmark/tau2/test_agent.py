@@ -6,8 +6,9 @@ import pytest
 
 from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdapter, tool_call
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.agent import DONE, SoloAgent, TooManyToolCallsError
+from maseval.benchmark.tau2.agent import DONE, SoloAgent
 from maseval.benchmark.tau2.conversation.messages import user_message
+from maseval.benchmark.tau2.conversation.speakers import TooManyToolCallsError
 
 
 def paint(colour: str) -> str:

@@ -6,7 +6,7 @@ Sierra Research).
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from maseval.benchmark.tau2.conversation.chat import filtered
 from maseval.benchmark.tau2.conversation.messages import (
@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     message_text,
     tool_calls_of,
 )
+from maseval.benchmark.tau2.conversation.participants import Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
@@ -35,29 +36,15 @@ class EmptyUserTurnError(UserError, ValueError):
 
 
 class NobodyListensError(AgentError, ValueError):
-    """The agent spoke, and there is no user to hear it."""
+    """The agent answered with text in solo mode, where there is no user."""
 
 
 class HistoryError(MASEvalError, ValueError):
     """A task's own message history is not a conversation."""
 
 
-@runtime_checkable
-class Participant(Protocol):
-    """A side that answers, one message at a time."""
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew, with what this side has seen of the task's own history."""
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """Answer a message, or all results of the calls made before; nothing at a solo start."""
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether this side's own message ends the conversation."""
-
-
 class Orchestrator:
-    """Runs one simulation to its end, in the environment's trajectory."""
+    """Runs one simulation to its end and records it in the environment's trajectory."""
 
     def __init__(
         self,
@@ -83,7 +70,7 @@ class Orchestrator:
         environment.step_limit = max_steps
 
     def run(self) -> None:
-        """Take steps until somebody stops or the limit is reached, which overrides a stop."""
+        """Take steps until a side stops or the limit is reached; the limit overrides a stop."""
         self.initialize()
         while not self.done:
             self.step()
@@ -97,7 +84,7 @@ class Orchestrator:
         self.trajectory.end(reason.value)
 
     def initialize(self) -> None:
-        """Begin with the greeting, or where the task's own history leaves off."""
+        """Begin with the greeting, or where the task's own history ends."""
         history = list(self.trajectory.messages)
         if history:
             check_history(history)
@@ -146,7 +133,7 @@ class Orchestrator:
         self.from_role, self.to_role, self._incoming = sender, receiver, messages
 
     def step(self) -> None:
-        """Hand over what is waiting, and append the answer."""
+        """Deliver the waiting messages and append the answer."""
         if self.done:
             raise ValueError("Simulation is done")
         match self.to_role:

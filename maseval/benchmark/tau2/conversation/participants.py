@@ -1,10 +1,11 @@
 """Agents and users of any kind, as sides of a simulation.
 
-The reference agent and user speak one message at a time. Everybody else exchanges texts; an agent
-of a framework calls the environment's tools on its way, which record what it did.
+The reference agent and user speak one message at a time. All others exchange texts; an agent of
+a framework calls the environment's tools while it works, and they record what it did.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
@@ -16,6 +17,20 @@ from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.core.user import User
 
 
+@runtime_checkable
+class Participant(Protocol):
+    """A side that answers, one message at a time."""
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        """Start anew, with what this side has seen of the task's own history."""
+
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """Answer a message, or all results of the calls made before; nothing at a solo start."""
+
+    def is_stop(self, message: SpokenMessage) -> bool:
+        """Whether this side's own message ends the conversation."""
+
+
 class TextAgent:
     """An agent that answers a text with a text."""
 
@@ -24,7 +39,7 @@ class TextAgent:
         self._past = ""
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew; a task's own history is told with the first query."""
+        """Start anew; a task's own history is sent with the first query."""
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 

@@ -20,8 +20,8 @@ class Trajectory:
     """What was said and done so far, how many steps that took, and why it ended.
 
     A step is one message of the agent or the user, or one round in which the environment answers
-    all calls of a message. What was there at the beginning (a greeting, a task's own history) is
-    free.
+    all calls of a message. What is there at the beginning (a greeting, a task's own history) does
+    not count.
     """
 
     def __init__(self, opening: Sequence[Tau2Message] = ()) -> None:
@@ -35,16 +35,16 @@ class Trajectory:
         self._calls = 0
 
     def open_with(self, message: Tau2Message) -> None:
-        """Put a message there that costs no step."""
+        """Append a message that does not count as a step."""
         self._append(message)
 
     def add(self, message: Tau2Message) -> None:
-        """One message of the agent or the user."""
+        """Append a message of the agent or the user."""
         self._append(message)
         self.steps += 1
 
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
-        """What the environment answered to all calls of the last message."""
+        """Append the environment's answers to all calls of the last message."""
         for answer in answers:
             self._append(answer)
         self.steps += 1
@@ -62,7 +62,7 @@ class Trajectory:
         return f"call_{self._calls}"
 
     def end(self, reason: str) -> None:
-        """Say why it is over."""
+        """Record why the simulation ended."""
         self.termination_reason = reason
         self.end_time = now()
         self.duration = time.perf_counter() - self._began

@@ -8,12 +8,12 @@ mistakes, ``noop`` does nothing.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     assistant_message,
     is_tool_call,
 )
+from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, request_for

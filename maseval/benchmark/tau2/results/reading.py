@@ -46,10 +46,10 @@ _SOLO_AGENT = "llm_agent_solo"
 
 @dataclass(frozen=True)
 class RecordedSimulation:
-    """A simulation of a file, and what the file says of it elsewhere.
+    """A simulation of a file, with what the file says about it elsewhere.
 
     ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``exception`` is
-    what the recorder got instead of a verdict.
+    what was raised instead of a verdict.
     """
 
     index: int
@@ -90,7 +90,7 @@ class ResultsFile:
 
     @cached_property
     def tasks(self) -> dict[str, RawTask]:
-        """The tasks that the file brings, by id; lines bring none."""
+        """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
             raise ResultsFormatError(f"{self.path}, tasks: should be a list, found {short(tasks)}")
@@ -100,10 +100,10 @@ class ResultsFile:
         return {form["id"]: form for form in forms}
 
     def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
-        """Each simulation with its surroundings.
+        """Each simulation with its domain, mode and verdict.
 
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
-        which the error is raised. Where the file itself is damaged, it always is.
+        which the error is raised. An error in the file itself is always raised.
         """
         read = self._from_results if self.layout == "results" else self._from_line
         for index, value in enumerate(self._values()):
@@ -147,10 +147,10 @@ class ResultsFile:
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool]:
-        """The domain, and whether the agent was alone, as far as that can be found out."""
+        """The domain, and whether the agent worked alone, as far as the file says."""
         try:
             info = self._member("info")
-        except ResultsFormatError as error:  # told again when all before it has been read
+        except ResultsFormatError as error:  # reported again after all before it is read
             logger.warning("%s; the simulations come without their domain", error)
             return None, False
         match info:
@@ -224,7 +224,7 @@ class ResultsFile:
 
 
 def read_results(path: str | os.PathLike[str]) -> ResultsFile:
-    """Open a results file; nothing but its kind is looked at yet."""
+    """Open a results file; only its kind is determined yet."""
     return ResultsFile(path)
 
 
@@ -244,7 +244,7 @@ def layout_of(path: Path) -> Layout | None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[JsonFile]:
-    """A file of JSON whose faults are told with its name."""
+    """A JSON file whose errors name the file."""
     try:
         with JsonFile(path) as stream:
             yield stream

@@ -11,7 +11,7 @@ _ENDINGS = frozenset(reason.value for reason in TerminationReason)
 
 
 class Omitted(NamedTuple):
-    """A repetition for which v0.2.0 has no word, and what became of it."""
+    """A repetition that v0.2.0's form cannot hold, and why."""
 
     task_id: str
     trial: int
@@ -20,15 +20,15 @@ class Omitted(NamedTuple):
 
 
 def simulation_of(report: Report) -> dict[str, Any] | Omitted:
-    """What a repetition left behind, as v0.2.0 writes it.
+    """The simulation of a repetition, as v0.2.0 writes it.
 
-    A repetition that came to no end that v0.2.0 knows, such as a time-out, is ``Omitted``.
+    A repetition that ended in a way that v0.2.0 does not know, such as a time-out, is ``Omitted``.
     """
     recorded = environment_of(report).get("simulation")
     if not recorded:
-        return _omitted(report, "it left no simulation")
+        return _omitted(report, "it has no simulation")
     if recorded.get("termination_reason") not in _ENDINGS:
-        return _omitted(report, "v0.2.0 has no word for how it ended")
+        return _omitted(report, "v0.2.0 has no termination reason for it")
     known = {
         "task_id": report["task_id"],
         "reward_info": _reward_info(report),
@@ -40,7 +40,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
 
 
 def environment_of(report: Report) -> Mapping[str, Any]:
-    """What the environment told after the repetition."""
+    """The environment's trace of the repetition."""
     environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
     return environment
 

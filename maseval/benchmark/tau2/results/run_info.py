@@ -1,4 +1,4 @@
-"""What the original's file says of a run as a whole, gathered from a report's configuration."""
+"""The ``info`` of a results file, gathered from the configuration in a report."""
 
 import logging
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def run_info(
     mode = rules.get("mode", "normal")
     if rules.get("lenient_order_ids"):
         logger.warning(
-            "the run took order ids without their #, which the original does not: "
+            "the run accepted order ids without their #, which the original does not: "
             "it may score these simulations differently"
         )
     folder = load_domain_config(domain, data_dir)["db_path"].parent
@@ -77,7 +77,7 @@ def _user_info(
             "llm_args": None,
             "global_simulation_guidelines": None,
         }
-    # Guidelines that a run has changed are not the original's, so they are not told as such.
+    # Guidelines that a run has changed are not the original's, so they are not reported as such.
     guidelines = (
         None
         if rules.get("short_conversations")

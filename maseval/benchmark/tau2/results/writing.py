@@ -1,4 +1,4 @@
-"""Our results in v0.2.0's form, so that the original loads, shows and scores them again."""
+"""Our results in v0.2.0's form, so that the original can load, show and re-score them."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from maseval.core.tracing import now
 
 
 class ExportSummary(NamedTuple):
-    """What was written; what v0.2.0 has no word for is in ``omitted`` and in ``omitted_path``."""
+    """What was written; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``."""
 
     path: Path
     domain: str
@@ -42,14 +42,14 @@ def export_results(
     """Write the reports of a run as a results file of tau2-bench v0.2.0.
 
     The reports may come from an iterator: one at a time is held. The file appears whole or not at
-    all. Repetitions that v0.2.0 has no word for, such as time-outs, are left out and listed in
+    all. Repetitions that v0.2.0's form cannot hold, such as time-outs, are left out and listed in
     ``<name>.omitted.json`` beside it.
 
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned, of one domain.
         path: The file to write.
         domain: The domain object, if it is one of your own.
-        info: Takes precedence over what the reports tell for the file's ``info``.
+        info: Takes precedence over what the reports say, key by key, in the file's ``info``.
         data_dir: A data folder other than the cache.
         overwrite: Replace a file that is there.
     """
@@ -74,7 +74,7 @@ def export_results(
 
 
 class _Export:
-    """The file while its simulations come in."""
+    """The file while its simulations are collected."""
 
     def __init__(self, spool: IO[bytes], domain: str | Domain | None) -> None:
         self._spool = spool
@@ -90,7 +90,7 @@ class _Export:
     def domain(self) -> Domain:
         if self._domain is None:
             raise ConfigurationError(
-                "no report tells its domain, so there is nothing to export; give the reports of a "
+                "no report names its domain, so there is nothing to export; give the reports of a "
                 "run with their traces, or domain=..."
             )
         return self._domain

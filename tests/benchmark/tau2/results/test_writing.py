@@ -146,7 +146,7 @@ def test_what_the_original_has_no_word_for_is_listed_beside(reports, broken_off,
     assert (summary.written, len(summary.omitted)) == (4, 4)
     first = summary.omitted[0]
     assert first[:3] == ("0", 0, "user_error")
-    assert "v0.2.0 has no word for how it ended: " in first.reason
+    assert "v0.2.0 has no termination reason for it: " in first.reason
     assert summary.omitted_path == tmp_path / "results.omitted.json"
     listed = json.loads(summary.omitted_path.read_bytes())
     assert [Omitted(**entry) for entry in listed["omitted"]] == summary.omitted
