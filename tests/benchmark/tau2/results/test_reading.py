@@ -148,6 +148,10 @@ Damage = Callable[[dict[str, Any]], object]
         ),
         (lambda s: s.update(reward_info={"reward": None}), r"reward_info\.reward: .* found None"),
         (lambda s: s.update(reward_info={"reward": 1, "db_check": 3}), r"reward_info\.db_check: "),
+        (
+            lambda s: s.update(reward_info={"reward": 1, "action_checks": [{"action": {}}]}),
+            r"reward_info\.action_checks\[0\]\.action_match: missing",
+        ),
     ],
 )
 def test_a_malformed_simulation_is_named_with_its_field(tmp_path, damage: Damage, told):
