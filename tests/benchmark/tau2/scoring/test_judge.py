@@ -99,3 +99,10 @@ def test_strict_reads_a_reply_as_the_original_does(reply, error):
     with pytest.raises(error):
         ask(reply, strict=True)
     assert ask('{"results": []}', strict=True) == []
+
+
+def test_a_long_reply_is_cut_in_the_error():
+    with pytest.raises(JudgeReplyError) as refused:
+        ask("no " * 1000)
+
+    assert len(str(refused.value)) < 400 and "..." in str(refused.value)

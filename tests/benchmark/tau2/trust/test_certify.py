@@ -223,3 +223,11 @@ def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):
     path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be cruel.")
 
     assert suspicions(certify(path, domain=together)) == ["edited policy"]
+
+
+@pytest.mark.parametrize(("told", "given"), [(True, False), (False, True)])
+def test_a_solo_run_is_certified_as_one_whoever_says_so(todo, run, tmp_path, told, given):
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
+    records = [replace(each, solo=told) for each in read_results(path).records()]
+
+    assert certify(records, domain=todo, solo=given).content["rules"]["modes"] == ["solo"]

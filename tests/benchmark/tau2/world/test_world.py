@@ -1,0 +1,74 @@
+"""Whose tools a call means, and which calls are refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from maseval.benchmark.tau2.world.world import World
+from tests.benchmark.tau2.domains.kiosk import kiosk
+from tests.benchmark.tau2.rooms import room_domain
+
+
+def answer(world, name, requestor="assistant", **arguments):
+    call = {"id": "c", "name": name, "arguments": arguments, "requestor": requestor}
+    return world.respond(call)["content"]
+
+
+@pytest.fixture
+def room(tmp_path):
+    return room_domain(tmp_path)
+
+
+def test_each_side_has_its_own_tools(room):
+    world = World(room, room.data_dir)
+
+    assert answer(world, "press_switch", "user") == "The light is on."
+    assert answer(world, "press_switch") == "Error: Tool 'press_switch' not found."
+    assert answer(world, "paint", "user") == "Error: Tool 'paint' not found."
+    assert answer(world, "look", "nobody") == "Error: Invalid requestor: nobody"
+
+
+def test_in_solo_mode_the_agent_has_both_sides_tools_and_the_user_none(room):
+    world = World(room, room.data_dir, solo=True)
+
+    assert answer(world, "press_switch") == "The light is on."
+    assert answer(world, "paint", colour="red") == "The wall is red."
+    refused = "Error: User tool calls are not allowed in solo mode"
+    assert answer(world, "press_switch", "user") == refused
+
+
+def test_a_user_without_tools_calls_none(tmp_path):
+    domain = kiosk(tmp_path)
+
+    assert answer(World(domain, tmp_path), "sell", "user") == "Error: User tools not available"
+
+
+@pytest.mark.parametrize("name", ["tool_name", "self", "requestor"])
+def test_arguments_that_collide_in_the_original_are_refused_in_its_words(room, name):
+    with pytest.raises(TypeError, match=f"got multiple values for .*'{name}'"):
+        World(room, room.data_dir).call("look", "assistant", {name: "x"})
+
+
+def test_a_world_keeps_nothing_of_the_record_of_a_call(room):
+    world, colours = World(room, room.data_dir), ["red"]
+
+    world.call("paint", "assistant", {"colour": colours})
+
+    assert world.tools.db.wall == ["red"] and world.tools.db.wall is not colours
+
+
+def test_worlds_have_the_same_state_if_both_sides_have(room):
+    one, other = World(room, room.data_dir), World(room, room.data_dir)
+    assert one.same_state(other)
+
+    answer(one, "press_switch", "user")
+    assert not one.same_state(other)
+    assert one.get_db_hash() == other.get_db_hash()
+    assert one.get_user_db_hash() != other.get_user_db_hash()
+
+
+def test_both_sides_need_distinct_tool_names_in_solo_mode(room):
+    twice = replace(room, user_toolkit=room.toolkit, user_db=room.db)
+
+    with pytest.raises(ValueError, match="distinct tool names"):
+        World(twice, room.data_dir, solo=True)
