@@ -21,7 +21,7 @@ from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, argume
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.tools import Tool, Tools, as_text, described
+from maseval.interface.agents.tools import Tools, as_text, described
 
 MAX_TOOL_CALLS = 100
 
@@ -81,7 +81,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         return answer
 
     def _ask(self) -> ChatResponse:
-        definitions = [_definition(tool) for tool in self.tools.values()]
+        definitions = [dict(tool.definition) for tool in self.tools.values()]
         return self.agent.chat(self._history, tools=definitions or None)
 
     def _make(self, call: ToolCall) -> None:
@@ -90,7 +90,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         answer = self._answer(name, arguments_of(function.get("arguments")))
         self._history.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
 
-    def _answer(self, name: str, arguments: dict[str, Any]) -> str:
+    def _answer(self, name: str, arguments: dict[str, object]) -> str:
         if name not in self.tools:
             return f"Error: Tool '{name}' not found."
         try:
@@ -125,12 +125,3 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
             "max_tool_calls": self.max_tool_calls,
             "tool_names": list(self.tools),
         }
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    return {"type": "function", "function": function}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextvars import copy_context
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
@@ -18,7 +18,7 @@ from maseval.core.exceptions import ConfigurationError
 T = TypeVar("T")
 
 
-def run_async(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[object, None, T]) -> T:
     """The result of async work, for code that is not async, whether or not a loop runs here.
 
     The work is cancelled if the deadline of the repetition passes, or if waiting is interrupted.

@@ -9,7 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -42,14 +42,14 @@ class FrameworkAgentAdapter(AgentAdapter):
     _automatic_calculator: CostCalculator | None = None
 
     @abstractmethod
-    def _run_framework(self, query: str) -> Any:
+    def _run_framework(self, query: str) -> object:
         """The agent's answer to ``query``, with all that was said before in its memory."""
 
     def _gave_up(self, error: Exception) -> bool:
         """Whether the framework stopped the agent, as by a limit of steps."""
         return False
 
-    def _run_agent(self, query: str) -> Any:
+    def _run_agent(self, query: str) -> object:
         extras.load(self.module, extra=self.extra, package=self.package)
         try:
             return self._run_framework(query)

@@ -29,7 +29,7 @@ from maseval.interface.inference.json_tools import answer_schema, read_answer, t
 from maseval.interface.inference.provider import ProviderModelAdapter
 
 
-class Server(Protocol):
+class LlamaServer(Protocol):
     """What is used of ``xllamacpp.Server``."""
 
     def handle_chat_completions(self, request: dict[str, object], /) -> object: ...
@@ -40,7 +40,7 @@ class Server(Protocol):
 _CACHE_MIB = 2048
 
 _loading = threading.Lock()
-_loaded: dict[tuple[Path, int | None, int], Server] = {}
+_loaded: dict[tuple[Path, int | None, int], LlamaServer] = {}
 
 
 class LlamaCppModelAdapter(ProviderModelAdapter):
@@ -55,7 +55,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
 
     def __init__(
         self,
-        server: Server,
+        server: LlamaServer,
         model_id: str,
         default_generation_params: Params | None = None,
         seed: int | None = None,
@@ -170,7 +170,7 @@ def _nearest(path: Path, files: list[Path]) -> str:
     return f"; did you mean 'llamacpp/{alike[0]}'?" if alike else ""
 
 
-def _server(path: Path, threads: int | None, context_size: int) -> Server:
+def _server(path: Path, threads: int | None, context_size: int) -> LlamaServer:
     key = (path, threads, context_size)
     with _loading:
         if key not in _loaded:
@@ -178,7 +178,7 @@ def _server(path: Path, threads: int | None, context_size: int) -> Server:
         return _loaded[key]
 
 
-def _load(path: Path, threads: int | None, context_size: int) -> Server:
+def _load(path: Path, threads: int | None, context_size: int) -> LlamaServer:
     library = extras.load("xllamacpp", extra="llamacpp")
     settings = library.CommonParams()
     settings.model.path = str(path)
@@ -191,7 +191,7 @@ def _load(path: Path, threads: int | None, context_size: int) -> Server:
         settings.cpuparams.n_threads = threads
         settings.cpuparams_batch.n_threads = threads
     try:
-        server: Server = library.Server(settings)
+        server: LlamaServer = library.Server(settings)
         return server
     except RuntimeError as error:
         raise ModelNotFoundError(

@@ -20,7 +20,7 @@ Follow = Callable[[Ask], object]
 
 def followed(models: Models, follow: Follow) -> Models:
     """The same models; each request to them is made by ``follow``."""
-    return _manager_class()(models, follow)
+    return _manager_class(camel_module("models").ModelManager)(models, follow)
 
 
 def is_out_of_attempts(error: Exception) -> bool:
@@ -29,10 +29,8 @@ def is_out_of_attempts(error: Exception) -> bool:
 
 
 @cache
-def _manager_class() -> Callable[[Models, Follow], Models]:
-    base = camel_module("models").ModelManager
-
-    class FollowedModels(base):  # type: ignore[misc, valid-type]
+def _manager_class(base: type) -> Callable[[Models, Follow], Models]:
+    class FollowedModels(base):  # type: ignore[misc]
         def __init__(self, models: Models, follow: Follow) -> None:
             # Nothing of its own: models, strategy and settings stay those of the other manager.
             self.followed: Models = models

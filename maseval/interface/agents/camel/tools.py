@@ -13,7 +13,8 @@ from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
 def as_tools(tools: Tools) -> list[Any]:
     """Functions, such as ``environment.tools``, as ``FunctionTool`` with their full schemas."""
-    return [_tool_class()(tool) for tool in described(tools)]
+    make = _tool_class(camel_module("toolkits").FunctionTool)
+    return [make(tool) for tool in described(tools)]
 
 
 def token_counter() -> Any:
@@ -21,7 +22,7 @@ def token_counter() -> Any:
 
     Without one, CAMEL downloads a tokenizer when an agent is created, which needs the internet.
     """
-    return _counter_class()()
+    return _counter_class(camel_module("utils").BaseTokenCounter)()
 
 
 def camel_module(part: str) -> ModuleType:
@@ -37,10 +38,8 @@ class Escape(BaseException):
 
 
 @cache
-def _tool_class() -> Callable[[Tool], object]:
-    base = camel_module("toolkits").FunctionTool
-
-    class RecordedTool(base):  # type: ignore[misc, valid-type]
+def _tool_class(base: type) -> Callable[[Tool], object]:
+    class RecordedTool(base):  # type: ignore[misc]
         def __init__(self, tool: Tool) -> None:
             super().__init__(_without_signature(tool), tool.definition)
 
@@ -72,10 +71,8 @@ def _without_signature(tool: Tool) -> Callable[..., str]:
 
 
 @cache
-def _counter_class() -> Callable[[], object]:
-    base = camel_module("utils").BaseTokenCounter
-
-    class CharacterCounter(base):  # type: ignore[misc, valid-type]
+def _counter_class(base: type) -> Callable[[], object]:
+    class CharacterCounter(base):  # type: ignore[misc]
         def count_tokens_from_messages(self, messages: list[Message]) -> int:
             return sum(len(self.encode(str(message))) for message in messages)
 

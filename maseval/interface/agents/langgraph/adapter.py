@@ -17,6 +17,12 @@ from maseval.interface import extras
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.langgraph.callbacks import Heard
+from maseval.interface.agents.langgraph.graph import (
+    CompiledGraph,
+    LangChainMessage,
+    RunnableConfig,
+    State,
+)
 from maseval.interface.agents.langgraph.messages import converted, text_of
 from maseval.interface.agents.langgraph.tools import langchain
 
@@ -32,13 +38,14 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     module = "langgraph"
     extra = "langgraph"
+    agent: CompiledGraph
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
-        config: Mapping[str, Any] | None = None,
+        config: Mapping[str, object] | None = None,
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
     ) -> None:
@@ -46,16 +53,16 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self.config = config
         self._own_thread = uuid4().hex
         self._heard = Heard()
-        self._state: Mapping[str, Any] = {}
-        self._conversation: list[Any] = []
-        self._memory: list[Any] = []
+        self._state: State = {}
+        self._conversation: list[LangChainMessage] = []
+        self._memory: list[LangChainMessage] = []
         """What a graph without a checkpointer must be reminded of: turns that came to an end."""
-        self._questions: dict[str, Any] = {}
+        self._questions: dict[str, object] = {}
         """What a graph that interrupted itself wants to know."""
 
     def _run_framework(self, query: str) -> str | None:
         began, started, heard = now(), time.perf_counter(), len(self._heard.answers)
-        sent = langchain("messages").HumanMessage(query, id=uuid4().hex)
+        sent: LangChainMessage = langchain("messages").HumanMessage(query, id=uuid4().hex)
         self._state = {}
         self._heard.begin()
         try:
@@ -82,19 +89,19 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self.logs.append(entry)
         return self._answer(sent)
 
-    def _turn(self, sent: Any) -> Any:
+    def _turn(self, sent: LangChainMessage) -> object:
         if self._questions:
-            command: Any = extras.load("langgraph.types", extra=self.extra).Command
-            return command(resume=dict.fromkeys(self._questions, sent.content))
+            types = extras.load("langgraph.types", extra=self.extra)
+            return types.Command(resume=dict.fromkeys(self._questions, sent.content))
         return {"messages": [*self._memory, sent]}
 
-    def _answer(self, sent: Any) -> str | None:
+    def _answer(self, sent: LangChainMessage) -> str | None:
         if self._questions:
             return "\n\n".join(_told(question) for question in self._questions.values())
         last = self._conversation[-1] if self._conversation else sent
         return None if last.id == sent.id else text_of(last.content)
 
-    def _follow(self, turn: Any) -> None:
+    def _follow(self, turn: object) -> None:
         """Run the graph, and keep its state as it changes: a turn that fails can be read too."""
         if _is_async(self.agent):
             return run_async(self._follow_async(turn))
@@ -109,18 +116,18 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
                 raise
             run_async(self._follow_async(turn))
 
-    async def _follow_async(self, turn: Any) -> None:
+    async def _follow_async(self, turn: object) -> None:
         config = self._run_config(listening="async")
         async for state in self.agent.astream(turn, config, stream_mode="values"):
             self._state = state
 
-    def _run_config(self, listening: str | None = None) -> dict[str, Any]:
-        ours: dict[str, Any] = {}
+    def _run_config(self, listening: str | None = None) -> RunnableConfig:
+        ours: RunnableConfig = {}
         if listening:
             ours["callbacks"] = [self._heard.listener(asynchronous=listening == "async")]
         if self._has_checkpointer and not self._names_thread:
             ours["configurable"] = {"thread_id": self._own_thread}
-        merged: dict[str, Any] = langchain("runnables.config").merge_configs(self.config, ours)
+        merged: RunnableConfig = langchain("runnables.config").merge_configs(self.config, ours)
         return merged
 
     @property
@@ -130,9 +137,9 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     @property
     def _names_thread(self) -> bool:
         configs = (getattr(self.agent, "config", None) or {}, self.config or {})
-        return any("thread_id" in config.get("configurable", {}) for config in configs)
+        return any(_names_thread(config) for config in configs)
 
-    def _checkpoint(self) -> dict[str, Any]:
+    def _checkpoint(self) -> dict[str, object]:
         config = self._run_config()
         if _is_async(self.agent):
             snapshot = run_async(self.agent.aget_state(config))
@@ -145,7 +152,9 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             "checkpoint_created_at": snapshot.created_at,
         }
 
-    def _whole(self, messages: list[Any], sent: Any) -> list[Any]:
+    def _whole(
+        self, messages: list[LangChainMessage], sent: LangChainMessage
+    ) -> list[LangChainMessage]:
         """The conversation, also where the state has no more than what the last node returned."""
         channel = getattr(self.agent, "channels", {}).get("messages")
         replaces = type(channel).__name__ == "LastValue"
@@ -186,27 +195,29 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         }
 
 
-def _messages(state: Mapping[str, Any]) -> list[Any]:
+def _messages(state: State) -> list[LangChainMessage]:
     if "messages" not in state:
         raise ConfigurationError(
             f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; an agent is "
             "a graph that takes and returns messages, as with langgraph.graph.MessagesState"
         )
-    messages: list[Any] = langchain("messages").convert_to_messages(state["messages"] or [])
+    messages: list[LangChainMessage] = langchain("messages").convert_to_messages(
+        state["messages"] or []
+    )
     return messages
 
 
-def _is_async(graph: Any) -> bool:
+def _is_async(graph: object) -> bool:
     """Whether some part of a graph can only be run in an event loop."""
     return any(_lacks_sync(part) for part in _parts(graph))
 
 
-def _lacks_sync(part: Any) -> bool:
+def _lacks_sync(part: object) -> bool:
     has_async = getattr(part, "afunc", None) or getattr(part, "coroutine", None)
     return bool(has_async) and getattr(part, "func", None) is None
 
 
-def _parts(graph: Any) -> Iterator[Any]:
+def _parts(graph: object) -> Iterator[object]:
     for node in getattr(graph, "nodes", {}).values():
         bound = getattr(node, "bound", None)
         yield bound
@@ -216,15 +227,19 @@ def _parts(graph: Any) -> Iterator[Any]:
         yield from (branch.path for branch in branches.values())
 
 
-def _told(question: Any) -> str:
+def _told(question: object) -> str:
     if isinstance(question, str):
         return question
     return json.dumps(question, ensure_ascii=False, default=str)
 
 
-def _stored(config: Mapping[str, Any]) -> dict[str, Any]:
+def _names_thread(config: Mapping[str, object]) -> bool:
+    configurable = config.get("configurable")
+    return isinstance(configurable, Mapping) and "thread_id" in configurable
+
+
+def _stored(config: Mapping[str, object]) -> Mapping[str, object]:
     """A configuration as it can be kept: without its thread, and with objects only named."""
-    names_thread = "thread_id" in config.get("configurable", {})
-    reduced = {**config, "configurable": {"has_thread_id": names_thread}}
-    as_json: dict[str, Any] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
+    reduced = {**config, "configurable": {"has_thread_id": _names_thread(config)}}
+    as_json: dict[str, object] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
     return redact(as_json)

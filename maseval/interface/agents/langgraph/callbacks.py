@@ -1,13 +1,13 @@
 """What a running graph tells by LangChain's callbacks: of models, tokens and tool calls."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.call_order import CallOrder
+from maseval.interface.agents.langgraph.graph import AIMessage, LLMResult, UsageMetadata
 
 
 class Heard:
@@ -26,7 +26,7 @@ class Heard:
         self._models: dict[object, str] = {}
         self._calls: dict[object, str | None] = {}
 
-    def listener(self, *, asynchronous: bool) -> Any:
+    def listener(self, *, asynchronous: bool) -> object:
         """A callback handler that passes on what it hears."""
         return _handlers()[asynchronous](self)
 
@@ -43,7 +43,7 @@ class Heard:
         self.asked.append(model)
         self._models[run_id] = model
 
-    def _model_answered(self, run_id: object, messages: Iterable[Any]) -> None:
+    def _model_answered(self, run_id: object, messages: Iterable[AIMessage]) -> None:
         model = self._models.pop(run_id, "")
         for message in messages:
             if message.usage_metadata:
@@ -58,7 +58,7 @@ class Heard:
             self._failures[call_id] = error
 
 
-def _usage(told: dict[str, Any]) -> TokenUsage:
+def _usage(told: UsageMetadata) -> TokenUsage:
     asked, answered = told.get("input_token_details", {}), told.get("output_token_details", {})
     return TokenUsage.from_chat_response_usage(
         {
@@ -72,11 +72,11 @@ def _usage(told: dict[str, Any]) -> TokenUsage:
 
 
 @cache
-def _handlers() -> tuple[Any, Any]:
+def _handlers() -> tuple[Callable[[Heard], object], Callable[[Heard], object]]:
     """The classes of callback handlers for sync and for async runs."""
-    handler: Any = extras.load("langchain_core.callbacks", extra="langgraph").BaseCallbackHandler
+    handler = extras.load("langchain_core.callbacks", extra="langgraph").BaseCallbackHandler
 
-    class Listener(handler):  # type: ignore[misc]
+    class Listener(handler):  # type: ignore[misc, valid-type]
         run_inline = True  # what async runs do not need to wait for takes no thread
 
         def __init__(self, heard: Heard) -> None:
@@ -89,12 +89,12 @@ def _handlers() -> tuple[Any, Any]:
             messages: object,
             *,
             run_id: object,
-            metadata: dict[str, Any] | None = None,
+            metadata: dict[str, object] | None = None,
             **more: object,
         ) -> None:
             self.heard._model_asked(run_id, str((metadata or {}).get("ls_model_name") or ""))
 
-        def on_llm_end(self, response: Any, *, run_id: object, **more: object) -> None:
+        def on_llm_end(self, response: LLMResult, *, run_id: object, **more: object) -> None:
             found = [choice for choices in response.generations for choice in choices]
             messages = [choice.message for choice in found if hasattr(choice, "message")]
             self.heard._model_answered(run_id, messages)

@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from maseval.core.messages import Content, FunctionCall, Message, ToolCall
+from maseval.interface.agents.langgraph.graph import LangChainCall, LangChainMessage
+from maseval.interface.inference.chat_completions import get
 
 _ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 
 
-def converted(message: Any) -> Message:
+def converted(message: LangChainMessage) -> Message:
     """One message; an answer's calls that are no valid JSON are kept as the model wrote them."""
     role = _ROLES.get(message.type, message.type)
     if message.type == "chat":
-        role = message.role
+        role = get(message, "role")
     entry: Message = {"role": role, "content": _content(message)}
     calls = [_call(call) for call in getattr(message, "tool_calls", ())]
     calls += [_call(call) for call in getattr(message, "invalid_tool_calls", ())]
@@ -26,18 +27,18 @@ def converted(message: Any) -> Message:
     return entry
 
 
-def text_of(content: Any) -> str:
+def text_of(content: str | list[str | dict[str, object]]) -> str:
     """The text in a message's content, which may be a list of parts."""
     if isinstance(content, str):
         return content
     return "".join(part if isinstance(part, str) else _text(part) for part in content)
 
 
-def _text(part: Mapping[str, Any]) -> str:
+def _text(part: Mapping[str, object]) -> str:
     return str(part.get("text") or "") if part.get("type") == "text" else ""
 
 
-def _content(message: Any) -> Content:
+def _content(message: LangChainMessage) -> Content:
     content = message.content
     # What is no text in an answer is the provider's own form of thoughts and tool calls.
     if isinstance(content, str) or message.type == "ai":
@@ -48,7 +49,7 @@ def _content(message: Any) -> Content:
     return parts if any(part.get("type") != "text" for part in parts) else text_of(content)
 
 
-def _call(call: Mapping[str, Any]) -> ToolCall:
+def _call(call: LangChainCall) -> ToolCall:
     arguments = call["args"]
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {}, ensure_ascii=False)

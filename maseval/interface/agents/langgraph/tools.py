@@ -1,6 +1,8 @@
 """Functions as LangChain tools, which LangGraph runs."""
 
+from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from maseval.core.exceptions import AgentError
@@ -8,7 +10,7 @@ from maseval.interface import extras
 from maseval.interface.agents.tools import Tools, described
 
 
-def langchain(module: str) -> Any:
+def langchain(module: str) -> ModuleType:
     """A module of LangChain's core, which every graph is made of."""
     extras.load("langgraph", extra="langgraph")
     return extras.load(f"langchain_core.{module}", extra="langgraph", package="langchain-core")
@@ -29,19 +31,21 @@ def as_tools(tools: Tools) -> list[Any]:
 
 
 @cache
-def _tool_class(base: Any) -> Any:
+def _tool_class(base: type) -> Callable[..., object]:
     class FunctionTool(base):  # type: ignore[misc]
         """Hands the arguments to the function as they come, whatever their names and types."""
 
-        function: Any
+        function: Callable[..., object]
 
-        def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().run({"arguments": tool_input}, *args, **kwargs)
+        def run(self, tool_input: object, *args: object, **kwargs: object) -> object:
+            result: object = super().run({"arguments": tool_input}, *args, **kwargs)
+            return result
 
-        async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
-            return await super().arun({"arguments": tool_input}, *args, **kwargs)
+        async def arun(self, tool_input: object, *args: object, **kwargs: object) -> object:
+            result: object = await super().arun({"arguments": tool_input}, *args, **kwargs)
+            return result
 
-        def _run(self, arguments: dict[str, Any]) -> Any:
+        def _run(self, arguments: dict[str, Any]) -> object:
             try:
                 return self.function(**arguments)
             except AgentError as error:  # its own fault, which it may correct

@@ -16,13 +16,15 @@ from maseval.interface.agents.llamaindex.messages import (
     message_of,
     tokens_of,
 )
-from maseval.interface.agents.llamaindex.run import (
+from maseval.interface.agents.llamaindex.run import in_order, overheard
+from maseval.interface.agents.llamaindex.workflow import (
     EXTRA,
     MODULE,
     PACKAGE,
-    in_order,
+    Context,
+    Handler,
+    ModelResponse,
     library,
-    overheard,
 )
 
 _log = logging.getLogger(__name__)
@@ -41,20 +43,20 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         max_iterations: int | None = None,
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
         *,
-        memory: Any = None,
+        memory: object = None,
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.max_iterations = max_iterations
         self.memory = memory
         self._transcript = Transcript()
-        self._context: Any = None
+        self._context: Context | None = None
         self._usage: list[TokenUsage] = []
 
     def _run_framework(self, query: str) -> str:
@@ -85,7 +87,9 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             memories = library("llama_index.core.memory")
             self.memory = memories.ChatMemoryBuffer.from_defaults(llm=self._llm)
         with in_order():
-            handler = self.agent.run(user_msg=query, memory=self.memory, ctx=context, **limit)
+            handler: Handler = self.agent.run(
+                user_msg=query, memory=self.memory, ctx=context, **limit
+            )
             try:
                 async for event in handler.stream_events():
                     self._transcript.record(event)
@@ -96,7 +100,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         await self._keep(context)
         return answer_text(result)
 
-    async def _keep(self, context: Any) -> None:
+    async def _keep(self, context: Context) -> None:
         """Keep what the agents share, such as whose turn it is, but not what is of this turn."""
         # A context is copied for its next run, and a memory with tool calls gets lost on the way;
         # so it is handed over anew each time.
@@ -108,7 +112,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
                     await context.store.set(key, [])
         self._context = context
 
-    def _count(self, answers: list[Any]) -> None:
+    def _count(self, answers: list[ModelResponse]) -> None:
         # Some models chat by completing a text, and tell of one answer twice.
         different = {id(answer.raw): answer.raw for answer in answers}
         told = [tokens for raw in different.values() if (tokens := tokens_of(raw)) is not None]
@@ -128,8 +132,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         return isinstance(error, errors.WorkflowRuntimeError) and "Max iterations" in str(error)
 
     def get_messages(self) -> MessageHistory:
-        memory: Any = getattr(self.agent, "memory", None)
-        kept = memory.get_all() if hasattr(memory, "get_all") else None
+        memory = getattr(self.agent, "memory", None)
+        kept = memory.get_all() if memory is not None and hasattr(memory, "get_all") else None
         if kept := kept or getattr(self.agent, "chat_history", None):
             return MessageHistory([message_of(message) for message in kept])
         return self._transcript
@@ -138,12 +142,12 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         return sum(self._usage) or Usage()
 
     @property
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         members = getattr(self.agent, "agents", None)
         return dict(members) if isinstance(members, Mapping) else {}
 
     @property
-    def _llm(self) -> Any:
+    def _llm(self) -> object:
         root = self._members.get(getattr(self.agent, "root_agent", ""), self.agent)
         return getattr(root, "llm", None) or getattr(root, "_llm", None)
 
@@ -155,7 +159,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         config = {**_description(self.agent), "workflow_config": self._workflow_config()}
         return {**super().gather_config(), "llamaindex_config": redact(config)}
 
-    def _workflow_config(self) -> dict[str, Any]:
+    def _workflow_config(self) -> dict[str, object]:
         config = {
             "max_iterations": self.max_iterations,
             "early_stopping_method": getattr(self.agent, "early_stopping_method", None),
@@ -168,11 +172,12 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         return config
 
 
-def _new_context(agent: Any) -> Any:
-    return library("llama_index.core.workflow").Context(agent)
+def _new_context(agent: object) -> Context:
+    context: Context = library("llama_index.core.workflow").Context(agent)
+    return context
 
 
-def _description(agent: Any) -> dict[str, Any]:
+def _description(agent: object) -> dict[str, object]:
     llm = getattr(agent, "llm", None) or getattr(agent, "_llm", None)
     return {
         "agent_name": getattr(agent, "name", None),

@@ -1,18 +1,18 @@
 """What LlamaIndex tells of a conversation, in OpenAI's form."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import FunctionCall, Message, MessageHistory, ToolCall
 from maseval.core.usage import TokenUsage
-from maseval.interface.agents.llamaindex.run import library
+from maseval.interface.agents.llamaindex.workflow import AgentOutput, ChatMessage, library
 from maseval.interface.inference.chat_completions import as_json, get, usage_of
 
 
 class Transcript(MessageHistory):
     """A conversation as the events of a workflow tell it, with all that was said to tools."""
 
-    def record(self, event: Any) -> None:
+    def record(self, event: object) -> None:
         """Write down an event, if it says something.
 
         What broke beside the agent, such as a user or a deadline, is raised, though LlamaIndex
@@ -38,15 +38,15 @@ class Transcript(MessageHistory):
         else:
             self.add_message("assistant", answer)
 
-    def _open(self, asked: list[Any]) -> None:
+    def _open(self, asked: Sequence[ChatMessage]) -> None:
         """What the first agent was told before the conversation began."""
         told_already = any(message["role"] != "user" for message in self)
-        if asked and asked[0].role == "system" and not told_already:
+        if asked and asked[0].role.value == "system" and not told_already:
             told = message_of(asked[0])
             told["timestamp"] = self[0]["timestamp"]
             self._messages.insert(0, told)
 
-    def _answer(self, event: Any) -> None:
+    def _answer(self, event: AgentOutput) -> None:
         message = message_of(event.response)
         # Agents without native tool calls write them into the text, where LlamaIndex reads them.
         # In the end it adds all results to the same list, which are something else.
@@ -62,7 +62,7 @@ class Transcript(MessageHistory):
             self.add_message("assistant", message["content"] or "", metadata=metadata)
 
 
-def message_of(message: Any) -> Message:
+def message_of(message: ChatMessage) -> Message:
     """A ``ChatMessage`` in OpenAI's form."""
     more = message.additional_kwargs
     blocks = [block for block in message.blocks if hasattr(block, "tool_kwargs")]
@@ -86,7 +86,7 @@ def _tool_call(id: str | None, name: str, arguments: object) -> ToolCall:
     return {"id": id or "", "type": "function", "function": function}
 
 
-def answer_text(result: Any) -> str:
+def answer_text(result: object) -> str:
     """The text of what a run, a chat or a query came to."""
     content = getattr(getattr(result, "response", None), "content", None)
     return content if isinstance(content, str) else str(result)

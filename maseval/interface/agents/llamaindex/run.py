@@ -3,29 +3,24 @@
 import asyncio
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.llamaindex.workflow import ModelResponse, library
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
-
-MODULE, EXTRA, PACKAGE = "llama_index.core", "llamaindex", "llama-index-core"
+from maseval.interface.inference.definitions import JsonSchema
 
 NOT_JSON = "Error: the arguments are not a valid JSON object, so nothing was done"
 
 # Of the run that is going on here: what its models answered, and who may call a tool.
-_answers: ContextVar[list[Any] | None] = ContextVar("maseval_llamaindex_answers", default=None)
+_answers: ContextVar[list[ModelResponse] | None] = ContextVar(
+    "maseval_llamaindex_answers", default=None
+)
 _turn: ContextVar[asyncio.Lock | None] = ContextVar("maseval_llamaindex_turn", default=None)
-
-
-@cache
-def library(module: str = MODULE) -> Any:
-    """A module of LlamaIndex."""
-    return extras.load(module, extra=EXTRA, package=PACKAGE)
 
 
 def as_tools(tools: Tools) -> list[Any]:
@@ -34,10 +29,10 @@ def as_tools(tools: Tools) -> list[Any]:
 
 
 @contextmanager
-def overheard() -> Iterator[list[Any]]:
+def overheard() -> Iterator[list[ModelResponse]]:
     """What models answer to the code in the block, in whichever of its threads and tasks."""
     _listen()
-    answers: list[Any] = []
+    answers: list[ModelResponse] = []
     token = _answers.set(answers)
     try:
         yield answers
@@ -59,7 +54,7 @@ def in_order() -> Iterator[None]:
 
 
 @cache
-def _tool_class() -> Any:
+def _tool_class() -> Callable[[Tool], object]:
     tools = library("llama_index.core.tools")
 
     class FunctionTool(tools.FunctionTool):  # type: ignore[misc, name-defined]
@@ -70,7 +65,7 @@ def _tool_class() -> Any:
             super().__init__(fn=tool.function, metadata=metadata)
 
         # By position only: an argument of the model's may have any name.
-        def call(self, /, **arguments: Any) -> Any:
+        def call(self, /, **arguments: object) -> object:
             name = self.metadata.name
             sent = _was_sent(name, arguments)
             result = self.fn(**arguments) if sent else NOT_JSON
@@ -82,11 +77,11 @@ def _tool_class() -> Any:
                 is_error=not sent,
             )
 
-        async def acall(self, /, **arguments: Any) -> Any:
+        async def acall(self, /, **arguments: object) -> object:
             async with _turn.get() or nullcontext():
                 return await in_thread(lambda: self._call_alone(arguments))
 
-        def _call_alone(self, arguments: dict[str, Any]) -> Any:
+        def _call_alone(self, arguments: dict[str, object]) -> object:
             # A tool may wait for another agent, whose calls must not wait for this one to end.
             _turn.set(None)
             return self.call(**arguments)
@@ -94,7 +89,7 @@ def _tool_class() -> Any:
     return FunctionTool
 
 
-def _was_sent(name: str, arguments: dict[str, Any]) -> bool:
+def _was_sent(name: str, arguments: dict[str, object]) -> bool:
     """Whether a model really called the tool like this.
 
     LlamaIndex completes arguments that were cut off, and takes none for those it cannot read.
@@ -115,7 +110,7 @@ def _parsed(arguments: object) -> object:
         return None
 
 
-def _model_of(parameters: dict[str, Any]) -> Any:
+def _model_of(parameters: JsonSchema) -> type[object]:
     """A class that has ``parameters`` as its schema, for LlamaIndex takes schemas in no other form.
 
     It is not used to check arguments.
@@ -126,7 +121,7 @@ def _model_of(parameters: dict[str, Any]) -> Any:
         model_config = ConfigDict(extra="allow")
 
         @classmethod
-        def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        def model_json_schema(cls, *args: object, **kwargs: object) -> JsonSchema:
             return copy.deepcopy(parameters)
 
     return Parameters
@@ -139,7 +134,7 @@ def _listen() -> None:
     events = library("llama_index.core.instrumentation.events.llm")
 
     class Listener(handlers.BaseEventHandler):  # type: ignore[misc, name-defined]
-        def handle(self, event: Any, **kwargs: Any) -> None:
+        def handle(self, event: object, **kwargs: object) -> None:
             answers = _answers.get()
             kinds = (events.LLMChatEndEvent, events.LLMCompletionEndEvent)
             if answers is not None and isinstance(event, kinds) and event.response is not None:

@@ -14,6 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.mcp.conversation import Conversation
 from maseval.interface.agents.mcp.tools import mcp_server
+from maseval.interface.agents.mcp.transports import McpServer
 from maseval.interface.agents.tools import Tools, described
 
 
@@ -42,7 +43,7 @@ class McpAgentAdapter(AgentAdapter):
 
 def conversation_server(
     conversation: Conversation, tools: Tools, *, name: str, instructions: str | None = None
-) -> Any:
+) -> McpServer:
     """An MCP server by which an agent takes part: its tools, and those to talk to the customer.
 
     ``tools`` say only what there will be; the calls go to those that the conversation has by then.

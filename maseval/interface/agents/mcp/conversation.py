@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from threading import TIMEOUT_MAX, Condition
-from typing import Any
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -133,7 +132,7 @@ class Conversation:
             self._changed.notify_all()
             return self._next()
 
-    def call(self, name: str, arguments: dict[str, Any]) -> str:
+    def call(self, name: str, arguments: dict[str, object]) -> str:
         """Use a tool."""
         with self._heard():
             self._check_turn()
@@ -144,7 +143,7 @@ class Conversation:
             self.history.add_tool_response(call["id"], result, name=name)
             return result
 
-    def _result(self, name: str, arguments: dict[str, Any]) -> str:
+    def _result(self, name: str, arguments: dict[str, object]) -> str:
         try:
             return as_text(self._tools[name].function(**arguments))
         except MASEvalError as error:

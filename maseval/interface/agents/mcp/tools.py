@@ -1,23 +1,55 @@
 """Functions as the tools of an MCP server, for agents that know their tools only through MCP."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread
-from maseval.interface.agents.mcp.transports import LOCAL, over_http
+from maseval.interface.agents.mcp.transports import LOCAL, McpServer, over_http
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
-Call: TypeAlias = Callable[[str, dict[str, Any], str | None], Awaitable[str]]
+MakeCall: TypeAlias = Callable[[str, dict[str, object], str | None], Awaitable[str]]
 """Carries out the call of a tool, given its name, its arguments and who calls; what it raises is
 told to the agent."""
+
+
+class ClientInfo(Protocol):
+    """The name and version of a client."""
+
+    name: str
+    version: str
+
+
+class ClientParams(Protocol):
+    """What a client said when it connected."""
+
+    client_info: ClientInfo
+
+
+class McpSession(Protocol):
+    """A client's connection."""
+
+    client_params: ClientParams | None
+
+
+class RequestContext(Protocol):
+    """Whose request it is."""
+
+    session: McpSession
+
+
+class CallParams(Protocol):
+    """Which tool to call."""
+
+    name: str
+    arguments: Mapping[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +87,7 @@ def serve_tools(
     context = copy_context()
     failures: list[MASEvalError] = []
 
-    async def call(name: str, arguments: dict[str, Any], client: str | None) -> str:
+    async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
         work = partial(offered[name].function, **arguments)
         try:
             return as_text(await in_thread(partial(context.copy().run, work)))
@@ -77,8 +109,8 @@ def load_mcp() -> ModuleType:
 
 
 def mcp_server(
-    tools: Sequence[Tool], call: Call, *, name: str, instructions: str | None = None
-) -> Any:
+    tools: Sequence[Tool], call: MakeCall, *, name: str, instructions: str | None = None
+) -> McpServer:
     """An MCP server with these tools, each call of which is made by ``call``.
 
     It is one of the library's low level, which checks no arguments by itself.
@@ -92,13 +124,13 @@ def mcp_server(
     ]
     names = [tool.name for tool in tools]
 
-    def answer(text: str, *, is_error: bool = False) -> Any:
+    def answer(text: str, *, is_error: bool = False) -> object:
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
-    async def list_tools(context: Any, params: Any) -> Any:
+    async def list_tools(context: object, params: object) -> object:
         return types.ListToolsResult(tools=listed)
 
-    async def call_tool(context: Any, params: Any) -> Any:
+    async def call_tool(context: RequestContext, params: CallParams) -> object:
         if params.name not in names:
             known = ", ".join(names)
             return answer(
@@ -110,15 +142,16 @@ def mcp_server(
         except Exception as error:  # a tool called by a model: its error is an answer
             return answer(f"Error: {error}", is_error=True)
 
-    return lowlevel.Server(
+    server: McpServer = lowlevel.Server(
         name,
         version=version("maseval"),
         instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    return server
 
 
-def _client(params: Any) -> str | None:
+def _client(params: ClientParams | None) -> str | None:
     """Name and version of the client, if it told."""
     return f"{params.client_info.name} {params.client_info.version}" if params else None

@@ -7,10 +7,10 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
@@ -20,6 +20,20 @@ _PATH = "/mcp"
 
 # For answers that are on their way when the server is stopped.
 _GRACE_SECONDS = 2
+
+
+AsgiApp = Callable[[Mapping[str, object], object, object], Awaitable[None]]
+"""What answers an HTTP request: its scope, and how to receive and send."""
+
+
+class McpServer(Protocol):
+    """What is used of a server of the library ``mcp``."""
+
+    def streamable_http_app(
+        self, *, streamable_http_path: str, host: str, stateless_http: bool
+    ) -> AsgiApp: ...
+    def create_initialization_options(self) -> object: ...
+    async def run(self, read_stream: object, write_stream: object, options: object, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class OverStdio:
 
 
 @contextmanager
-def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[OverHttp]:
+def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterator[OverHttp]:
     """Serve by streamable HTTP for as long as this is open.
 
     On this machine's own address, requests that a web page of another site makes are refused.
@@ -70,11 +84,11 @@ def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[Over
             thread.join()
 
 
-def _without_streams(app: Any) -> Any:
+def _without_streams(app: AsgiApp) -> AsgiApp:
     """The app without what clients may open to hear of news: there are none, and it stays open."""
     responses = extras.load("starlette.responses", extra="mcp")
 
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
+    async def serve(scope: Mapping[str, object], receive: object, send: object) -> None:
         refused = scope["type"] == "http" and scope["method"] != "POST"
         answer = responses.Response(status_code=405, headers={"Allow": "POST"}) if refused else app
         await answer(scope, receive, send)
@@ -93,7 +107,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def over_stdio(server: Any) -> Iterator[OverStdio]:
+def over_stdio(server: McpServer) -> Iterator[OverStdio]:
     """Serve the client that started this process; nothing else may read or write its streams."""
     stdio = extras.load("mcp.server.stdio", extra="mcp")
     line = OverStdio()

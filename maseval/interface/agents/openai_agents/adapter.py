@@ -19,7 +19,16 @@ from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.failures import is_of_reading_an_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.openai_agents.messages import add_items
-from maseval.interface.agents.openai_agents.tools import EXTRA, MODULE, PACKAGE, sdk_module
+from maseval.interface.agents.openai_agents.sdk import (
+    EXTRA,
+    MODULE,
+    PACKAGE,
+    InputItem,
+    RunContext,
+    SdkAgent,
+    SdkRunResult,
+    sdk_module,
+)
 from maseval.interface.agents.tools import as_text
 
 # The SDK's own limit, 10, is less than some tasks' reference solutions need.
@@ -49,15 +58,16 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
     module = MODULE
     extra = EXTRA
     package = PACKAGE
+    agent: SdkAgent
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         max_turns: int | None = MAX_TURNS,
-        session: Any = None,
-        run_config: Any = None,
+        session: object = None,
+        run_config: object = None,
         context: object = None,
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
@@ -68,10 +78,10 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.session = session
         self.run_config = run_config
         self.context = context
-        self.current_agent = agent_instance
+        self.current_agent = self.agent
         """The one that has the conversation now."""
-        self._memory: list[Any] = []
-        self._run_context: Any = None  # the SDK's; it counts the tokens of all turns
+        self._memory: list[InputItem] = []
+        self._run_context: RunContext | None = None  # the SDK's; it counts the tokens of all turns
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -84,7 +94,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self._record_question(query)
         asked = query if self.session else [*self._memory, {"role": "user", "content": query}]
         try:
-            result = await sdk.Runner.run(
+            result: SdkRunResult = await sdk.Runner.run(
                 self.current_agent,
                 asked,
                 context=self._run_context,
@@ -108,9 +118,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             )
         return "" if result.final_output is None else as_text(result.final_output)
 
-    def _effective_run_config(self) -> Any:
+    def _effective_run_config(self) -> object:
         sdk = sdk_module()
-        config = self.run_config or sdk.RunConfig(tracing_disabled=True)
+        config: Any = self.run_config or sdk.RunConfig(tracing_disabled=True)
         if config.tool_execution is not None:
             return config
         in_order = sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
@@ -172,14 +182,14 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "openai_agents_config": redact(config)}
 
 
-def _model_id(model: Any) -> str | None:
+def _model_id(model: object) -> str | None:
     name = model if isinstance(model, str) else getattr(model, "model", None)
     return None if name is None else str(name)
 
 
-def _reachable(agent: Any) -> list[Any]:
+def _reachable(agent: SdkAgent) -> list[SdkAgent]:
     """The agent and all that it can hand over to, as far as they can be seen."""
-    found: list[Any] = []
+    found: list[SdkAgent] = []
     waiting = [agent]
     while waiting:
         agent = waiting.pop(0)
@@ -189,7 +199,7 @@ def _reachable(agent: Any) -> list[Any]:
     return found
 
 
-def _description(agent: Any) -> dict[str, Any]:
+def _description(agent: SdkAgent) -> dict[str, object]:
     settings = agent.model_settings.to_json_dict()
     instructions = agent.instructions
     return {

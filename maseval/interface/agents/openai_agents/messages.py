@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import Any
 
 from maseval.core.messages import MessageHistory, ToolCall
+from maseval.interface.agents.openai_agents.sdk import InputContent, InputItem, RunItem
 from maseval.interface.agents.tools import as_text
 
 
-def add_items(history: MessageHistory, items: Iterable[Any]) -> None:
+def add_items(history: MessageHistory, items: Iterable[RunItem]) -> None:
     """Add what came of a turn: answers of a model, and the results of the tools they call.
 
     What the SDK keeps as several items, a text and each call, is one message of the model. Its
@@ -30,7 +30,7 @@ def add_items(history: MessageHistory, items: Iterable[Any]) -> None:
 
 
 def _add_results(
-    history: MessageHistory, results: Iterable[Mapping[str, Any]], names: Mapping[str, str]
+    history: MessageHistory, results: Iterable[InputItem], names: Mapping[str, str]
 ) -> None:
     for result in results:
         call_id = str(result.get("call_id"))
@@ -38,12 +38,12 @@ def _add_results(
         history.add_tool_response(call_id, text, name=names.get(call_id))
 
 
-def _origin(item: Any) -> tuple[bool, str]:
+def _origin(item: RunItem) -> tuple[bool, str]:
     """Whether it comes from tools, and the agent that it belongs to."""
     return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
 
 
-def _tool_calls(items: Iterable[Mapping[str, Any]]) -> list[ToolCall]:
+def _tool_calls(items: Iterable[InputItem]) -> list[ToolCall]:
     return [
         {
             "id": item["call_id"],
@@ -55,8 +55,13 @@ def _tool_calls(items: Iterable[Mapping[str, Any]]) -> list[ToolCall]:
     ]
 
 
-def _text(items: Iterable[Mapping[str, Any]]) -> str | None:
+def _text(items: Iterable[InputItem]) -> str | None:
     """What was said in one answer; None if it holds no message."""
     messages = [item["content"] for item in items if item.get("type") == "message"]
-    said = [part.get("text") or part.get("refusal") or "" for text in messages for part in text]
-    return "".join(said) if messages else None
+    return "".join(map(_said, messages)) if messages else None
+
+
+def _said(content: str | list[InputContent]) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text") or part.get("refusal") or "" for part in content)

@@ -1,20 +1,12 @@
 """Functions as tools of the OpenAI Agents SDK, with their full schemas."""
 
 import json
-from types import ModuleType
 from typing import Any
 
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.openai_agents.sdk import sdk_module
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
-
-MODULE, EXTRA, PACKAGE = "agents", "openai-agents", "openai-agents"
-
-
-def sdk_module() -> ModuleType:
-    """The SDK, which is imported as ``agents``."""
-    return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
 
 
 def as_tools(tools: Tools) -> list[Any]:
@@ -22,10 +14,10 @@ def as_tools(tools: Tools) -> list[Any]:
     return [_function_tool(tool) for tool in described(tools)]
 
 
-def _function_tool(tool: Tool) -> Any:
+def _function_tool(tool: Tool) -> object:
     sdk = sdk_module()
 
-    async def invoke(context: Any, arguments: str) -> str:
+    async def invoke(context: object, arguments: str) -> str:
         try:
             sent = json.loads(arguments) if arguments else {}
         except ValueError as error:

@@ -26,8 +26,17 @@ from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.failures import is_of_reading_an_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.pydantic_ai.agent import (
+    EXTRA,
+    MODULE,
+    PACKAGE,
+    ModelMessage,
+    PydanticAgent,
+    TurnResult,
+    TurnUsage,
+    pydantic_ai,
+)
 from maseval.interface.agents.pydantic_ai.messages import add_messages
-from maseval.interface.agents.pydantic_ai.tools import EXTRA, MODULE, PACKAGE, pydantic_ai
 from maseval.interface.agents.tools import as_text
 
 _UNUSABLE = "Invalid response from"
@@ -64,14 +73,15 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     module = MODULE
     extra = EXTRA
     package = PACKAGE
+    agent: PydanticAgent
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         deps: object = None,
-        usage_limits: Any = None,
+        usage_limits: object = None,
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
     ) -> None:
@@ -79,8 +89,8 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.messages: MessageHistory = MessageHistory()
         self.deps = deps
         self.usage_limits = usage_limits
-        self._memory: list[Any] = []
-        self._usages: list[Any] = []  # one for each turn, because limits are for a turn
+        self._memory: list[ModelMessage] = []
+        self._usages: list[TurnUsage] = []  # one for each turn, because limits are for a turn
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -89,7 +99,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     async def _turn(self, query: str) -> str:
         library = pydantic_ai()
         self._usages.append(library.RunUsage())
-        result = None
+        result: TurnResult | None = None
         with library.capture_run_messages() as captured:
             try:
                 result = await self.agent.run(
@@ -142,8 +152,9 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     def _gather_usage(self) -> Usage:
         counted = [usage for usage in self._usages if usage.total_tokens]
         total = sum(map(_token_usage, counted)) or Usage()
-        if self._cost_calculator is None and all(usage.cost is not None for usage in counted):
-            total.cost = float(sum(usage.cost for usage in counted))
+        costs = [usage.cost for usage in counted if usage.cost is not None]
+        if self._cost_calculator is None and len(costs) == len(counted):
+            total.cost = float(sum(costs))
         return total
 
     def _resolve_model_id(self) -> str | None:
@@ -168,7 +179,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "pydantic_ai_config": redact(config)}
 
 
-def _token_usage(usage: Any) -> TokenUsage:
+def _token_usage(usage: TurnUsage) -> TokenUsage:
     return TokenUsage(
         kind="llm",
         input_tokens=usage.input_tokens,

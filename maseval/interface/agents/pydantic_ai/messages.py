@@ -1,13 +1,13 @@
 """The messages of Pydantic AI in OpenAI's form."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from maseval.core.messages import FunctionCall, MessageHistory, ToolCall
+from maseval.interface.agents.pydantic_ai.agent import MessagePart, ModelMessage
 from maseval.interface.agents.tools import as_text
 
 
-def add_messages(history: MessageHistory, messages: Iterable[Any]) -> None:
+def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> None:
     """Add what came of a turn; thoughts, files and tools of the provider's own are left out."""
     for message in messages:
         if message.kind == "response":
@@ -19,8 +19,8 @@ def add_messages(history: MessageHistory, messages: Iterable[Any]) -> None:
             _add_request_part(history, part)
 
 
-def _add_response(history: MessageHistory, response: Any) -> None:
-    said = [part.content for part in response.parts if part.part_kind == "text"]
+def _add_response(history: MessageHistory, response: ModelMessage) -> None:
+    said = [as_text(part.content) for part in response.parts if part.part_kind == "text"]
     calls = [_tool_call(part) for part in response.parts if part.part_kind == "tool-call"]
     text = "".join(said) if said else None
     if calls:
@@ -29,10 +29,10 @@ def _add_response(history: MessageHistory, response: Any) -> None:
         history.add_message("assistant", text)
 
 
-def _add_request_part(history: MessageHistory, part: Any) -> None:
+def _add_request_part(history: MessageHistory, part: MessagePart) -> None:
     match part.part_kind:
         case "system-prompt":
-            history.add_message("system", part.content)
+            history.add_message("system", as_text(part.content))
         case "user-prompt":
             history.add_message("user", as_text(part.content))
         case "tool-return":
@@ -42,7 +42,7 @@ def _add_request_part(history: MessageHistory, part: Any) -> None:
             history.add_message("user", part.model_response())
 
 
-def _tool_call(part: Any) -> ToolCall:
+def _tool_call(part: MessagePart) -> ToolCall:
     arguments = part.args if isinstance(part.args, str) else as_text(part.args or {})
     function: FunctionCall = {"name": part.tool_name, "arguments": arguments or "{}"}
     return {"id": part.tool_call_id, "type": "function", "function": function}

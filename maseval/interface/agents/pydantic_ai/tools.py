@@ -1,22 +1,14 @@
 """Functions as tools of Pydantic AI, with their full schemas."""
 
 import inspect
-from types import ModuleType
 from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
 
 from maseval.core.exceptions import AgentError
-from maseval.interface import extras
 from maseval.interface.agents.event_loop import in_thread
+from maseval.interface.agents.pydantic_ai.agent import pydantic_ai
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
-
-MODULE, EXTRA, PACKAGE = "pydantic_ai", "pydantic-ai", "pydantic-ai-slim"
-
-
-def pydantic_ai() -> ModuleType:
-    """The framework's module."""
-    return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
 
 
 def as_tools(tools: Tools) -> list[Any]:
@@ -24,12 +16,12 @@ def as_tools(tools: Tools) -> list[Any]:
     return [_tool(tool) for tool in described(tools)]
 
 
-def _tool(tool: Tool) -> Any:
+def _tool(tool: Tool) -> object:
     library = pydantic_ai()
     # Of what is called, not of what it wraps: a tool that takes anything judges for itself.
     signature = inspect.signature(tool.function, follow_wrapped=False)
 
-    async def call(**arguments: Any) -> str:
+    async def call(**arguments: object) -> str:
         try:
             signature.bind(**arguments)
         except TypeError as error:

@@ -24,6 +24,7 @@ from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes
 from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.smolagents.memory import AgentStep, MultiStepAgent
 from maseval.interface.agents.smolagents.steps import (
     TOKENS,
     calls_of,
@@ -55,10 +56,11 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     """
 
     module = extra = EXTRA
+    agent: MultiStepAgent
 
     def __init__(
         self,
-        agent_instance: Any,
+        agent_instance: object,
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         cost_calculator: CostCalculator | None = None,
@@ -87,15 +89,15 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self.messages.add_message("assistant", answer)
         return answer
 
-    def _follow(self, events: Iterator[Any]) -> str:
+    def _follow(self, events: Iterator[object]) -> str:
         output: object = None
         try:
             for event in events:
                 match type(event).__name__:
                     case "ToolOutput":
-                        self._results[event.id] = event.observation
+                        self._results[get(event, "id")] = get(event, "observation")
                     case "FinalAnswerStep":
-                        output = event.output
+                        output = get(event, "output")
         except extras.load("smolagents.utils", extra=EXTRA).AgentGenerationError as error:
             if isinstance(error.__cause__, _UNREADABLE):
                 raise self._failure(str(error), MalformedResponseError) from None
@@ -111,12 +113,12 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
 
-    def _attend(self, step: Any) -> None:
+    def _attend(self, step: AgentStep) -> None:
         if self._running:  # another adapter may have the same agent
             self._count(step)
             self._check(step)
 
-    def _count(self, step: Any) -> None:
+    def _count(self, step: AgentStep) -> None:
         tokens = get(step, "token_usage")
         if tokens is None:
             return
@@ -127,7 +129,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         cost = told.pop("cost", 0.0)
         self._used.append(TokenUsage.from_chat_response_usage(counted | told, cost=cost))
 
-    def _check(self, step: Any) -> None:
+    def _check(self, step: AgentStep) -> None:
         """Raise what smolagents would go on after, although it is no mistake of the agent's."""
         clock = Clock.here()
         if clock is not None:
@@ -140,7 +142,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if ours or type(cause).__name__ == "AgentGenerationError":  # of a managed agent
                 raise cause
 
-    def _record(self, step: Any) -> None:
+    def _record(self, step: AgentStep) -> None:
         if not self._running:
             return
         match type(step).__name__:
@@ -162,7 +164,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             return error_from_status(int(found[1]), text, provider=EXTRA, model_id=model_id)
         return otherwise(text, provider=EXTRA, model_id=model_id)
 
-    def _tell(self, step: Any) -> None:
+    def _tell(self, step: AgentStep) -> None:
         text, calls = text_of(step.model_output), calls_of(step)
         if step.is_final_answer:  # this tool is how an agent speaks; what it says comes at the end
             calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
@@ -199,14 +201,14 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "smolagents_config": redact(_config(self.agent))}
 
 
-def _team(agent: Any) -> Iterator[Any]:
+def _team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
     """The agent and all that it manages, at any depth."""
     yield agent
     for member in agent.managed_agents.values():
         yield from _team(member)
 
 
-def _config(agent: Any) -> dict[str, Any]:
+def _config(agent: MultiStepAgent) -> dict[str, object]:
     """What ``agent.to_dict()`` tells, which prints, and fails for tools without source code."""
     model = get(agent, "model")
     data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
@@ -220,5 +222,5 @@ def _config(agent: Any) -> dict[str, Any]:
         "managed_agents": [_config(member) for member in agent.managed_agents.values()],
         **{name: getattr(agent, name) for name in _SETTINGS if hasattr(agent, name)},
     }
-    plain: dict[str, Any] = json.loads(json.dumps(config, default=str))
+    plain: dict[str, object] = json.loads(json.dumps(config, default=str))
     return plain

@@ -1,16 +1,15 @@
 """What smolagents remembers of a step, read in our terms."""
 
-from typing import Any
-
 from maseval.core.messages import FunctionCall, ToolCall
 from maseval.core.storage.redaction import redact_text
+from maseval.interface.agents.smolagents.memory import AgentStep
 from maseval.interface.agents.tools import as_text
 from maseval.interface.inference.chat_completions import as_json, get, text_of
 
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
-def is_last_resort(step: Any) -> bool:
+def is_last_resort(step: AgentStep) -> bool:
     """Whether it is the answer that is asked for when the limit of steps is reached."""
     return type(get(step, "error")).__name__ == "AgentMaxStepsError"
 
@@ -20,7 +19,7 @@ def plain(value: object) -> str:
     return "" if value is None else str(as_text(value))
 
 
-def calls_of(step: Any) -> list[ToolCall]:
+def calls_of(step: AgentStep) -> list[ToolCall]:
     """The calls of a step: those of the model, in its order, or the code that it wrote."""
     sent = get(step.model_output_message, "tool_calls")
     if sent:
@@ -33,10 +32,10 @@ def _call(id: str, name: str, arguments: object) -> ToolCall:
     return {"id": id, "type": "function", "function": function}
 
 
-def log_entry(step: Any) -> dict[str, Any]:
+def log_entry(step: AgentStep) -> dict[str, object]:
     """What is worth knowing of a step; what the model was sent is in the messages, once."""
     tokens, kind = step.token_usage, type(step).__name__
-    entry = {"step_type": kind, "duration_seconds": step.timing.duration}
+    entry: dict[str, object] = {"step_type": kind, "duration_seconds": step.timing.duration}
     entry |= {"start_time": step.timing.start_time, "end_time": step.timing.end_time}
     if tokens is not None:
         asked, answered = tokens.input_tokens, tokens.output_tokens
@@ -45,7 +44,7 @@ def log_entry(step: Any) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _action(step: Any) -> dict[str, Any]:
+def _action(step: AgentStep) -> dict[str, object]:
     said = (step.model_output, step.observations, step.action_output, step.model_output_message)
     failed = step.error is not None or all(part is None for part in said)
     return {

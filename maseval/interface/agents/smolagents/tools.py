@@ -7,12 +7,13 @@ be sent as they are, and to fit whatever comes.
 
 import json
 import textwrap
-from collections.abc import ItemsView
+from collections.abc import Callable, ItemsView
 from functools import cache
 from typing import Any
 
 from maseval.interface import extras
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
+from maseval.interface.inference.definitions import JsonSchema
 
 EXTRA = "smolagents"
 
@@ -26,25 +27,25 @@ def as_tools(tools: Tools) -> list[Any]:
     return [make(tool) for tool in described(tools)]
 
 
-class Inputs(dict[str, dict[str, Any]]):
+class Inputs(dict[str, JsonSchema]):
     """A tool's arguments as smolagents checks them: it finds nothing wrong.
 
     What is unknown, missing or of another type is the tool's to judge. For the model, smolagents
     makes a deep copy, which is the true schema.
     """
 
-    def __init__(self, parameters: dict[str, Any]) -> None:
+    def __init__(self, parameters: JsonSchema) -> None:
         super().__init__(dict.fromkeys(parameters["properties"], _ANYTHING))
-        self.properties: dict[str, dict[str, Any]] = parameters["properties"]
+        self.properties: dict[str, JsonSchema] = parameters["properties"]
         self.required: list[str] = parameters.get("required", [])
 
     def __contains__(self, name: object) -> bool:
         return True
 
-    def __missing__(self, name: str) -> dict[str, Any]:
+    def __missing__(self, name: str) -> JsonSchema:
         return _ANYTHING
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Properties":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Properties":
         return Properties(self)
 
     def __repr__(self) -> str:
@@ -52,7 +53,7 @@ class Inputs(dict[str, dict[str, Any]]):
         return repr(self.properties)
 
 
-class Properties(dict[str, dict[str, Any]]):
+class Properties(dict[str, JsonSchema]):
     """The arguments' schemas, to be sent; stand-ins for whoever goes through them first.
 
     That is smolagents, which asks what is required and would take ``anyOf`` apart.
@@ -60,17 +61,17 @@ class Properties(dict[str, dict[str, Any]]):
 
     def __init__(self, inputs: Inputs) -> None:
         super().__init__(json.loads(json.dumps(inputs.properties)))
-        self._stand_ins: dict[str, dict[str, Any]] | None = {
+        self._stand_ins: dict[str, JsonSchema] | None = {
             name: {"type": "string", "nullable": name not in inputs.required} for name in self
         }
 
-    def items(self) -> ItemsView[str, dict[str, Any]]:  # type: ignore[override]
+    def items(self) -> ItemsView[str, JsonSchema]:  # type: ignore[override]
         stand_ins, self._stand_ins = self._stand_ins, None
         return super().items() if stand_ins is None else stand_ins.items()
 
 
 @cache
-def _tool_class(base: Any) -> type[Any]:
+def _tool_class(base: type) -> Callable[[Tool], object]:
     class FunctionTool(base):  # type: ignore[misc]
         """A function in smolagents' clothes."""
 
@@ -82,11 +83,11 @@ def _tool_class(base: Any) -> type[Any]:
             self.name = tool.name
             self.description = tool.description
             self.inputs = Inputs(tool.inlined_parameters)
-            self.function = tool.function
+            self.function: Callable[..., object] = tool.function
 
         def __call__(
-            self, /, *args: Any, sanitize_inputs_outputs: bool = False, **kwargs: Any
-        ) -> Any:
+            self, /, *args: object, sanitize_inputs_outputs: bool = False, **kwargs: object
+        ) -> object:
             """The result as a text for agents that call tools, as it is for those that write code.
 
             Only the former ask for something to be sanitized.
@@ -94,13 +95,13 @@ def _tool_class(base: Any) -> type[Any]:
             result = self.forward(*args, **kwargs)
             return as_text(result) if sanitize_inputs_outputs else result
 
-        def forward(self, /, *args: Any, **kwargs: Any) -> Any:
+        def forward(self, /, *args: object, **kwargs: object) -> object:
             return self.function(*args, **kwargs)
 
         def to_code_prompt(self) -> str:
             return _code_prompt(self.name, self.description, self.inputs)
 
-        def to_dict(self) -> dict[str, Any]:
+        def to_dict(self) -> dict[str, object]:
             """What is told of the tool; its code is not smolagents' to save."""
             told = {"name": self.name, "description": self.description}
             return {**told, "inputs": self.inputs.properties, "requirements": []}
@@ -121,7 +122,7 @@ def _code_prompt(name: str, description: str, inputs: Inputs) -> str:
     return f"def {name}({signature}) -> string:\n{docstring}"
 
 
-def _told(schema: dict[str, Any]) -> str:
+def _told(schema: JsonSchema) -> str:
     words = str(schema.get("description", ""))
     if schema.keys() <= _TOLD_IN_WORDS:
         return words

@@ -1,5 +1,6 @@
 """A simulated user that an agent can ask by smolagents' own tool for that."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,11 +18,11 @@ class SmolAgentLLMUser(LLMUser):
 
 
 @cache
-def _user_tool_class(base: Any) -> type[Any]:
+def _user_tool_class(base: type) -> Callable[[LLMUser], object]:
     class AskUserTool(base):  # type: ignore[misc]
         def __init__(self, user: LLMUser) -> None:
             super().__init__()
-            self.user = user
+            self.user: LLMUser = user
 
         def forward(self, question: str) -> str:
             return self.user.respond(question)

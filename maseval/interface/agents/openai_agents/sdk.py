@@ -1,0 +1,111 @@
+"""What is used of the OpenAI Agents SDK, whose classes a type checker does not see here."""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Protocol, TypedDict
+
+from maseval.interface import extras
+
+MODULE, EXTRA, PACKAGE = "agents", "openai-agents", "openai-agents"
+
+
+def sdk_module() -> ModuleType:
+    """The SDK, which is imported as ``agents``."""
+    return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
+
+
+class Named(Protocol):
+    """A tool, an agent or a handoff."""
+
+    name: str
+
+
+class InputContent(TypedDict, total=False):
+    """A part of a message as it is sent to a model."""
+
+    text: str
+    refusal: str
+
+
+class InputItem(TypedDict, total=False):
+    """An item as it is sent to a model; what it holds depends on its ``type``."""
+
+    type: str
+    role: str
+    content: str | list[InputContent]
+    call_id: str
+    name: str
+    arguments: str
+    output: object
+
+
+class RunItem(Protocol):
+    """One thing that happened in a run: a message, a call, a result."""
+
+    type: str
+    agent: Named
+
+    def to_input_item(self) -> InputItem: ...
+
+
+class Interruption(Protocol):
+    """A call that waits for approval."""
+
+    tool_name: str | None
+
+
+class SdkRunResult(Protocol):
+    """What came of a run."""
+
+    new_items: Sequence[RunItem]
+    last_agent: "SdkAgent"
+    interruptions: Sequence[Interruption]
+    final_output: object
+
+    def to_input_list(self, *, mode: str) -> list[InputItem]: ...
+
+
+class InputDetails(Protocol):
+    """What the tokens of requests were."""
+
+    cached_tokens: int
+
+
+class OutputDetails(Protocol):
+    """What the tokens of answers were."""
+
+    reasoning_tokens: int
+
+
+class RunUsage(Protocol):
+    """The tokens of all requests so far."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_tokens_details: InputDetails
+    output_tokens_details: OutputDetails
+
+
+class RunContext(Protocol):
+    """What runs share."""
+
+    usage: RunUsage
+
+
+class ModelSettings(Protocol):
+    """An agent's settings of its model."""
+
+    def to_json_dict(self) -> dict[str, object]: ...
+
+
+class SdkAgent(Protocol):
+    """An ``Agent`` of the SDK."""
+
+    name: str
+    instructions: object
+    model: object
+    model_settings: ModelSettings
+    tools: Sequence[Named]
+    handoffs: Sequence["SdkAgent"]
+    output_type: object
