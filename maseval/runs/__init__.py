@@ -1,4 +1,4 @@
-"""Run folders: every finished simulation on disk at once, and a run that can always go on."""
+"""Run folders: every finished simulation is saved immediately, and a run can always be resumed."""
 
 from maseval.runs.config import Simulation, task_ids
 from maseval.runs.exceptions import (

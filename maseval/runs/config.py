@@ -1,6 +1,6 @@
-"""What a run was asked to do, in a form that can be compared with what it is asked now.
+"""The configuration of a run, in a form that can be compared with another.
 
-Two keys say what is to be run: ``tasks`` (the task ids of each domain) and ``trials``. All else are
+Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. All other keys are
 settings, which the simulations of the run share.
 """
 
@@ -103,7 +103,7 @@ class RunConfig:
         return self.same_settings(other) and self.planned.keys() >= other.planned.keys()
 
     def same_settings(self, other: "RunConfig") -> bool:
-        """Whether a simulation of one run is as good in the other.
+        """Whether simulations of one run are valid in the other.
 
         ``data``, the fingerprints by domain, must agree where both have one.
         """

@@ -1,4 +1,4 @@
-"""``config.json``: which run a folder belongs to, written once when the folder is made."""
+"""``config.json``: which run a folder belongs to, written once when the folder is created."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def create(folder: Path, config: RunConfig) -> None:
 
 
 def read_config(folder: Path) -> tuple[str, RunConfig]:
-    """When the run was begun, and its configuration then."""
+    """When the run was started, and its configuration then."""
     path = folder / CONFIG
     try:
         stored = json.loads(path.read_bytes())
@@ -32,7 +32,7 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
     except (FileNotFoundError, NotADirectoryError):
         raise RunFolderError(
             f"{folder} is not a run folder: it has no {CONFIG}; "
-            "`maseval runs` and list_runs() show the runs there are"
+            "`maseval runs` and list_runs() list the existing runs"
         ) from None
     except (ValueError, KeyError, TypeError, ConfigurationError) as error:
         raise RunFolderError(
@@ -44,20 +44,20 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
         )
     if not intact:
         raise RunFolderError(
-            f"{path} was changed by hand: its hash is not that of its content; restore it, as the "
-            "results belong to the configuration they were made with"
+            f"{path} was edited: its hash does not match its content; restore it, because the "
+            "results belong to the original configuration"
         )
     return created, config
 
 
 def current_config(folder: Path) -> RunConfig:
-    """The configuration with what was added since the run was begun."""
+    """The configuration with everything added since the run was started."""
     _, first = read_config(folder)
     return heads_of(folder / LOG).config or first
 
 
 def check_usable(folder: Path, wanted: RunConfig) -> None:
-    """Raise unless ``folder`` is free, or holds the run that is wanted or the beginning of it."""
+    """Raise unless ``folder`` is free, or holds the wanted run or the beginning of it."""
     if (folder / CONFIG).exists():
         check_same_run(folder, current_config(folder), wanted)
         return
@@ -67,7 +67,7 @@ def check_usable(folder: Path, wanted: RunConfig) -> None:
         return
     except NotADirectoryError:
         raise RunFolderError(f"{folder} is a file; choose another path for the run") from None
-    # What a process leaves that is killed while it makes the folder is no obstacle.
+    # Leftovers of a process that was killed while it created the folder do not matter.
     foreign = {name for name in names if name != LOCK and not name.endswith(SUFFIX)}
     if foreign:
         raise RunFolderError(
@@ -77,7 +77,7 @@ def check_usable(folder: Path, wanted: RunConfig) -> None:
 
 
 def check_same_run(folder: Path, found: RunConfig, wanted: RunConfig) -> None:
-    """Raise if the folder's run is another one than is wanted."""
+    """Raise if the folder holds another run than the wanted one."""
     if wanted.extends(found):
         return
     differences = found.differences(wanted)
@@ -85,6 +85,6 @@ def check_same_run(folder: Path, found: RunConfig, wanted: RunConfig) -> None:
     raise RunConfigError(
         f"{folder} holds a run with another configuration:{listed}\n"
         "Only tasks and trials can be added to a run. Choose another folder (--output), repeat the "
-        "old configuration to go on with it, or fork (--fork, fork=True) into a folder beside it",
+        "old configuration to resume it, or fork (--fork, fork=True) into a folder beside it",
         differences,
     )

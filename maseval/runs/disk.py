@@ -1,4 +1,4 @@
-"""What to tell when the disk refuses."""
+"""Disk errors as run errors that say what to do."""
 
 import errno
 import os
@@ -29,9 +29,9 @@ def writing(folder: Path, failure: str, action: Callable[[], ResultT]) -> Result
         raise
     except OSError as error:
         cause = os.strerror(error.errno) if error.errno else str(error)
-        way_out = _WAYS_OUT.get(error.errno or 0, "see to the cause")
+        way_out = _WAYS_OUT.get(error.errno or 0, "fix the cause")
         raise RunWriteError(
             f"{folder} {failure}: {cause}. The results written so far are intact; "
-            f"{way_out}, then start the run again to go on with it",
+            f"{way_out}, then start the run again to resume it",
             errno=error.errno,
         ) from error

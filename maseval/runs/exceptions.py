@@ -5,8 +5,8 @@
     MASEvalError
     └── RunFolderError                      not a run folder, or a damaged one
         ├── RunConfigError (ValueError)     it belongs to a run with another configuration
-        ├── RunLockedError (RuntimeError)   another process writes to it
-        └── RunWriteError (OSError)         the disk refuses
+        ├── RunLockedError (RuntimeError)   another process is writing to it
+        └── RunWriteError (OSError)         it cannot be written to
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class RunConfigError(RunFolderError, ValueError):
 
 
 class RunLockedError(RunFolderError, RuntimeError):
-    """Somebody else writes to the folder."""
+    """Another process is writing to the folder."""
 
 
 class RunWriteError(RunFolderError, OSError):

@@ -1,4 +1,4 @@
-"""A run on disk: what it was asked to do, and every simulation it has finished.
+"""A run on disk: its configuration, and every simulation it has finished.
 
 ``config.json`` is written once, ``log.jsonl`` only ever grows, one synced line for each finished
 simulation, and ``lock`` names the process that writes. No file is named after a task, and nothing
@@ -53,11 +53,11 @@ class RunFolder:
     """The folder of a run: ``open`` to run into it, ``read`` to look at it.
 
     ``damaged`` lists the lines of the log that cannot be read, and ``set_aside`` the file that a
-    torn last line was moved to. The simulations behind both count as not finished.
+    torn last line was moved to. The simulations in both count as not finished.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Look at the folder as it is now; ``read`` and ``open`` say more clearly what is meant."""
+        """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         self.path = Path(path)
         self.created, first = read_config(self.path)
         contents = contents_of(self.log)
@@ -73,20 +73,20 @@ class RunFolder:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """The run as it is now, also while another process goes on with it."""
+        """The run as it is now, even while another process is writing to it."""
         return cls(path)
 
     @classmethod
     def open(
         cls, path: str | os.PathLike[str], config: Mapping[str, object], *, fork: bool = False
     ) -> "RunFolder":
-        """Begin a run, or go on with the one that is there; no other process can meanwhile.
+        """Start a run or resume the existing one, and lock the folder.
 
         ``config`` holds ``tasks`` (task ids by domain), ``trials`` and any settings. It must equal
         that of the folder, or only add tasks or trials to it. For any other change there is a
         ``RunConfigError``, or with ``fork`` a folder beside: the first of ``<name>-2``,
-        ``<name>-3``, ... that is free or fits. If no setting differs, it begins with the finished
-        simulations that are still asked for, else empty.
+        ``<name>-3``, ... that is free or fits. If no setting differs, it starts with the finished
+        simulations that are still planned, else empty.
         """
         secrets = Secrets.of(config)
         wanted = RunConfig.of(RunConfig.of(config).values, clean=secrets.removed_from)
@@ -121,7 +121,7 @@ class RunFolder:
         except BaseException:
             lock.release()
             raise
-        folder._tell_damage()
+        folder._report_damage()
         return folder
 
     @classmethod
@@ -130,7 +130,7 @@ class RunFolder:
             create(path, wanted)
         aside = mend(path / LOG) if (path / LOG).exists() else None
         folder = cls(path)
-        # Asked before the folder was locked, but another process may have been here since.
+        # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted)
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         return folder
@@ -152,11 +152,11 @@ class RunFolder:
 
     @property
     def recorded(self) -> Mapping[Simulation, str]:
-        """How each simulation ended of which there is a report."""
+        """How each simulation with a report ended."""
         return {key: place.status for key, place in self._contents.places.items()}
 
     def missing(self, *, retry_failed: bool = True) -> list[Simulation]:
-        """The planned simulations that are still to be run.
+        """The planned simulations that still have to be run.
 
         With ``retry_failed`` those too whose report says that the set-up, the environment, the
         simulated user, the time limit or something unknown made them fail. Whatever the agent did
@@ -181,7 +181,7 @@ class RunFolder:
         try:
             place = self._contents.places[simulation]
         except KeyError:
-            raise RunFolderError(f"{self.path} holds no report on {simulation}") from None
+            raise RunFolderError(f"{self.path} has no report on {simulation}") from None
         return report_at(self.log, place.offset, self._contents.shared)
 
     def append(self, report: Report) -> None:
@@ -194,10 +194,9 @@ class RunFolder:
         self._contents.places[Simulation.of(report)] = place
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
-        """Take over reports that were kept elsewhere, on simulations of which there is none here.
+        """Add reports that were kept elsewhere, for simulations that have none here.
 
-        For files that ``RunWriteError.rescued`` names; those within the folder are taken over by
-        ``open``.
+        For files that ``RunWriteError.rescued`` names; ``open`` adds those within the folder.
         """
         adopted = []
         for record in iter_records(path):
@@ -224,10 +223,10 @@ class RunFolder:
         return {**self._secrets.removed_from(line), **{key: line[key] for key in named}}
 
     def close(self) -> None:
-        """End the session and let others in; may be called twice."""
+        """End the session and release the lock; may be called twice."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            # Only spares others the counting: a full disk is no reason to complain again.
+            # This line only saves counting later, so a full disk is not reported again.
             try:
                 self._append(writer, self._closing())
             except RunWriteError as error:
@@ -255,7 +254,9 @@ class RunFolder:
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
-        return writing(self.path, "takes no more results", lambda: writer.append(sealed(record)))
+        return writing(
+            self.path, "cannot store more results", lambda: writer.append(sealed(record))
+        )
 
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
@@ -292,9 +293,11 @@ class RunFolder:
             "config": self.config.values if self._extended else None,
         }
 
-    def _tell_damage(self) -> None:
+    def _report_damage(self) -> None:
         if self.set_aside:
-            logger.warning("%s: the last record was torn; it is in %s", self.log, self.set_aside)
+            logger.warning(
+                "%s: the last record was torn; it was moved to %s", self.log, self.set_aside
+            )
         for damage in self.damaged:
             logger.warning("%s, %s; its simulation counts as not finished", self.log, damage)
 

@@ -1,4 +1,4 @@
-"""Which runs there are, and how far each has come."""
+"""The existing runs, and the progress of each."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from maseval.runs.log import RERUN_STATUSES, heads_of, is_closing, last_record
 
 @dataclass(frozen=True)
 class RunState:
-    """How far a run has come: ``done`` are results, ``failed`` is what resuming tries again."""
+    """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed."""
 
     path: Path
     state: Literal["running", "complete", "incomplete", "damaged"]
@@ -35,22 +35,22 @@ class RunState:
 
 
 def default_root() -> Path:
-    """Where runs are kept unless somebody says otherwise: ``MASEVAL_RUNS_DIR`` or ``./runs``."""
+    """Where runs are kept by default: ``MASEVAL_RUNS_DIR`` or ``./runs``."""
     return Path(os.environ.get("MASEVAL_RUNS_DIR") or "runs")
 
 
 def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
     """The runs under ``root``, the latest first.
 
-    Goes by what each log says of itself, without reading every report again: only opening a run
-    tells whether all its records are whole.
+    Uses the counts that each log ends with. Only opening a run checks that all its records are
+    intact.
     """
     folder = default_root() if root is None else Path(root)
     return sorted(map(run_state, _run_folders(folder)), key=lambda run: run.updated, reverse=True)
 
 
 def run_state(path: str | os.PathLike[str]) -> RunState:
-    """How far the run at ``path`` has come."""
+    """The progress of the run at ``path``."""
     path = Path(path)
     try:
         started, config = read_config(path)

@@ -1,4 +1,4 @@
-"""One writer for each run folder, and a name for whoever it is.
+"""One writer for each run folder, known by name.
 
 The operating system's lock decides; the content of the file only says who holds it.
 """
@@ -59,7 +59,7 @@ class Holder:
 
 
 class FolderLock:
-    """The right to write to a folder, from now until ``release`` or the end of the process."""
+    """The exclusive right to write to a folder, until ``release`` or the end of the process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,9 +72,9 @@ class FolderLock:
             raise
 
     def release(self) -> None:
-        """Let the next one in; may be called twice."""
+        """Release the lock; may be called twice."""
         if self._descriptor >= 0:
-            # The lock must end even if the disk is too full, or too gone, to clear the name.
+            # The lock must end even if the disk is full or gone and the name cannot be cleared.
             with suppress(OSError):
                 self._write("")
             os.close(self._descriptor)
@@ -86,7 +86,7 @@ class FolderLock:
                 time.sleep(_PAUSE)
             if _free(self._descriptor, self.path):
                 return
-        holder = _read(self.path) or "another process that has not said its name"
+        holder = _read(self.path) or "another process (name unknown)"
         raise RunLockedError(
             f"{self.path.parent} is being written to by {holder}; "
             "wait for it to end, stop it, or choose another folder"

@@ -1,9 +1,9 @@
-"""The log of a run: what its lines mean, and what a look through all of them finds.
+"""The log of a run: what its lines mean, and how it is read.
 
 Each line is a JSON object with a checksum and a ``kind``. A *report* is one finished simulation.
 *shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
 session. *extended* is the configuration from there on, after tasks or trials were added. *closed*
-ends a session and counts what is there, so that nobody has to read the whole log to know.
+ends a session with its counts, so that listing runs need not read whole logs.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.seal import broken_seal
 from maseval.runs.config import RunConfig, Simulation
 
-# Not the agent's doing: another try may go through. An evaluation that failed is not among them, as
-# it needs no new conversation: ``Benchmark.rescore`` judges the recorded one.
+# Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
+# needs no new conversation: ``Benchmark.rescore`` evaluates the recorded one.
 RERUN_STATUSES = frozenset(
     status.value
     for status in (
@@ -50,7 +50,7 @@ class DamagedRecord(NamedTuple):
 
 
 class ReportPlace(NamedTuple):
-    """Where in the log a report stands, and how its simulation ended."""
+    """Where in the log a report is, and how its simulation ended."""
 
     offset: int
     status: str
@@ -78,7 +78,7 @@ class LogContents:
     torn: bool = False
 
     def add(self, record: Mapping[str, object], offset: int) -> None:
-        """Take note of one line; raises if it lacks what its kind needs."""
+        """Add one line; raises if it lacks what its kind requires."""
         match record["kind"]:
             case "report":
                 self.places[simulation_of(record)] = ReportPlace(offset, str(record["status"]))
@@ -137,7 +137,7 @@ def contents_of(path: Path) -> LogContents:
 def heads_of(path: Path) -> LogContents:
     """As ``contents_of``, without looking further into a report than its head; many times faster.
 
-    Leaves out what reports share, and every line it cannot read.
+    Skips what reports share, and every line it cannot read.
     """
     contents, offset = LogContents(), 0
     for line in _lines(path):
@@ -166,7 +166,7 @@ def is_closing(record: Mapping[str, object]) -> TypeGuard[Closing]:
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
-    """The report that begins at ``offset``, with what it shares with others put back."""
+    """The report that begins at ``offset``, with the shared configuration put back."""
     with path.open("rb") as file:
         file.seek(offset)
         record = strict_json.loads_object(file.readline())
@@ -185,7 +185,7 @@ def simulation_of(record: Mapping[str, object]) -> Simulation:
     """The simulation that a line is about."""
     domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
     if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
-        raise ValueError(f"no simulation is called {domain!r}, {task_id!r}, {trial!r}")
+        raise ValueError(f"not a simulation: {domain!r}, {task_id!r}, {trial!r}")
     return Simulation(domain, task_id, trial)
 
 
@@ -196,4 +196,4 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _reason(error: Exception) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,4 +1,4 @@
-"""Puts every report into a run folder as soon as it is there."""
+"""Writes every report to a run folder as soon as it is finished."""
 
 import logging
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ logger = logging.getLogger(__name__)
 class RunRecorder(BenchmarkCallback):
     """Writes reports to ``folder``; if that fails, asks the run to stop and keeps them.
 
-    Reports that could not be written are tried again with the next one and at the end of the run,
-    and then kept elsewhere (``maseval.core.storage.rescue``). ``error`` is the first failure that
-    was not made good.
+    Reports that could not be written are retried with the next one and at the end of the run, and
+    then kept elsewhere (``maseval.core.storage.rescue``). ``error`` is the first failure that
+    a retry did not resolve.
     """
 
     def __init__(self, folder: RunFolder) -> None:

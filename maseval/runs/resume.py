@@ -1,4 +1,4 @@
-"""Running what a folder still lacks."""
+"""Running the simulations that a folder is missing."""
 
 from collections.abc import Collection, Iterable
 
@@ -22,12 +22,12 @@ def run_into(
     retry_failed: bool = True,
     only: Collection[Simulation] | None = None,
 ) -> list[Report]:
-    """Run what ``folder`` lacks of ``tasks``; returns the new reports, ``folder`` has all of them.
+    """Run the simulations of ``tasks`` that ``folder`` is missing; returns the new reports only.
 
     How often a task is run is the folder's ``trials``, not the benchmark's ``n_task_repeats``. For
     ``retry_failed`` see ``RunFolder.missing``; ``only`` runs the simulations it names instead, also
-    those that are finished. When the folder cannot be written to, what is running is finished,
-    nothing new is begun, and a ``RunWriteError`` says why.
+    those that are finished. When the folder cannot be written to, running simulations are
+    finished, no new ones are started, and a ``RunWriteError`` says why.
     """
     queue = task_queue(tasks)
     _check_fit(folder, queue, only or ())

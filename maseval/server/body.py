@@ -1,4 +1,4 @@
-"""The body of a request: read whole, whatever the client says about its length, and parsed."""
+"""The body of a request, read completely and parsed, whatever its declared length."""
 
 import json
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from maseval.server.completion import Refusal, Request
 
 LONGEST = 64 * 1024 * 1024
 _STEP = 1 << 20
-# So much is read of a request that is too long, for its client to hear so.
+# How much of an oversized request is read, so that its client gets the refusal.
 _PATIENCE = 1 << 30
 _CHUNK_HEAD = 256
 _DIGITS = 15
 
 
 def body_of(stream: BufferedIOBase, headers: Message) -> bytes:
-    """All of a request's body; raises a ``Refusal`` if it has no proper end or is too long."""
+    """All of a request's body; raises a ``Refusal`` if it is incomplete or too long."""
     if "chunked" in str(headers.get("Transfer-Encoding", "")).lower():
         return b"".join(_chunks(stream))
     declared = str(headers.get("Content-Length", "0")).strip()
     if not declared.isdecimal() or len(declared) > _DIGITS:
-        raise Refusal(f"the Content-Length is {declared[:40]!r}, which is no number of bytes")
+        raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
     length = int(declared)
     if length > LONGEST:
         _discard(stream, min(length, _PATIENCE))
@@ -41,7 +41,7 @@ def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
         yield stream.read(size)
         stream.readline(_CHUNK_HEAD)
     while stream.readline(_CHUNK_HEAD).strip():
-        """Trailers, which nobody reads."""
+        """Trailers are ignored."""
 
 
 def _chunk_size(stream: BufferedIOBase) -> int:
@@ -51,7 +51,7 @@ def _chunk_size(stream: BufferedIOBase) -> int:
     except ValueError:
         size = -1
     if size < 0:
-        raise Refusal("a chunk of the request has no proper size")
+        raise Refusal("a chunk of the request has no valid size")
     return size
 
 
@@ -65,7 +65,7 @@ def _too_long(length: int) -> Refusal:
 
 
 def parsed(body: bytes) -> Request:
-    """The request in a body; raises a ``Refusal`` that says what it lacks."""
+    """The request in a body; raises a ``Refusal`` that says what is missing."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -74,5 +74,5 @@ def parsed(body: bytes) -> Request:
         raise Refusal("the request has no list of messages")
     for place, message in enumerate(request["messages"]):
         if not isinstance(message, dict):
-            raise Refusal(f"messages[{place}] is no object but {json.dumps(message)[:60]}")
+            raise Refusal(f"messages[{place}] is not an object but {json.dumps(message)[:60]}")
     return request

@@ -14,13 +14,13 @@ Request = dict[str, Any]
 """The body of a request, as the client sent it."""
 
 Completion = dict[str, Any]
-"""An answer in the protocol's form: its ``choices``, its ``usage``, and whose it is."""
+"""An answer in the protocol's form: ``choices``, ``usage`` and ``model``."""
 
 
 class Refusal(MASEvalError):
     """A request that the server does not answer; clients see the text, the code and the status.
 
-    ``headers`` go with it. ``body`` is what a client reads, if it is to be other than usual.
+    ``headers`` are sent with it. ``body`` replaces the usual error object.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ def _usage(usage: ChatUsage) -> dict[str, object]:
 
 
 def encoded(body: object) -> bytes:
-    """JSON as it is sent; half of a character, which UTF-8 cannot say, is spelled as an escape."""
+    """JSON as it is sent; a lone surrogate, which UTF-8 cannot encode, becomes an escape."""
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -97,7 +97,7 @@ def _deltas(message: Mapping[str, object]) -> Iterator[dict[str, object]]:
     content = message.get("content")
     yield {"role": message.get("role", "assistant"), "content": None if content is None else ""}
     for key, value in message.items():
-        # What is thought, refused or cited; each provider has words of its own.
+        # Reasoning, refusals, citations: the keys differ between providers.
         if key not in _SAID_APART and value not in (None, []):
             yield {key: value}
     if content:

@@ -1,4 +1,4 @@
-"""Where two requests part: the one place that explains why an exchange was not found."""
+"""Where two requests differ: the explanation of why no exchange was found."""
 
 import json
 from collections.abc import Iterator

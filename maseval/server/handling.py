@@ -1,4 +1,4 @@
-"""Connections: HTTP in, questions out to whoever answers them, and the answers back."""
+"""HTTP connections: requests are parsed, passed to whoever answers them, and answered."""
 
 import logging
 import socket
@@ -53,7 +53,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        # The usual way asks for the host's full name, which nobody needs and may take seconds.
+        # The base class looks up the host's full name, which is not needed and may take seconds.
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: _Connection, client_address: object) -> None:
@@ -67,7 +67,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """End the connections that clients keep for later; else they would still be served."""
+        """End the connections that clients keep open; otherwise they would still be served."""
         with self._lock:
             for connection in self._connections:
                 with suppress(OSError):
@@ -75,7 +75,7 @@ class Server(ThreadingHTTPServer):
                         connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up, as one does after a time-out, is nothing to report."""
+        """A client that hangs up, as after a time-out, is not an error."""
         _log.debug("a request was not answered to its end", exc_info=True)
 
 
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     # Headers and body go out in two writes; waiting for more to send would cost 40 ms an answer.
     disable_nagle_algorithm = True
-    # Nobody waits that long for the rest of a request; a thread would wait for ever.
+    # Without it, a thread would wait forever for the rest of a request.
     timeout = 600
 
     def do_GET(self) -> None:
@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = body_of(self.rfile, self.headers)
         except Refusal:
-            # What is left of the request would be taken for the next one.
+            # The rest of the request would be taken for the next one.
             self.close_connection = True
             raise
         if not self._path.endswith(_CHAT):
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).hostname not in LOCAL_NAMES:
             raise Refusal(
-                f"web pages of {origin} may not ask this server", status=403, code="forbidden"
+                f"web pages from {origin} may not use this server", status=403, code="forbidden"
             )
         return parsed(body)
 
@@ -179,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Requests that are no HTTP, or use a method that is not served."""
+        """Requests that are not HTTP, or use an unsupported method."""
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else code
         self._refuse(Refusal(message or HTTPStatus(code).phrase, status=status))

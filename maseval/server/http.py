@@ -22,7 +22,7 @@ class ChatServer:
     """
 
     patience: float = 0.0
-    """How many seconds ``close`` waits for answers that are under way, before it gives them up."""
+    """How many seconds ``close`` waits for answers in progress before it drops them."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ChatServer:
 
     @contextmanager
     def answering(self, connection: socket.socket) -> Iterator[None]:
-        """While this thread answers the request of a client, until it has heard all of it."""
+        """While this thread answers a client's request, until the answer is sent."""
         self._client.connection = connection
         with self._no_more:
             self._under_way += 1
@@ -111,7 +111,7 @@ class ChatServer:
         return False
 
     def _finish(self) -> None:
-        """What is left to do when nobody is answered any more."""
+        """Clean-up after the last answer."""
 
     def __enter__(self) -> Self:
         return self.start()

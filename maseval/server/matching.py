@@ -1,8 +1,8 @@
-"""Which requests are the same: those that any model must take for one question.
+"""Which requests are the same: those that no model could tell apart.
 
-A request is reduced to what can change its answer, and hashed. What is left out: how the answer is
-delivered, who pays, who asks, keys, and everything that is ``None``. The ids of tool calls are
-numbered by their places, since some frameworks invent new ones each time.
+A request is reduced to what can change its answer, and hashed. Ignored are delivery options,
+billing and user fields, keys, and everything that is ``None``. The ids of tool calls are numbered
+by position, since some frameworks invent new ones each time.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 from maseval.core.storage.redaction import REDACTED, redact
 
 Canonical = dict[str, Any]
-"""A request as it is compared: only what matters, in one spelling."""
+"""A request as it is compared: only what matters, in a canonical spelling."""
 
 _CanonicalMessage = dict[str, object]
 
@@ -39,7 +39,7 @@ def canonical(request: Mapping[str, object]) -> Canonical:
 
 
 def key_of(request: Canonical) -> str:
-    """The name of a canonical request, under which its answers are found."""
+    """The key of a canonical request, under which its answers are stored."""
     return digest(request)
 
 
@@ -81,9 +81,9 @@ def _message(message: _CanonicalMessage) -> _CanonicalMessage:
 
 
 def _numbered(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
-    """The messages with calls named after their places, and results after their calls.
+    """The messages with calls named by position, and results after their calls.
 
-    An id that is used twice means its latest call.
+    An id that is used twice refers to its latest call.
     """
     names: dict[object, str] = {}
     made = 0

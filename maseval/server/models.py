@@ -16,7 +16,7 @@ _OF_THE_PROTOCOL = frozenset(
 
 
 class ModelServer(ChatServer):
-    """Serves model adapters under their names; scripted ones make any framework run for nothing."""
+    """Serves model adapters under their names; with scripted ones any framework runs for free."""
 
     def __init__(self, *models: ModelAdapter, host: str = LOCAL, port: int = 0) -> None:
         super().__init__(self._ask, lambda: list(self._served), host=host, port=port)
@@ -29,12 +29,12 @@ class ModelServer(ChatServer):
         name = name or model.model_id
         if self._served.setdefault(name, model) is not model:
             raise ConfigurationError(
-                f"another model is served as {name!r}; give one of them a name"
+                f"another model is already served as {name!r}; give one of them another name"
             )
         return name
 
     def remove(self, name: str) -> None:
-        """Serve that model no longer."""
+        """Stop serving that model."""
         self._served.pop(name, None)
 
     def _ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
@@ -42,7 +42,7 @@ class ModelServer(ChatServer):
         model = self._served.get(name)
         if model is None:
             raise Refusal(
-                f"no model is served as {name!r}; there are: {', '.join(self._served) or 'none'}",
+                f"no model is served as {name!r}; available: {', '.join(self._served) or 'none'}",
                 status=HTTPStatus.NOT_FOUND,
                 code="model_not_found",
             )
@@ -62,7 +62,7 @@ def answer_of(model: ModelAdapter, request: Request) -> Completion:
     except ProviderError as error:
         raise _refusal(error) from None
     except MASEvalError as error:
-        # Not 500, after which clients would ask again.
+        # Not 500, after which clients would retry.
         raise Refusal(str(error), status=422, code=type(error).__name__) from None
     return completion(response, str(request.get("model")))
 

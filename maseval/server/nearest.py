@@ -1,4 +1,4 @@
-"""Nearest: of all requests on a tape, the one that a missed request was meant to be."""
+"""Nearest: of all requests on a tape, the one most similar to a request that was not found."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -25,18 +25,18 @@ class _KnownRequest(NamedTuple):
 
 
 class Nearest:
-    """Finds a neighbour without looking at the whole tape.
+    """Finds a neighbour without reading the whole tape.
 
     Two conversations are near if they begin alike. So the beginnings of all recorded ones, each
-    with and without its system prompt, are noted when the first request is missed.
+    with and without its system prompt, are indexed when the first request is missed.
     """
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self._lock = threading.Lock()
         self._seen = 0
-        # By its hash: who goes on from a beginning, and who has nothing more to say.
-        self._going_on: dict[str, _KnownRequest] = {}
+        # By hash: who continues from a beginning, and who ends with it.
+        self._continuing: dict[str, _KnownRequest] = {}
         self._ending: dict[str, _KnownRequest] = {}
         self._models: dict[str, _KnownRequest] = {}
 
@@ -63,7 +63,7 @@ class Nearest:
         found = [self._models[model]] if model in self._models else []
         for conversation in _views(asked["messages"]):
             beginnings = list(_beginnings(conversation))
-            for known in (self._going_on, self._ending):
+            for known in (self._continuing, self._ending):
                 longest = next((known[one] for one in reversed(beginnings) if one in known), None)
                 if longest is not None:
                     found.append(longest)
@@ -79,7 +79,7 @@ class Nearest:
         for conversation in _views(request["messages"]):
             *beginnings, whole = _beginnings(conversation)
             for beginning in beginnings:
-                self._going_on.setdefault(beginning, known)
+                self._continuing.setdefault(beginning, known)
             self._ending.setdefault(whole, known)
 
 

@@ -1,4 +1,4 @@
-"""ReplayServer: answers from a tape, and with a provider behind it, new ones for the tape."""
+"""ReplayServer: answers from a tape and, with a provider behind it, records new ones."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ from maseval.server.tape import Exchange, Tape, TapeError, TapePlace
 from maseval.server.upstream import Upstream
 
 TAPE_MISS = "tape_miss"
-# Not one of those after which clients ask again: 408, 409, 429, and all from 500 on.
+# Not one of those after which clients retry: 408, 409, 429, and all from 500 on.
 MISS_STATUS = 422
 
 
@@ -47,17 +47,17 @@ class ReplayServer(ChatServer):
     refused, and the refusal says how the nearest one differs.
 
     Args:
-        tape_path: The tape; with ``record`` it is made if it is not there.
+        tape_path: The tape; with ``record`` it is created if it does not exist.
         record: Ask ``upstream`` what the tape does not answer, and add it to the tape. A question
             is then played as often as the tape has answers, and asked anew after that.
         upstream: The base URL of the provider to record.
         upstream_key: The key for it, for clients that send none.
         host: Where to listen.
         port: On which port; 0 is any that is free.
-        on_request: Told of every request, by the thread that answers it.
+        on_request: Called for every request, by the thread that answers it.
     """
 
-    # Answers that are under way have been paid for: they still go onto the tape.
+    # Answers in progress have been paid for: they are still recorded.
     patience = 120.0
 
     def __init__(
@@ -73,7 +73,7 @@ class ReplayServer(ChatServer):
     ) -> None:
         if record is not (upstream is not None):
             raise ConfigurationError(
-                "an upstream is asked while recording, and only then; give both or none of "
+                "an upstream is only used for recording; give both or neither of "
                 "record (--record) and upstream (--upstream https://api.openai.com/v1)"
             )
         self._upstream = Upstream(upstream, upstream_key) if upstream is not None else None
@@ -108,7 +108,7 @@ class ReplayServer(ChatServer):
 
     @property
     def unused(self) -> list[int]:
-        """The lines of the tape that nobody asked for."""
+        """The lines of the tape that were not requested."""
         with self._counting:
             return sorted(
                 place.line
@@ -126,12 +126,12 @@ class ReplayServer(ChatServer):
             outcome, line, answer = self._answered(request, headers)
         except Refusal as refusal:
             outcome = "missed" if refusal.code == TAPE_MISS else "refused"
-            self._tell(Served(outcome, *_about(request), words=refusal.text))
+            self._report(Served(outcome, *_about(request), words=refusal.text))
             raise
         except TapeError as error:
-            self._tell(Served("refused", *_about(request), words=str(error)))
+            self._report(Served("refused", *_about(request), words=str(error)))
             raise Refusal(str(error), status=MISS_STATUS, code="tape_error") from error
-        self._tell(Served(outcome, *_about(request), line))
+        self._report(Served(outcome, *_about(request), line))
         return answer
 
     def _answered(
@@ -147,10 +147,10 @@ class ReplayServer(ChatServer):
         with self._forwarding(key) as keep:
             answer = self._upstream.ask(request, headers)
             if not answer.get("choices"):
-                # As good as an error: clients ask again, and the next answer is worth keeping.
+                # As good as an error: clients retry, and the next answer is worth keeping.
                 return "refused", None, answer
             if not self._client_waits():
-                # It will have asked again: that answer is the one it goes on with.
+                # It has retried by now: that answer is the one it continues with.
                 raise Refusal("the client did not wait for the answer", status=MISS_STATUS)
             secrets = exchange_secrets(
                 self._upstream.key, headers=headers, request=request, answer=answer
@@ -194,7 +194,7 @@ class ReplayServer(ChatServer):
         try:
             return self.tape.append(exchange)
         except OSError as error:
-            # Not 500: asking again would be paid for again.
+            # Not 500: a retry would be paid for again.
             raise Refusal(
                 f"the answer cannot be added to the tape: {error}",
                 status=MISS_STATUS,
@@ -211,7 +211,7 @@ class ReplayServer(ChatServer):
             code=TAPE_MISS,
         )
 
-    def _tell(self, served: Served) -> None:
+    def _report(self, served: Served) -> None:
         with self._counting:
             self._outcomes[served.outcome] += 1
         if self._on_request is not None:
@@ -244,5 +244,5 @@ def _words(near: Neighbour | None) -> str:
     if near is None:
         return "it is empty"
     if near.difference is None:
-        return f"line {near.place.line} differs only in a secret, which tapes do not hold"
+        return f"line {near.place.line} differs only in a secret, which tapes do not store"
     return f"the nearest, line {near.place.line}, differs first at {near.difference}"

@@ -1,4 +1,4 @@
-"""ScriptServer: one list of replies, served to whoever asks."""
+"""ScriptServer: one list of replies, served to any client."""
 
 import threading
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from maseval.server.replaying import OnRequest, Served
 
 
 class ScriptServer(ChatServer):
-    """Plays a scripted model under any model name; requests are answered one after another."""
+    """Serves a scripted model under any model name; requests are answered one after another."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class ScriptServer(ChatServer):
 
     @property
     def unused(self) -> list[int]:
-        """The numbers of the replies that nobody asked for, from 1 on."""
+        """The numbers of the replies that were not requested, counted from 1."""
         count = int(self.model.gather_config()["reply_count"])
         return list(range(len(self.model.requests) + 1, count + 1))
 
@@ -40,12 +40,12 @@ class ScriptServer(ChatServer):
                 answer = answer_of(self.model, request)
             except Refusal as refusal:
                 self.misses += 1
-                self._tell(Served("missed", *about, words=refusal.text))
+                self._report(Served("missed", *about, words=refusal.text))
                 raise
             self.played += 1
-        self._tell(Served("played", *about, len(self.model.requests)))
+        self._report(Served("played", *about, len(self.model.requests)))
         return answer
 
-    def _tell(self, served: Served) -> None:
+    def _report(self, served: Served) -> None:
         if self._on_request is not None:
             self._on_request(served)

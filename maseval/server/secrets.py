@@ -8,7 +8,7 @@ from maseval.core.storage.redaction import REDACTED, redact_text
 from maseval.core.storage.secrets import Secrets, is_secret
 
 PLACEHOLDER = "no-key-needed"
-"""What to give to clients that insist on a key."""
+"""For clients that require a key."""
 
 _NO_KEYS = frozenset(
     {PLACEHOLDER, "empty", "none", "dummy", "replay", "not-needed", "sk-no-key-required"}
@@ -18,7 +18,7 @@ _TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
 
 
 def key_in(headers: Mapping[str, str]) -> str | None:
-    """The key that a client sent, unless it only fills the place of one."""
+    """The key that a client sent, unless it is a placeholder."""
     for name, value in headers.items():
         if name.lower() in _TELLING_HEADERS:
             key = value.removeprefix("Bearer ").removeprefix("bearer ").strip()

@@ -1,4 +1,4 @@
-"""Tape: requests to a model and the answers they got, in a file that outlives the model.
+"""Tape: requests to a model and their answers, in a file that outlives the model.
 
 The file is made of JSON lines and only ever grows. The first one names the format; each of the
 others is one answered request: a checksum, the request's key, what was asked and what was answered.
@@ -55,9 +55,9 @@ class Exchange(NamedTuple):
 class Tape:
     """The exchanges in a file, found by their keys.
 
-    ``growing`` says that more are to be added: a file that is not there is made, readable by its
-    owner only, and what a crash left of a last line is moved out of the way. Many threads may use
-    a tape; only one ``Tape`` at a time may add to a file.
+    ``growing`` allows adding more: a missing file is created, readable by its owner only, and a
+    torn last line is moved out of the way. Many threads may use a tape; only one ``Tape`` at a time
+    may add to a file.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, growing: bool = False) -> None:
@@ -89,7 +89,7 @@ class Tape:
             yield place, self.at(place, key)
 
     def at(self, place: TapePlace, key: str) -> Exchange:
-        """The exchange at a place; ``key`` must be its own, or the tape is not what it was."""
+        """The exchange at a place; raises if its key is no longer ``key``."""
         with self._lock:
             self._file.seek(place.offset)
             line = self._file.readline()
@@ -109,7 +109,7 @@ class Tape:
             return self._note(exchange.key, TapePlace(self._lines, offset))
 
     def close(self) -> None:
-        """Let go of the file, after what is being written; may be called twice."""
+        """Close the file once pending writes are done; may be called twice."""
         with self._lock:
             if self._writer is not None:
                 self._writer.close()
@@ -164,7 +164,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
 
 def _prepare(path: Path) -> None:
-    """Make the file fit for more exchanges; whatever is no tape stays as it is."""
+    """Prepare the file for more exchanges; a file that is not a tape is left as it is."""
     with _opened(path) as file:
         first = file.readline()
     if not _HEADER.startswith(first):
@@ -187,17 +187,17 @@ def _check_header(path: Path, line: bytes) -> None:
     except (ValueError, KeyError, TypeError, RecursionError):
         name = version = None
     if name != _NAME["format"]:
-        raise TapeError(f"{path}, line 1: this is no tape; give one that was made with --record")
+        raise TapeError(f"{path}, line 1: not a tape file; give one that was made with --record")
     if version != _NAME["version"]:
         raise TapeError(
             f"{path}, line 1: the tape has format {version!r}, and this maseval reads "
-            f"{_NAME['version']}; install another release, or record the tape anew"
+            f"{_NAME['version']}; install another release, or record the tape again"
         )
 
 
 def _opened(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
-        raise TapeError(f"{path} is no file; give the path of a tape, such as tape.jsonl")
+        raise TapeError(f"{path} is not a file; give the path of a tape, such as tape.jsonl")
     try:
         return path.open("rb", buffering=_BUFFER)
     except FileNotFoundError:

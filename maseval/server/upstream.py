@@ -22,12 +22,12 @@ _PASSED_ON = frozenset(
     {*("api-key", "openai-organization", "openai-project", "openai-beta"), "http-referer"}
     | {"x-title", "user-agent"}
 )
-# What a client acts upon or quotes to the provider's support.
+# Headers that a client acts on, or quotes to the provider's support.
 _PASSED_BACK = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id")
 
 
 class Upstream:
-    """Asks a provider what a client asked, with the client's key or, if it sent none, with ``key``.
+    """Forwards requests to a provider, with the client's key or, if it sent none, with ``key``.
 
     The answer comes whole, even if the client wants it streamed.
     """
@@ -50,7 +50,7 @@ class Upstream:
         return here and self._address.port == port
 
     def ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
-        """The provider's answer; its refusals are refusals of ours, word for word."""
+        """The provider's answer; its errors become refusals with the same text."""
         body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
         question = urllib.request.Request(
             self._url, json.dumps(body).encode(), self._headers(headers), method="POST"
@@ -80,7 +80,7 @@ class Upstream:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A key is for the address it was given for, and for no other."""
+    """A key is only sent to the address it was given for."""
 
     def redirect_request(
         self,
@@ -102,11 +102,11 @@ def _parts(url: str) -> SplitResult:
         usable = False
     if not usable:
         raise ConfigurationError(
-            f"the upstream {url!r} is no address; give one like https://api.openai.com/v1"
+            f"the upstream {url!r} is not a valid URL; give one like https://api.openai.com/v1"
         )
     if parts.username is not None:
         raise ConfigurationError(
-            "the upstream's address holds a password; give the key by an environment variable"
+            "the upstream's URL contains a password; pass the key in an environment variable"
         )
     return parts
 
@@ -117,7 +117,7 @@ def _answer(content: bytes) -> Completion:
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise _unreachable("sent an answer that is no JSON object")
+        raise _unreachable("sent an answer that is not a JSON object")
     return answer
 
 

@@ -186,15 +186,15 @@ def test_a_torn_line_is_told(tape, tmp_path):
         ((), "give either a tape or a script"),
         (("tape.jsonl", "--script", "x.json"), "give either a tape or a script"),
         (("nowhere.jsonl",), "there is no tape 'nowhere.jsonl'; record one with --record"),
-        (("tape.jsonl", "--record"), "give both or none of record (--record) and upstream"),
-        (("tape.jsonl", "--upstream", "http://localhost:1/v1"), "give both or none"),
-        (("tape.jsonl", "--record", "--upstream", "openai"), "'openai' is no address"),
+        (("tape.jsonl", "--record"), "give both or neither of record (--record) and upstream"),
+        (("tape.jsonl", "--upstream", "http://localhost:1/v1"), "give both or neither"),
+        (("tape.jsonl", "--record", "--upstream", "openai"), "'openai' is not a valid URL"),
         (("--script", "x.json"), "cannot read the replies in 'x.json'"),
         (("--script", "x.txt"), "not 'x.txt'"),
         (("--script", "x.json", "--record"), "a script is only played"),
         (("tape.jsonl", "--port", 99999), "cannot listen on 127.0.0.1:99999"),
         (("tape.jsonl", "--host", "no.such.invalid"), "cannot listen on no.such.invalid"),
-        ((".",), "is no file"),
+        ((".",), "is not a file"),
     ],
     ids=str,
 )
@@ -230,7 +230,7 @@ def test_a_damaged_tape_is_one_message(tape, tmp_path):
     code, out, errors = finished("replay-server", "tape.jsonl", folder=tmp_path)
 
     assert (code, out) == (2, "")
-    assert errors.startswith("Error: tape.jsonl, line 3: its checksum is not that of its content;")
+    assert errors.startswith("Error: tape.jsonl, line 3: its checksum does not match its content;")
 
 
 def test_the_command_is_a_function_too(tape, monkeypatch, tmp_path):

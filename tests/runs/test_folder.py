@@ -234,9 +234,9 @@ def test_a_record_that_lacks_only_its_line_end_counts(tmp_path):
         (b'{"kind": "report", "task\n', "Invalid control character"),
         (b"\0\0\0\0\0\n", "Expecting value"),
         (b"[1, 2]\n", "expected a JSON object"),
-        (sealed_line({"kind": "report"}), "it lacks 'status'"),
+        (sealed_line({"kind": "report"}), "'status' is missing"),
         (sealed_line({"kind": "riddle"}), "unknown kind 'riddle'"),
-        (sealed_line({"a": 1}), "it lacks 'kind'"),
+        (sealed_line({"a": 1}), "'kind' is missing"),
         (
             sealed_line({"kind": "closed"}).replace(b"closed", b"report"),
             "its checksum does not match",
@@ -346,7 +346,7 @@ def test_a_folder_that_is_no_run_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace('"m"', '"n"'), "changed by hand"),
+        (lambda text: text.replace('"m"', '"n"'), "was edited"),
         (lambda text: text[:-30], "is damaged"),
         (lambda text: text.replace('"format": 1', '"format": 9'), "format 9"),
         (lambda text: "[]", "is damaged"),

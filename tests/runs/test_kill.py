@@ -64,7 +64,7 @@ def wait_for_records(process, path, count):
 
 
 def killed(path, chance):
-    """Whether a process that goes on with the run was killed before it came to its end."""
+    """Whether a process that resumes the run was killed before it finished."""
     process = started(path, len(IDS), TRIALS, 0.012)
     try:
         # Some die while they start or open the folder, most while they run.
@@ -112,7 +112,7 @@ def test_a_killed_run_goes_on(tmp_path, uninterrupted):
     assert results(tmp_path / "run") == uninterrupted
 
 
-def test_the_second_process_on_a_folder_is_told_who_is_there(tmp_path):
+def test_the_second_process_on_a_folder_learns_who_is_there(tmp_path):
     first = started(tmp_path / "run", len(IDS), TRIALS, 60)
     try:
         first.stdout.readline()
@@ -131,7 +131,7 @@ def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_pat
     )
 
     assert full.returncode == 3, full.stderr
-    message = f"RunWriteError: {tmp_path / 'run'} takes no more results: File too large."
+    message = f"RunWriteError: {tmp_path / 'run'} cannot store more results: File too large."
     assert message in full.stdout and "results written so far are intact" in full.stdout
     state = run_state(tmp_path / "run")
     assert state.state == "incomplete" and state.done > 0

@@ -40,7 +40,7 @@ def holding(tmp_path):
         process.stdout.close()
 
 
-def test_the_second_process_is_told_who_holds_the_folder(tmp_path, holding):
+def test_the_second_process_learns_who_holds_the_folder(tmp_path, holding):
     process = holding(tmp_path / "lock")
 
     with pytest.raises(RunLockedError) as caught:

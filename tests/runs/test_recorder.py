@@ -21,7 +21,9 @@ def test_a_folder_that_vanishes_stops_the_run_and_loses_no_report(tmp_path, capl
     with (
         caplog.at_level(logging.CRITICAL),
         RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder,
-        pytest.raises(RunWriteError, match=r"run takes no more results: No such file") as caught,
+        pytest.raises(
+            RunWriteError, match=r"run cannot store more results: No such file"
+        ) as caught,
     ):
         run_into(folder, benchmark, tasks("a", "b"))
 

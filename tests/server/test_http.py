@@ -45,7 +45,7 @@ def raw(server, sent):
         (b"[]", "no list of messages"),
         (b"{}", "no list of messages"),
         (b'{"messages": "hi"}', "no list of messages"),
-        (b'{"messages": [{}, "hi"]}', 'messages[1] is no object but "hi"'),
+        (b'{"messages": [{}, "hi"]}', 'messages[1] is not an object but "hi"'),
     ],
 )
 def test_a_request_that_makes_no_sense_is_explained(server, body, words):
@@ -133,7 +133,7 @@ def test_a_length_that_is_none_is_refused_and_the_connection_ended(server, lengt
         server, f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode()
     )
 
-    assert heard.startswith("HTTP/1.1 400") and "no number of bytes" in heard
+    assert heard.startswith("HTTP/1.1 400") and "not a number of bytes" in heard
     assert "Connection: close" in heard
 
 
@@ -193,7 +193,7 @@ def test_odd_wishes_for_a_stream_do_no_harm(server, options):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_failure_of_ours_is_told(stream, caplog):
+def test_an_internal_failure_is_reported(stream, caplog):
     def broken(request, headers):
         raise RuntimeError("out of order")
 

@@ -39,15 +39,15 @@ def test_an_unknown_model_is_told_which_there_are():
         again = ask(server.url, asking("hi") | {"model": "a"})
 
     assert reply.status == 404 and reply.error["code"] == "model_not_found"
-    assert reply.error["message"] == "no model is served as 'm'; there are: a"
-    assert again.error["message"] == "no model is served as 'a'; there are: none"
+    assert reply.error["message"] == "no model is served as 'm'; available: a"
+    assert again.error["message"] == "no model is served as 'a'; available: none"
 
 
 def test_one_name_is_for_one_model():
     model = ScriptedModelAdapter(["x"], model_id="a")
     with ModelServer(model) as server:
         assert server.add(model) == "a"
-        with pytest.raises(ConfigurationError, match="another model is served as 'a'"):
+        with pytest.raises(ConfigurationError, match="another model is already served as 'a'"):
             server.add(ScriptedModelAdapter(["y"], model_id="a"))
 
 

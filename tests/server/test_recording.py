@@ -140,7 +140,7 @@ def test_an_answer_that_is_no_answer_is_a_bad_gateway(recorder, upstream, conten
 
     reply = ask(recorder.url, asking("one"))
 
-    assert reply.status == 502 and "no JSON object" in reply.error["message"]
+    assert reply.status == 502 and "not a JSON object" in reply.error["message"]
     assert recorder.recorded == 0
 
 
@@ -176,7 +176,7 @@ def test_a_provider_that_is_not_there_is_a_bad_gateway(path):
     "url", ["api.openai.com", "", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1"]
 )
 def test_an_upstream_is_an_address(path, url):
-    with pytest.raises(ConfigurationError, match="no address; give one like https://"):
+    with pytest.raises(ConfigurationError, match="not a valid URL; give one like https://"):
         ReplayServer(path, record=True, upstream=url)
 
 

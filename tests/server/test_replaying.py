@@ -171,7 +171,7 @@ def test_the_models_of_a_tape_are_listed(taped):
     assert one["id"] == "n/x"
 
 
-def test_every_request_is_told(taped):
+def test_every_request_is_reported(taped):
     told = []
 
     with ReplayServer(taped((asking("a"), saying("1"))), on_request=told.append) as server:
@@ -213,7 +213,7 @@ def test_a_damaged_tape_is_not_served_and_no_port_stays_taken(taped):
 
 @pytest.mark.parametrize("options", [{"record": True}, {"upstream": "http://localhost:1/v1"}])
 def test_recording_and_an_upstream_come_together(tmp_path, options):
-    with pytest.raises(ConfigurationError, match="give both or none"):
+    with pytest.raises(ConfigurationError, match="give both or neither"):
         ReplayServer(tmp_path / "tape.jsonl", **options)
 
     assert list(tmp_path.iterdir()) == []

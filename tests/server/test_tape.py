@@ -50,7 +50,7 @@ def test_only_its_owner_may_read_a_new_tape(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_tape_goes_on_where_it_ended(path):
+def test_a_tape_resumes_where_it_ended(path):
     tape = Tape(path, growing=True)
     place = tape.append(exchange(1, "again"))
 
@@ -83,7 +83,7 @@ def test_a_last_line_that_lacks_only_its_end_counts(path):
     assert len(contents(Tape(path))) == 3
 
 
-def test_recording_goes_on_after_a_torn_line_and_nothing_is_thrown_away(path):
+def test_recording_resumes_after_a_torn_line_and_nothing_is_thrown_away(path):
     content = path.read_bytes()
     path.write_bytes(content[:-20])
 
@@ -154,11 +154,11 @@ def test_line_ends_of_another_system_do_no_harm(path):
 @pytest.mark.parametrize(
     "content", ["# A page\n\nof text", '{"a": 1}\n{"b": 2}', "[]\n", '"format"\n'], ids=str
 )
-def test_a_file_that_is_no_tape_is_refused_and_left_alone(tmp_path, content, growing):
+def test_a_file_that_is_not_a_tape_is_refused_and_left_alone(tmp_path, content, growing):
     path = tmp_path / "notes.md"
     path.write_text(content)
 
-    with pytest.raises(TapeError, match="line 1: this is no tape"):
+    with pytest.raises(TapeError, match="line 1: not a tape file"):
         Tape(path, growing=growing)
 
     assert path.read_text() == content and os.listdir(tmp_path) == ["notes.md"]
@@ -174,14 +174,14 @@ def test_a_tape_of_the_future_says_so(path):
 def test_a_missing_tape_says_how_to_make_one(tmp_path):
     with pytest.raises(TapeError, match=r"there is no tape .*--record --upstream URL"):
         Tape(tmp_path / "tape.jsonl")
-    with pytest.raises(TapeError, match="is no file"):
+    with pytest.raises(TapeError, match="is not a file"):
         Tape(tmp_path)
 
 
-def test_an_empty_file_is_no_tape_to_play(tmp_path):
+def test_an_empty_file_is_not_a_tape_to_play(tmp_path):
     (tmp_path / "tape.jsonl").touch()
 
-    with pytest.raises(TapeError, match="no tape"):
+    with pytest.raises(TapeError, match="not a tape file"):
         Tape(tmp_path / "tape.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""Writes each report to a file as soon as it is there, and reads such files again.
+"""Writes each report to a file as soon as it is finished, and reads such files.
 
 A run makes ``<name>.jsonl`` with one report a line, ``<name>.run.json`` with what all its reports
 share, and at its end ``<name>.meta.json`` with what was meant to be in the file.
@@ -71,7 +71,7 @@ class ResultLogger(BenchmarkCallback):
 
     @abstractmethod
     def finalize(self) -> None:
-        """The run is over: close what is open."""
+        """The run is over: close files."""
 
     @abstractmethod
     def validate(self) -> bool:

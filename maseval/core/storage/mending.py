@@ -11,7 +11,7 @@ from maseval.core.storage.atomic import sync_folder
 
 
 def mend(path: str | os.PathLike[str]) -> Path | None:
-    """Make a file fit for more records; call it only while nobody writes to the file.
+    """Prepare a file for more records; call it only while nobody writes to the file.
 
     A torn last line is moved to the first free ``torn-<n>.jsonl`` beside the file, whose path is
     returned; a last record that lacks only its line end gets one. Lines that have an end stay.

@@ -1,7 +1,7 @@
 """Append-only files of JSON lines that survive being killed.
 
-Each record is one line, written at once and flushed to the disk. Whatever ends the process, the
-file holds every finished record and at most one torn last line, which readers report and leave out.
+Each record is one line, written in one go and flushed to disk. Whatever ends the process, the
+file holds every finished record and at most one torn last line, which readers report and skip.
 """
 
 import errno
@@ -28,10 +28,9 @@ class TornRecordWarning(UserWarning):
 class RecordWriter:
     """Creates a file of records and adds to it.
 
-    ``overwrite`` empties a file that is there; ``resume`` goes on behind its last record, for which
-    ``mend`` must have seen to its end. With ``sync=False`` the operating system decides when a
-    record reaches the disk: faster, still safe when the process is killed, but not when the power
-    fails.
+    ``overwrite`` empties an existing file; ``resume`` appends to it, once ``mend`` has repaired its
+    end. With ``sync=False`` the operating system decides when a record reaches the disk: faster,
+    still safe when the process is killed, but not when the power fails.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class RecordWriter:
                 error.errno, f"could not add a record ({error.strerror})", str(self.path)
             ) from error
         except BaseException:
-            # Ctrl-C after the last byte, perhaps in the flush: the record is there and stays.
+            # Ctrl-C after the last byte, perhaps in the flush: the record is complete and stays.
             if self._torn_at is not None and self._size() == self._torn_at + len(line):
                 self._torn_at = None
             raise
@@ -84,7 +83,7 @@ class RecordWriter:
         return start
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -111,7 +110,7 @@ class RecordWriter:
             os.fsync(self._descriptor)
 
     def _check_in_place(self) -> None:
-        # A file that was deleted or replaced still takes whatever its descriptor is given.
+        # A deleted or replaced file still accepts what is written to its descriptor.
         if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
             raise FileNotFoundError(errno.ENOENT, "the file was replaced by another one")
 

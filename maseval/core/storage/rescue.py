@@ -1,4 +1,4 @@
-"""A last resort for results that were paid for and cannot be written where they belong."""
+"""A last resort for paid results that cannot be written where they belong."""
 
 import logging
 import tempfile
@@ -25,7 +25,7 @@ class Rescue:
         return [writer.path for writer in self._writers if writer.count]
 
     def keep(self, record: Mapping[str, Any], reason: OSError) -> None:
-        """Write ``record`` wherever that works, and log at ERROR where that is and why."""
+        """Write ``record`` wherever possible, and log at ERROR where it is and why."""
         what = f"task {record.get('task_id')}, repetition {record.get('repeat_idx')}"
         for writer in self._places():
             with suppress(OSError):
@@ -35,7 +35,7 @@ class Rescue:
         logger.error("%s; the report of %s is only in benchmark.reports", reason, what)
 
     def close(self) -> None:
-        """Let go of the files, and remove those to which nothing could be written."""
+        """Close the files, and remove those that are still empty."""
         for writer in self._writers:
             writer.close()
             if not writer.count:

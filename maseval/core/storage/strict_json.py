@@ -1,7 +1,7 @@
 """Any value as JSON that every parser reads.
 
-A report may hold what a user's tool or evaluator put into it. Writing it must not fail: what JSON
-has no word for becomes text.
+A report may hold anything that a user's tool or evaluator put into it. Writing it must not fail:
+what JSON cannot represent becomes text.
 """
 
 import json
@@ -79,7 +79,7 @@ def _not_finite(value: float) -> str:
 
 
 def _text(value: object) -> str:
-    # A stranger's __str__ may raise anything, and a finished result must not be lost to it.
+    # A foreign __str__ may raise anything, and must not cost a finished result.
     try:
         return str(value)
     except Exception as error:

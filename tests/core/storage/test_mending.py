@@ -4,7 +4,7 @@ from maseval.core.storage.mending import mend
 
 
 @pytest.mark.parametrize("padding", [0, 10, 70_000, 200_000])
-def test_a_torn_line_is_moved_beside_the_file_before_it_is_gone_on_with(tmp_path, padding):
+def test_a_torn_line_is_moved_beside_the_file_before_it_is_resumed(tmp_path, padding):
     path = tmp_path / "r.jsonl"
     path.write_bytes(b'{"n": 1}\n')
     torn = b'{"n": 2, "padding": "' + b"x" * padding

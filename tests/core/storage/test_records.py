@@ -157,7 +157,7 @@ FULL_DISK = """
 """
 
 
-def test_a_write_that_fails_half_way_leaves_no_part_and_later_records_go_on(tmp_path):
+def test_a_write_that_fails_half_way_leaves_no_part_and_later_records_follow(tmp_path):
     path = tmp_path / "r.jsonl"
 
     run = subprocess.run(script(FULL_DISK, path), capture_output=True, text=True, check=True)
@@ -183,7 +183,7 @@ def test_no_descriptor_stays_open(tmp_path):
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_a_file_can_be_gone_on_with(tmp_path):
+def test_a_file_can_be_resumed(tmp_path):
     path = written(tmp_path / "r.jsonl", {"n": 1})
 
     with RecordWriter(path, resume=True) as writer:

@@ -92,7 +92,7 @@ NO_ROOM = """
 """
 
 
-def test_a_disk_without_any_room_is_told_and_left_without_empty_files(tmp_path):
+def test_a_disk_without_any_room_is_reported_and_left_without_empty_files(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(NO_ROOM), tmp_path],
         capture_output=True,

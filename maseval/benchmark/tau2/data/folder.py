@@ -120,7 +120,7 @@ class DataFolder:
             write_json(self._stamps, {"version": self.manifest.version, "files": stamps})
 
     def _sweep(self) -> None:
-        """Remove what processes that were killed have left behind."""
+        """Remove the leftovers of killed processes."""
         oldest = time.time() - _ABANDONED_AFTER
         for hidden in self.root.rglob(f".*{SUFFIX}"):
             with suppress(OSError):
@@ -170,7 +170,7 @@ def _take_over(
 
 
 def _take(file: IO[str], progress: Progress) -> None:
-    """Wait for the lock; it is freed when its file is closed, however that comes about."""
+    """Wait for the lock; it is released when its file is closed or the process ends."""
     if sys.platform == "win32":
         return  # downloading twice costs time but does no harm
     with suppress(LocksUnavailableError):

@@ -1,4 +1,4 @@
-"""JSON read piece by piece, so that a file of any size needs the memory of its largest piece."""
+"""JSON read piece by piece: a file of any size needs only the memory of its largest piece."""
 
 import codecs
 import gzip
@@ -26,7 +26,7 @@ _CUT_WORD = re.compile(r"[-+.\w\\]*\s*")
 
 
 class JsonStreamError(MASEvalError, ValueError):
-    """The text is not JSON; ``offset`` is the byte (of the unpacked text) where that shows."""
+    """The text is not JSON; ``offset`` is the byte (of the decompressed text) where that shows."""
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(f"{problem} at byte {offset}")
@@ -63,7 +63,7 @@ class JsonStream:
 
     @property
     def offset(self) -> int:
-        """How many bytes lie behind."""
+        """How many bytes have been consumed."""
         return self._bytes_before + _size(self._text[: self._at])
 
     def peek(self) -> str:
@@ -85,7 +85,7 @@ class JsonStream:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except JSONDecodeError as error:
-                if not self._may_go_on(error):
+                if not self._may_continue(error):
                     raise self._broken(error.msg, error.pos) from None
             except RecursionError:
                 raise self._broken("nested too deeply", self._at) from None
@@ -137,7 +137,7 @@ class JsonStream:
             self._take(",")
 
     def finish(self) -> None:
-        """Make sure that nothing more comes."""
+        """Check that nothing follows."""
         if self.peek():
             raise self._broken("extra data", self._at)
 
@@ -153,7 +153,7 @@ class JsonStream:
                 raise self._truncated()
             raise self._broken(f"expected {character!r}", self._at)
 
-    def _may_go_on(self, error: JSONDecodeError) -> bool:
+    def _may_continue(self, error: JSONDecodeError) -> bool:
         """Whether a value that could not be read may be whole once more is read."""
         open_string = error.msg.startswith("Unterminated string")
         if not open_string and error.pos < len(self._text) - _MARGIN:
@@ -165,7 +165,7 @@ class JsonStream:
         return False
 
     def _read_more(self) -> bool:
-        """Read on, and forget what lies behind; at the end of the file nothing changes.
+        """Read more, and drop what was consumed; at the end of the file nothing changes.
 
         At least as much is read as is waiting, so that a long value is not tried too often.
         """
@@ -199,7 +199,7 @@ class JsonStream:
 
 
 class JsonFile(JsonStream):
-    """A file of JSON, packed with gzip or not, as a stream to be used in a ``with`` block."""
+    """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block."""
 
     def __init__(self, path: Path, *, chunk: int = CHUNK) -> None:
         self._raw = path.open("rb")
