@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from maseval.cli.console import duration, indented, inert, money, shortened
-from maseval.cli.tables import MARKS
+from maseval.cli.results import MARKS
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.benchmarks import Section

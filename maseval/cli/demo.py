@@ -10,7 +10,7 @@ from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import INCOMPLETE
 from maseval.cli.options import AsJson, examples
-from maseval.cli.outcome import print_outcome
+from maseval.cli.results import print_outcome
 
 EXAMPLES = examples(
     ("maseval demo", "all 278 base tasks, four times each"),

@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from maseval.cli.console import duration, inert, shortened
-from maseval.cli.tables import consumption, estimate
+from maseval.cli.results import consumption, estimate
 from maseval.commands.progress import Display, RunningSimulation, RunProgress, RunStatus
 
 _SLOWEST = 5

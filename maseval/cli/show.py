@@ -1,7 +1,7 @@
 """``maseval show``."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,11 +11,11 @@ from maseval import commands
 from maseval.cli.console import counting, here, inert, stdout
 from maseval.cli.conversation import print_simulation
 from maseval.cli.options import Explain, RunName, examples
-from maseval.cli.tables import MARKS, print_errors, print_rehearsal, scores, used
+from maseval.cli.results import MARKS, print_errors, print_rehearsal, scores, used
+from maseval.commands.labels import LabelCounts, LabelRow, rows_without
 from maseval.commands.results import SimulationLine
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.benchmarks import Labels
     from maseval.commands.show import RunView
 
 EXAMPLES = examples(
@@ -78,22 +78,20 @@ def _trials(view: "RunView") -> Table:
     return table
 
 
-def print_labels(labels: "Labels", console: Console) -> None:
+def print_labels(labels: LabelCounts, console: Console) -> None:
     """The labels with their numbers, and pass^k without the failures that are not the agent's."""
-    from maseval.commands.tau2.apart import apart
-
     if not labels["failed"]:
         return
     console.print(f"\n[bold]Who failed[/bold] in {labels['failed']} simulations, by rule:")
     for what, number in labels["by_what"].items():
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
-    if rows := apart(labels):
+    if rows := rows_without(labels):
         console.print(_table({"all: the official number": labels["official"], **rows}))
         console.print("[dim]Beside the official number, never in its place.[/dim]")
     console.print("`maseval tau2 explain RUN TASK` shows the evidence.")
 
 
-def _table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
+def _table(rows: Mapping[str, LabelRow]) -> Table:
     table = Table()
     table.add_column("counted")
     table.add_column("left out", justify="right")

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from maseval.commands.labels import LabelCounts
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome
@@ -18,9 +19,6 @@ _SUPPORT = {"tau2": "maseval.commands.tau2.support"}
 
 OnProgress = Callable[[int, int], object]
 """Called with how many simulations have been explained, and of how many."""
-
-Labels = Mapping[str, Any]
-"""How often each kind of failure occurs, and pass^k without those that are not the agent's."""
 
 
 class Section(NamedTuple):
@@ -49,7 +47,7 @@ class RunDiagnosis:
     """The diagnosis of every simulation of a run, None for those that passed."""
 
     found: Mapping[Simulation, Diagnosis | None]
-    labels: Labels
+    labels: LabelCounts
 
 
 class RecordedOutcomes(NamedTuple):

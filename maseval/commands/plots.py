@@ -4,8 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from maseval.commands.benchmarks import Labels, OnProgress, support_for
+from maseval.commands.benchmarks import OnProgress, support_for
 from maseval.commands.finding import open_run
+from maseval.commands.labels import LabelCounts
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.report.drawings import well_formed
 from maseval.runs import RunFolder
@@ -31,7 +32,7 @@ def plots(
     return [write_svg(svg, target / f"{name}.svg") for name, svg in drawn.items()]
 
 
-def drawings(folder: RunFolder, labels: Labels | None = None) -> dict[str, str]:
+def drawings(folder: RunFolder, labels: LabelCounts | None = None) -> dict[str, str]:
     """The plots of a run by their names."""
     outcomes = outcomes_of(folder.reports())
     if not outcomes:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from maseval.commands.benchmarks import OnProgress, RunDiagnosis, support_for
 from maseval.commands.finding import open_run
+from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.plots import drawings
 from maseval.commands.summary import lines_of, run_summary
-from maseval.commands.tau2.apart import apart_notes, apart_rows
 from maseval.core.exceptions import NotRunError
 from maseval.report import write_report
 from maseval.runs import RunFolder, Simulation
@@ -35,8 +35,8 @@ def report(
     summary = run_summary(lines_of(folder), folder.planned).for_report()
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     if found is not None:
-        summary["rows"] += apart_rows(found.labels)
-        summary["notes"] += apart_notes(found.labels)
+        summary["rows"] += report_rows(found.labels)
+        summary["notes"] += report_notes(found.labels)
     return write_report(
         folder.reports() if found is None else _labelled(folder, found),
         output or folder.path / "report.html",

@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maseval.commands.benchmarks import Diagnosis, Labels, OnProgress, support_for
+from maseval.commands.benchmarks import Diagnosis, OnProgress, support_for
 from maseval.commands.finding import open_run, trial_numbered, trials_named
+from maseval.commands.labels import LabelCounts
 from maseval.commands.results import RunSummary, SimulationLine
 from maseval.commands.summary import line_of, lines_of, run_summary
 from maseval.core.shapes import Shape
@@ -24,7 +25,7 @@ class RunView:
     folder: RunFolder
     summary: RunSummary
     lines: Sequence[SimulationLine]
-    labels: Labels | None = None
+    labels: LabelCounts | None = None
 
 
 @dataclass(frozen=True)

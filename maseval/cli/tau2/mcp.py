@@ -8,7 +8,7 @@ from maseval import commands
 from maseval.cli.console import inert, stderr
 from maseval.cli.errors import INCOMPLETE
 from maseval.cli.options import command_with, examples
-from maseval.cli.outcome import print_outcome
+from maseval.cli.results import print_outcome
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.options import McpOptions
 

@@ -8,7 +8,7 @@ from maseval import commands
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.options import AsJson, command_with, examples
-from maseval.cli.outcome import finish
+from maseval.cli.results import finish
 from maseval.commands.tau2.options import RunOptions
 
 EXAMPLES = examples(

@@ -9,7 +9,7 @@ from maseval import commands
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
 from maseval.cli.errors import FAILED
 from maseval.cli.options import AsJson, examples
-from maseval.cli.tables import estimate
+from maseval.cli.results import estimate
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.commands.tau2.score import FileScore

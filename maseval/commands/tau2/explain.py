@@ -11,8 +11,8 @@ from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
-from maseval.commands.tau2.diagnosis import sections_of
 from maseval.commands.tau2.sources import InDomain, SimulationSource, open_source, record_of
+from maseval.commands.tau2.support import sections_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import is_successful
 from maseval.runs import RunFolder, Simulation

@@ -1,20 +1,134 @@
 """What tau2 adds to the commands that take any run: labels, explanations, and its results files."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, read_results
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
+from maseval.benchmark.tau2.trust.labels import (
+    Label,
+    Labelled,
+    LabelSummary,
+    explain_and_label,
+    summarise_labels,
+)
 from maseval.commands.benchmarks import (
     BenchmarkSupport,
     OnProgress,
     RecordedOutcomes,
     RunDiagnosis,
+    Section,
 )
 from maseval.commands.tau2.comparable import config_of_file, digest, outcomes_of_file
-from maseval.commands.tau2.diagnosis import FailureDiagnosis, diagnosed, label_summary
+from maseval.commands.tau2.sources import record_of
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.report import Report
+from maseval.core.outcome import kind_of
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.runs import RunFolder, Simulation
+
+# The page shows the checks with the verdict, and the fields of the end state as a table.
+_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
+
+
+@dataclass(frozen=True)
+class FailureDiagnosis:
+    """A failed simulation's label, and the explanation where there is a verdict to explain."""
+
+    label: Label
+    explanation: Explanation | None = None
+
+    @property
+    def name(self) -> str:
+        """``agent: wrong arguments`` and the like."""
+        return f"{self.label.who}: {self.label.what}"
+
+    def sections(self) -> list[Section]:
+        """In words, the label first."""
+        return sections_of(self.label, self.explanation)
+
+    def for_page(self) -> dict[str, object]:
+        """The label, the wrong fields, and all else in words."""
+        form: dict[str, object] = {
+            "label": {
+                "name": self.name,
+                "rule": self.label.rule,
+                "evidence": list(self.label.evidence),
+            }
+        }
+        if self.explanation is not None:
+            form["summary"] = self.explanation.summary
+            form["fields"] = [_field(each) for each in self.explanation.wrong_fields]
+            form["sections"] = [
+                {"title": each.title, "lines": list(each.lines)}
+                for each in self.explanation.sections()
+                if each.kind not in _SHOWN_ELSEWHERE
+            ]
+        return form
+
+
+def sections_of(label: Label | None, explanation: Explanation | None) -> list[Section]:
+    """A verdict explained in words, who failed first."""
+    found = []
+    if label is not None:
+        title = f"{label.who}: {label.what} (rule: {label.rule})"
+        found.append(Section(title, label.evidence))
+    if explanation is not None:
+        found.append(Section(explanation.summary))
+        found += [Section(each.title, each.lines) for each in explanation.sections()]
+    return found
+
+
+def _field(field: WrongField) -> dict[str, object]:
+    wrote, action = field.written_by, field.gold_action
+    return {
+        "place": str(field.place),
+        "expected": shown(field.expected),
+        "found": shown(field.found),
+        "message": None if wrote is None else wrote.message_index,
+        "call": None if wrote is None else shown_call(wrote.call),
+        "remedy": None if action is None else shown_call(action.model_dump()),
+    }
+
+
+def diagnosed(report: Report) -> FailureDiagnosis | None:
+    """The diagnosis of one simulation; None if it passed."""
+    if kind_of(report) == "pass":
+        return None
+    found = record_of(report)
+    return FailureDiagnosis(_broken(found)) if isinstance(found, Omitted) else _explained(*found)
+
+
+def _explained(recorded: RecordedSimulation, domain: Domain) -> FailureDiagnosis:
+    try:
+        explanation, label = explain_and_label(
+            recorded.simulation, domain=domain, solo=recorded.solo
+        )
+    except NoJudgeError as error:
+        return FailureDiagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))
+    if label is None:
+        seen = ("recorded as failed, but it passes when it is judged again",)
+        label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
+    return FailureDiagnosis(label, explanation)
+
+
+def _broken(omitted: Omitted) -> Label:
+    """The label of a simulation that did not finish."""
+    evidence = (f"{omitted.status}: {omitted.reason}",)
+    if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
+        return Label("agent", "raised an error", "status of the run", evidence)
+    return Label("infrastructure", "did not finish", "status of the run", evidence)
+
+
+def _label_counts(found: Mapping[Simulation, FailureDiagnosis | None]) -> LabelSummary:
+    """The labels of a run counted, and pass^k with outer failures apart."""
+    return summarise_labels(
+        Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
+        for one, each in found.items()
+    )
 
 
 class Tau2Support(BenchmarkSupport):
@@ -30,7 +144,7 @@ class Tau2Support(BenchmarkSupport):
             found[Simulation.of(report)] = diagnosed(report)
             if on_progress is not None:
                 on_progress(number, total)
-        return RunDiagnosis(found, label_summary(found))
+        return RunDiagnosis(found, _label_counts(found))
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
         config = super().settings(folder)

@@ -6,8 +6,8 @@ import re
 from rich.console import Console
 
 from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
+from maseval.cli.results import consumption, scores
 from maseval.cli.show import print_labels
-from maseval.cli.tables import consumption, scores
 from maseval.commands.results import DomainScore, RunSummary
 from maseval.stats import Estimate, Interval
 

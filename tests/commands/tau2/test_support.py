@@ -4,9 +4,8 @@ import pytest
 
 from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
 from maseval.commands import show, tau2
-from maseval.commands.tau2.apart import apart_notes, apart_rows
-from maseval.commands.tau2.diagnosis import diagnosed
-from maseval.commands.tau2.support import SUPPORT
+from maseval.commands.labels import report_notes, report_rows
+from maseval.commands.tau2.support import SUPPORT, diagnosed
 from maseval.runs import RunFolder
 
 
@@ -70,8 +69,8 @@ def test_rows_that_leave_failures_out_are_there_only_where_something_is_left_out
     users = summarise_labels([labelled("1", "user"), labelled("1", None)])
     both = summarise_labels([labelled("1", "user"), labelled("2", "task"), labelled("2", None)])
 
-    assert apart_rows(agents_only) == [] and apart_notes(agents_only) == []
-    (row,) = apart_rows(users)
+    assert report_rows(agents_only) == [] and report_notes(agents_only) == []
+    (row,) = report_rows(users)
     assert row == {
         "name": "without user failures",
         "tasks": 1,
@@ -79,4 +78,4 @@ def test_rows_that_leave_failures_out_are_there_only_where_something_is_left_out
         "pass^1": 1.0,
         "pass^2": None,
     }
-    assert len(apart_rows(both)) == 3 and "never" in apart_notes(both)[0]
+    assert len(report_rows(both)) == 3 and "never" in report_notes(both)[0]
