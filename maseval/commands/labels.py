@@ -50,6 +50,6 @@ def report_notes(labels: LabelCounts) -> list[str]:
     if not rows_without(labels):
         return []
     return [
-        "Rows that leave failures out rest on rule-based labels. They stand beside the official "
-        "number, never in its place: leaving simulations out can only make it look better."
+        "Rows without some failures use rule-based labels. They complement the official number "
+        "and never replace it: leaving simulations out can only improve it."
     ]
