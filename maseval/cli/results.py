@@ -122,7 +122,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     took = f"{result.ran} simulations in {duration(result.seconds)}"
     facts = [took, *([f"{earlier} from before"] if earlier > 0 else []), *([cost] if cost else [])]
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
-    print_rehearsal(RunFolder.read(result.folder).config.values, console)
+    print_rehearsal(result.config, console)
     if overall.failed or not overall.passed:
         _print_reasons(result, console)
     if result.complete:

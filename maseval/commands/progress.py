@@ -68,7 +68,7 @@ class RunProgress:
         self._turn = turn
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self._lines: dict[Simulation, SimulationLine] = {}
+        self.lines: dict[Simulation, SimulationLine] = {}
         self._running: dict[Simulation, float] = {}
 
     def recall(self, line: SimulationLine) -> None:
@@ -90,7 +90,7 @@ class RunProgress:
 
     def _count(self, line: SimulationLine) -> None:
         # What a simulation that is run again cost before was spent all the same.
-        self._lines[Simulation(line.domain, line.task_id, line.trial)] = line
+        self.lines[Simulation(line.domain, line.task_id, line.trial)] = line
         self.cost += line.cost
         self.tokens += line.tokens
 
@@ -98,7 +98,7 @@ class RunProgress:
         """The run as it is now."""
         moment = time.monotonic()
         with self._lock:
-            lines, running = list(self._lines.values()), dict(self._running)
+            lines, running = list(self.lines.values()), dict(self._running)
         failed = sum(line.status in RERUN_STATUSES for line in lines)
         passed = sum(line.outcome == "pass" for line in lines)
         return RunStatus(

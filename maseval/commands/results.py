@@ -87,7 +87,7 @@ class RunResult:
     """What became of ``tau2.run``.
 
     ``ran`` is how many simulations this call ran; ``stopped`` says why it ended before all were
-    run, if it did.
+    run, if it did. ``config`` is the run's configuration.
     """
 
     folder: Path
@@ -95,6 +95,7 @@ class RunResult:
     ran: int
     seconds: float
     stopped: str | None = None
+    config: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:

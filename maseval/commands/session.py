@@ -9,7 +9,7 @@ from types import FrameType
 
 from maseval.commands.budget import Budget
 from maseval.commands.progress import Display, RunProgress, Turn
-from maseval.commands.results import RunResult
+from maseval.commands.results import RunResult, SimulationLine
 from maseval.commands.summary import line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -51,11 +51,18 @@ class Session:
             self._run_parts(parts, agent_data, progress)
         return RunResult(
             folder=self.folder.path,
-            summary=run_summary(lines_of(self.folder), self.folder.planned),
+            summary=run_summary(self._recorded(progress), self.folder.planned),
             ran=progress.ran,
             seconds=time.monotonic() - began,
             stopped=progress.stopping,
+            config=self.folder.config.values,
         )
+
+    def _recorded(self, progress: RunProgress) -> list[SimulationLine]:
+        """What is on disk, without reading it again: the order is that of ``lines_of``."""
+        recorded = self.folder.recorded
+        ordered = dict.fromkeys([*self.folder.planned, *recorded])
+        return [progress.lines[one] for one in ordered if one in recorded]
 
     def _run_parts(
         self, parts: Iterable[Sequence[Task]], agent_data: AgentData, progress: RunProgress

@@ -42,6 +42,8 @@ def line_of(report: Report) -> SimulationLine:
 
 def _error(report: Report) -> str | None:
     """The error message; with its type if that is a built-in one, whose messages say little."""
+    if not report["error"]:
+        return None
     error = mapping(report, "error")
     kind, words = (text_or_none(error.get(key)) for key in ("error_type", "error_message"))
     return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
