@@ -52,7 +52,9 @@ def _checked(expression: object) -> str:
     if isinstance(expression, str):
         valid = not expression.strip(ALLOWED_CHARACTERS)
     else:
-        valid = all(item in tuple(ALLOWED_CHARACTERS) for item in cast(Iterable[Any], expression))
+        # As in the original each element is looked up in one text: a longer piece of that text is
+        # found as well, and what is no text is Python's own TypeError.
+        valid = all(item in ALLOWED_CHARACTERS for item in cast(Iterable[Any], expression))
     if not valid:
         raise ValueError("Invalid characters in expression")
     if not isinstance(expression, str):

@@ -17,6 +17,10 @@ def evaluated(expression: str) -> str:
         return str(round(float(eval(expression, {"__builtins__": None}, {})), 2))
 
 
+NOT_TEXT = "eval() arg 1 must be a string, bytes or code object"
+NOT_FOUND_IN_TEXT = "'in <string>' requires string as left operand, not"
+
+
 def outcome(function, expression):
     try:
         return function(expression)
@@ -95,10 +99,25 @@ def test_results_are_floats_rounded_to_two_places(expression, result):
         ("１+1", ValueError, "Invalid characters in expression"),  # noqa: RUF001
         (["x"], ValueError, "Invalid characters in expression"),
         ({"a": 1}, ValueError, "Invalid characters in expression"),
-        (["2", "+", "2"], TypeError, "eval() arg 1 must be a string, bytes or code object"),
-        ([], TypeError, "eval() arg 1 must be a string, bytes or code object"),
+        (["12", "x"], ValueError, "Invalid characters in expression"),
+        (["13"], ValueError, "Invalid characters in expression"),
+        (["x", 1], ValueError, "Invalid characters in expression"),
+        (["2", "+", "2"], TypeError, NOT_TEXT),
+        (["12", "+-*/", "", "). "], TypeError, NOT_TEXT),
+        ({"12": 1, "3": []}, TypeError, NOT_TEXT),
+        ([], TypeError, NOT_TEXT),
+        ({}, TypeError, NOT_TEXT),
+        ([12, 3], TypeError, f"{NOT_FOUND_IN_TEXT} int"),
+        (["2", "+", 2], TypeError, f"{NOT_FOUND_IN_TEXT} int"),
+        ([1.5, "x"], TypeError, f"{NOT_FOUND_IN_TEXT} float"),
+        ([None], TypeError, f"{NOT_FOUND_IN_TEXT} NoneType"),
+        ([True], TypeError, f"{NOT_FOUND_IN_TEXT} bool"),
+        ([["2"]], TypeError, f"{NOT_FOUND_IN_TEXT} list"),
+        ([{"2": 2}], TypeError, f"{NOT_FOUND_IN_TEXT} dict"),
         (None, TypeError, "'NoneType' object is not iterable"),
         (12, TypeError, "'int' object is not iterable"),
+        (1.5, TypeError, "'float' object is not iterable"),
+        (True, TypeError, "'bool' object is not iterable"),
         ("1/0", ZeroDivisionError, "division by zero"),
         ("10**400", OverflowError, "int too large to convert to float"),
         ("9**9**9", OverflowError, "int too large to convert to float"),
