@@ -389,6 +389,24 @@ def test_a_single_fault_is_enough_to_stop_picture_messages(fault):
     assert phone.can_send_mms() == "Your messaging app cannot send MMS messages."
 
 
+@pytest.mark.parametrize(
+    ("app_name", "permission", "text"),
+    [
+        (["messaging"], 5, "Error: unhashable type: 'list'"),
+        ({}, None, "Error: unhashable type: 'dict'"),
+        (5, 5, "Error: 'int' object has no attribute 'lower'"),
+        ("messaging", ["sms"], "Error: 'list' object has no attribute 'lower'"),
+        (["messaging"], "sms", "Error: unhashable type: 'list'"),
+    ],
+)
+def test_an_app_is_looked_up_before_the_permission_is_read(folder, app_name, permission, text):
+    world = World(SMALL, folder)
+
+    answer = call(world, "user", "grant_app_permission", app_name=app_name, permission=permission)
+
+    assert answer == text
+
+
 def test_the_status_bar_shows_what_is_on():
     phone = new_phone()
     phone.toggle_data_saver_mode()

@@ -294,8 +294,8 @@ class TelecomUserTools(PhoneStage):
             app_name: The app's name as the list of installed apps shows it, e.g. "messaging".
             permission: One of "sms", "storage", "phone" and "network", in upper or lower case.
         """
-        permission = permission.lower()
         app = self.db.device.app_statuses.get(app_name)
+        permission = permission.lower()
         if app is None:
             return self._with_status_bar(
                 f"Error. App '{app_name}' not found. Cannot grant permission."
