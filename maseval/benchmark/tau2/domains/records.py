@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, core_schema
 
 from maseval.core.exceptions import MASEvalError
@@ -277,20 +277,22 @@ class Table(MutableMapping[str, RecordT]):
         return TableState(self._shared, self.changes())
 
     @classmethod
-    def of(cls, record_type: type[RecordT], records: object) -> Self:
-        """A table of its own, every record validated now."""
-        if not isinstance(records, Mapping):
-            raise ValueError(f"a table maps keys to records, but this is {records!r}")
+    def of(cls, record_type: type[RecordT], records: Mapping[str, RecordT]) -> Self:
+        """A table of its own, with these records in it."""
         table = cls(SharedTable(record_type, {}))
-        for key, record in records.items():
-            table[key] = record_type.model_validate(record)
+        table.update(records)
         return table
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        record_type = get_args(source)[0]
-        return core_schema.no_info_plain_validator_function(
-            lambda value: value if isinstance(value, Table) else cls.of(record_type, value),
+        (record_type,) = get_args(source)
+
+        def validated(value: object, validate: ValidatorFunctionWrapHandler) -> Table[Any]:
+            return value if isinstance(value, Table) else cls.of(record_type, validate(value))
+
+        return core_schema.no_info_wrap_validator_function(
+            validated,
+            handler(dict[str, record_type]),  # type: ignore[valid-type]
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda table: {
                     key: record.model_dump(warnings=False) for key, record in table.items()

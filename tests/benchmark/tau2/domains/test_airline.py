@@ -208,6 +208,24 @@ def test_what_is_stored_unchecked_is_answered_and_hashed_as_it_came(folder):
     assert world.get_db_hash() != World(AIRLINE, folder).get_db_hash()
 
 
+def nested(depth):
+    return [nested(depth - 1)] if depth else "Ann"
+
+
+@pytest.mark.parametrize("passenger", ["\ud800", nested(330)], ids=["half a character", "deep"])
+def test_a_reservation_that_is_no_json_is_not_cancelled(folder, passenger):
+    world = World(AIRLINE, folder)
+    stored = {"reservation_id": "R1", "passengers": [passenger]}
+    assert not respond(world, "update_reservation_passengers", stored)["error"]
+    before = world.get_db_hash()
+
+    answer = respond(world, "cancel_reservation", {"reservation_id": "R1"})
+
+    assert answer["error"]
+    assert answer["content"].startswith("Error: Error serializing to JSON: ")
+    assert world.get_db_hash() == before
+
+
 def test_a_connection_leaves_after_the_first_flight_has_arrived():
     tools = airline()
 
@@ -274,7 +292,7 @@ def test_what_is_no_table_of_records_is_refused_by_validation(folder, tmp_path, 
         world.set_state({"agent_data": {"users": users}}, None, [])
     assert world.get_db_hash() == before
     if not isinstance(users, dict):  # of a mapping, each record is validated when it is needed
-        with pytest.raises(ValidationError, match="a table maps keys to records"):
+        with pytest.raises(ValidationError, match="users\n  Input should be a valid dictionary"):
             AirlineDB.load(broken)
 
 

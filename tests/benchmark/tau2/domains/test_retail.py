@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.retail import RETAIL, RetailDB, RetailTools
@@ -89,6 +90,25 @@ def shop_with(*orders: dict[str, Any], gift: float = 50) -> RetailTools:
 
 def balance(shop: RetailTools) -> float:
     return shop.get_user_details("ann").payment_methods["gift"].balance
+
+
+@pytest.mark.parametrize(
+    ("update", "places"),
+    [
+        ({"orders": {"#1": {"status": "lost"}}}, ["orders.#1.status"]),
+        ({"orders": {"#1": {"status": 5}, "#2": 5}}, ["orders.#1.status", "orders.#2"]),
+        ({"orders": 5}, ["orders"]),
+    ],
+)
+def test_an_update_that_does_not_fit_is_refused_with_the_records_key(update, places):
+    shop = shop_with(order("#1", item("s1", 10.1)))
+
+    with pytest.raises(ValidationError) as caught:
+        shop.update_db(update)
+
+    lines = str(caught.value).splitlines()
+    assert lines[0].endswith("for RetailDB")
+    assert [line for line in lines if line.startswith("orders")] == places
 
 
 def test_a_cancelled_order_is_refunded_to_where_it_was_paid_from():

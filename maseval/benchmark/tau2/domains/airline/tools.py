@@ -133,6 +133,9 @@ class AirlineTools(ToolKitBase[AirlineDB]):
             reservation_id: The id of the reservation, such as 'ZFA04Y'.
         """
         reservation = self._own_reservation(reservation_id)
+        # The original first writes the reservation down as JSON: one that holds what JSON cannot
+        # express, stored unchecked by another tool, stays as it is.
+        reservation.model_dump_json(warnings=False)
         reservation.payment_history.extend(
             [
                 Payment(payment_id=payment.payment_id, amount=-payment.amount)
