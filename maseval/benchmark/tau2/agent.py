@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     assistant_message,
     is_tool_call,
 )
+from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
 from maseval.benchmark.tau2.conversation.prompts import agent_prompt
 from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
@@ -85,6 +86,8 @@ class SoloAgent(DefaultTau2Agent):
 
     def _message(self, response: ChatResponse) -> SpokenMessage:
         message = super()._message(response)
+        if not is_tool_call(message):  # also one that writes the word of ``done`` itself
+            raise NobodyListensError("LLMSoloAgent only supports tool calls.")
         if any(call["name"] == DONE["function"]["name"] for call in message["tool_calls"] or ()):
             return {**message, "content": STOP, "tool_calls": None}
         return message

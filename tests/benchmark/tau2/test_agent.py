@@ -8,6 +8,7 @@ from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdap
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.agent import DONE, SoloAgent
 from maseval.benchmark.tau2.conversation.messages import user_message
+from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
 from maseval.benchmark.tau2.conversation.speakers import TooManyToolCallsError
 
 
@@ -123,9 +124,17 @@ def test_alone_a_call_of_done_ends_it_whatever_else_is_called():
 
 
 def test_alone_a_call_of_anything_else_does_not():
-    one = agent([PAINT, ChatResponse("I give up")], SoloAgent)
+    one = agent([PAINT], SoloAgent)
 
-    assert not any(one.is_stop(one.reply([])) for _ in range(2))
+    assert not one.is_stop(one.reply([]))
+
+
+@pytest.mark.parametrize("words", ["I give up", "###STOP###", "", None])
+def test_alone_words_instead_of_a_call_are_an_error(words):
+    one = agent([ChatResponse(words)], SoloAgent, tool_definitions=[DONE])
+
+    with pytest.raises(NobodyListensError, match=r"^LLMSoloAgent only supports tool calls\.$"):
+        one.reply([])
 
 
 @pytest.mark.parametrize(("verbose", "shown"), [(0, []), (1, ["agent: Hello"])])

@@ -80,6 +80,14 @@ def test_alone_the_agent_works_from_the_ticket_with_both_sides_tools(room):
     assert requestors == {"assistant"}
 
 
+def test_alone_an_agent_that_writes_the_word_for_the_end_is_not_scored(room):
+    (report,) = Live(["###STOP###"], mode="solo").run([room_task(room)])
+
+    assert report["status"] == "agent_error"
+    assert report["eval"] is None
+    assert report["error"]["error_message"] == "LLMSoloAgent only supports tool calls."
+
+
 def test_solo_mode_needs_a_ticket(room):
     task = room_task(room)
     task.metadata["ticket"] = None
