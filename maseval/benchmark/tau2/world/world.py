@@ -113,18 +113,23 @@ class World:
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""
-        sides = {"assistant": self.tools, "user": self.user_tools}
-        env_type = function_call.get("env_type", "assistant")
-        if env_type not in sides:
+        env_type, name = function_call.get("env_type", "assistant"), function_call["func_name"]
+        if env_type not in ("assistant", "user"):
             raise ValueError(f"env_type is {env_type!r}; it must be assistant or user")
-        toolkit = sides[env_type]
-        if toolkit is None:
-            raise ValueError(f"the {self.domain.name} domain has no user tools")
-        function = toolkit.task_function(function_call["func_name"])
+        toolkit = self.tools if env_type == "assistant" else self._customer_for(name)
+        function = toolkit.task_function(name)
         self._settled = False
         result = function(**_own(function_call["arguments"]))
         self.sync()
         return result
+
+    def _customer_for(self, attribute: str) -> ToolKitBase[Any]:
+        """The customer's tools, for a task; where there are none, the original asks None."""
+        if self.user_tools is None:
+            error = AttributeError(f"'NoneType' object has no attribute {attribute!r}")
+            error.add_note(f"the customer of the {self.domain.name} domain has no tools")
+            raise error
+        return self.user_tools
 
     def check(self, assertion: Mapping[str, Any]) -> bool:
         """Whether a task file's assertion about the outcome holds."""
@@ -153,10 +158,10 @@ class World:
         self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
     ) -> None:
         data = data or {}
-        if data.get("agent_data"):
+        if data.get("agent_data") is not None:
             self.tools.update_db(data["agent_data"])
-        if data.get("user_data") and self.user_tools:
-            self.user_tools.update_db(data["user_data"])
+        if data.get("user_data") is not None:
+            self._customer_for("update_db").update_db(data["user_data"])
         for action in actions or ():
             self.run_function(action)
 
