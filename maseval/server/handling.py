@@ -39,7 +39,7 @@ class Owner(Protocol):
         ...
 
 
-class Server(ThreadingHTTPServer):
+class ChatHTTPServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -81,7 +81,7 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Server
+    server: ChatHTTPServer
     # Headers and body go out in two writes; waiting for more to send would cost 40 ms an answer.
     disable_nagle_algorithm = True
     # Without it, a thread would wait forever for the rest of a request.

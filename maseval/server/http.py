@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.server.handling import Answer, Server
+from maseval.server.handling import Answer, ChatHTTPServer
 
 LOCAL = "127.0.0.1"
 
@@ -35,7 +35,7 @@ class ChatServer:
         self.answer = answer
         self.models = models
         try:
-            self._http = Server((host, port), self)
+            self._http = ChatHTTPServer((host, port), self)
         except (OSError, OverflowError, UnicodeError) as error:
             raise ConfigurationError(
                 f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
