@@ -9,7 +9,7 @@ from rich.table import Table
 
 from maseval.cli.console import count, duration, here, inert, money, print_json, shortened
 from maseval.cli.errors import INCOMPLETE
-from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
+from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine, lines_of
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
 
@@ -140,8 +140,6 @@ def print_outcome(result: RunResult, console: Console) -> None:
 
 
 def _print_reasons(result: RunResult, console: Console) -> None:
-    from maseval.commands.summary import lines_of  # help must not load reports
-
     reported = result.stopped or ""
     every = lines_of(RunFolder.read(result.folder))
     lines = [line for line in every if not line.error or line.error not in reported]

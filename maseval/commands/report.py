@@ -8,7 +8,7 @@ from maseval.commands.benchmarks import OnProgress, RunDiagnosis, support_for
 from maseval.commands.finding import open_run
 from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.plots import drawings
-from maseval.commands.summary import lines_of, run_summary
+from maseval.commands.results import lines_of, run_summary
 from maseval.core.exceptions import NotRunError
 from maseval.report import write_report
 from maseval.runs import RunFolder, Simulation

@@ -9,8 +9,7 @@ from types import FrameType
 
 from maseval.commands.budget import Budget
 from maseval.commands.progress import Display, RunProgress, Turn
-from maseval.commands.results import RunResult, SimulationLine
-from maseval.commands.summary import line_of, lines_of, run_summary
+from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.process import signal_handlers

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from maseval.commands.benchmarks import Diagnosis, OnProgress, support_for
 from maseval.commands.finding import open_run, trial_numbered, trials_named
 from maseval.commands.labels import LabelCounts
-from maseval.commands.results import RunSummary, SimulationLine
-from maseval.commands.summary import line_of, lines_of, run_summary
+from maseval.commands.results import RunSummary, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.shapes import Shape
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation

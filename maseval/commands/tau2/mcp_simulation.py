@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable
 
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
-from maseval.commands.results import RunResult, SimulationLine
-from maseval.commands.summary import lines_of
+from maseval.commands.results import RunResult, SimulationLine, lines_of
 from maseval.commands.tau2.options import OnResult
 from maseval.commands.tau2.own_agents import AgentBrief, MakeAgent
 from maseval.core.exceptions import MASEvalError

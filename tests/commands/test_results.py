@@ -4,8 +4,7 @@ import pytest
 
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
-from maseval.commands.results import SimulationLine
-from maseval.commands.summary import lines_of, run_summary
+from maseval.commands.results import SimulationLine, lines_of, run_summary
 from maseval.runs import RunFolder, Simulation
 
 
