@@ -1,4 +1,4 @@
-"""How far a run is: kept while it goes on, and looked at by whoever shows it."""
+"""How far a run is: counted while it is running, and looked at by what shows it."""
 
 import threading
 import time
@@ -56,7 +56,7 @@ class RunStatus:
 
 
 class RunProgress:
-    """Keeps count while a run goes on; ``status`` may be asked from any thread."""
+    """Keeps count of a run; ``status`` may be asked from any thread."""
 
     def __init__(self, planned: int, turn: Turn, time_limit: float | None = None) -> None:
         self.planned = planned

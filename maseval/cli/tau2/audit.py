@@ -77,7 +77,7 @@ def _counts(found: "Audit") -> Table:
 
 
 def _sum(found: "Audit", severity: str) -> str:
-    told = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
-    if not told:
+    listed = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
+    if not listed:
         return f"nothing of severity {severity} or worse in {', '.join(found.domains)}"
-    return f"{len(found.remarks)} findings: {', '.join(told)}"
+    return f"{len(found.remarks)} findings: {', '.join(listed)}"

@@ -43,23 +43,25 @@ class Audit:
 def audit(
     domain: str | Sequence[str] = BASE_DOMAINS, *, severity: str = "info", split: str = "base"
 ) -> Audit:
-    """Proof-read the tasks of domains; ``severity`` is the least that is told."""
+    """Proof-read the tasks of domains; ``severity`` is the least that is listed."""
     if severity not in SEVERITIES:
         raise ConfigurationError(
             f"severity is {severity!r}; choose one of: {', '.join(SEVERITIES)}"
         )
-    told = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    listed = SEVERITIES[: SEVERITIES.index(severity) + 1]
     names = list(dict.fromkeys([domain] if isinstance(domain, str) else domain))
     findings = [
         finding
         for name in names
         for finding in audit_domain(name, split=split)
-        if finding.severity in told
+        if finding.severity in listed
     ]
     kinds = list(KINDS)
     findings.sort(key=lambda found: (SEVERITIES.index(found.severity), kinds.index(found.kind)))
     counts = Counter(finding.severity for finding in findings)
-    return Audit(names, [_remark(each) for each in findings], {name: counts[name] for name in told})
+    return Audit(
+        names, [_remark(each) for each in findings], {name: counts[name] for name in listed}
+    )
 
 
 def _remark(found: Finding) -> Remark:

@@ -29,7 +29,7 @@ def certify(
 ) -> Certified:
     """Score every simulation of a results file or a run anew, and write down what came out.
 
-    ``domain`` is that of simulations that do not tell theirs.
+    ``domain`` is that of simulations that do not name theirs.
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:

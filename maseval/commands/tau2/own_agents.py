@@ -31,7 +31,7 @@ class AgentImportError(ConfigurationError):
 
 @dataclass(frozen=True)
 class AgentModel:
-    """The model an agent was told to use, as a client library wants to know it.
+    """The model that an agent is to use, as a client library takes it.
 
     Without ``base_url`` and ``api_key`` the library finds them in its own ways.
     """

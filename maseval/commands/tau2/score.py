@@ -74,7 +74,7 @@ def score(
     """Judge the simulations of run folders and results files again, by the rules of v0.2.0.
 
     With ``strict`` a conversation that cannot be replayed raises what the original raises, and is
-    shown as a disagreement; without it the reward is 0. ``on_progress`` is told after every
+    shown as a disagreement; without it the reward is 0. ``on_progress`` is called after every
     simulation.
     """
     return [_scored(open_source(file), strict, on_progress or (lambda _: None)) for file in files]
@@ -107,7 +107,7 @@ def _verdict(
 ) -> RewardInfo | Exception | str:
     """The new verdict, what it raised, or why there is none."""
     if domain is None:
-        return "it does not tell its domain"
+        return "it does not name its domain"
     simulation = recorded.simulation
     try:
         return score_simulation(

@@ -17,7 +17,7 @@ from maseval.core.exceptions import ConfigurationError
 
 @dataclass(frozen=True)
 class ToolLine:
-    """One tool: who may use it, whether it reads or writes, and what a model is told of it."""
+    """One tool: who may use it, whether it reads or writes, and its description for a model."""
 
     name: str
     side: str

@@ -11,7 +11,7 @@ from maseval.commands.tau2.certify import certifiable
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether simulations still are what a certificate says; ``differences`` tell where not."""
+    """Whether simulations still are what a certificate says; ``differences`` say where not."""
 
     certificate: Path
     path: Path
@@ -38,7 +38,7 @@ def verify(
     *,
     domain: str | None = None,
 ) -> Verification:
-    """Certify again, and tell what differs from the certificate.
+    """Certify again, and list what differs from the certificate.
 
     A certificate that was itself changed raises a ``CertificateError``.
     """
