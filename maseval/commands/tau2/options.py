@@ -43,7 +43,7 @@ class ConversationOptions:
     user_args: Annotated[
         Arguments | None,
         Flag(
-            "Arguments of the user's model, as --agent-args",
+            "JSON or key=value for the user's model: temperature=0",
             PARTICIPANTS,
             env=True,
             alias="user_llm_args",
@@ -115,7 +115,7 @@ class RunOptions(ConversationOptions):
     agent_args: Annotated[
         Arguments | None,
         Flag(
-            "JSON or key=value: temperature=0, error_rate=0.2",
+            "JSON or key=value for the agent: temperature=0, error_rate=0.2",
             PARTICIPANTS,
             env=True,
             alias="agent_llm_args",
