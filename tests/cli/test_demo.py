@@ -26,7 +26,7 @@ def test_without_data_it_says_so_and_takes_the_built_in_domain(
 
     told = last_json(result.stdout)
     assert result.exit_code == 0
-    assert "cannot be had" in result.stderr and "library" in result.stderr
+    assert "is not available" in result.stderr and "library" in result.stderr
     assert told["overall"]["done"] == 48 and "pass^4" in told["domains"]["library"]
     assert told["report"].endswith("report.html") and told["without_data"]
     assert (tmp_path / "demo" / "report.html").exists()
