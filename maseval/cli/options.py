@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from rich.markup import escape
 
-from maseval.commands.options import Arguments, Flag, Spelled, spelled
+from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
 
 RunName = Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -110,7 +110,7 @@ def _value_of(option: Spelled, given: dict[str, Any]) -> object:
 
 
 def _takes_arguments(option: Spelled) -> bool:
-    return bool(option.type == Arguments | None)
+    return bool(option.type == ExtraArguments | None)
 
 
 def arguments(texts: list[str] | None) -> dict[str, object]:

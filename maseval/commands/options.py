@@ -19,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-Arguments = Mapping[str, Any]
+ExtraArguments = Mapping[str, Any]
 """Named values of any kind, as a model or an agent takes them."""
 
 P = ParamSpec("P")

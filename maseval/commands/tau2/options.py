@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from maseval.commands.options import Arguments, Flag
+from maseval.commands.options import ExtraArguments, Flag
 from maseval.commands.progress import Display
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.own_agents import MakeAgent
@@ -41,7 +41,7 @@ class ConversationOptions:
         str | None, Flag("Model that judges natural-language assertions", PARTICIPANTS)
     ] = None
     user_args: Annotated[
-        Arguments | None,
+        ExtraArguments | None,
         Flag(
             "JSON or key=value for the user's model: temperature=0",
             PARTICIPANTS,
@@ -113,7 +113,7 @@ class RunOptions(ConversationOptions):
         Flag("Model of the agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True, alias="agent_llm"),
     ] = None
     agent_args: Annotated[
-        Arguments | None,
+        ExtraArguments | None,
         Flag(
             "JSON or key=value for the agent: temperature=0, error_rate=0.2",
             PARTICIPANTS,

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
-from maseval.commands.options import Arguments
+from maseval.commands.options import ExtraArguments
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
@@ -68,7 +68,7 @@ class AgentBrief:
     """The model that ``--agent-model`` names."""
     seed: int | None = None
     """This simulation's own."""
-    args: Arguments = field(default_factory=dict)
+    args: ExtraArguments = field(default_factory=dict)
     """What ``--agent-args`` says beside how to reach the model."""
     resolve: Callable[..., ModelAdapter] = field(default=_resolve, repr=False)
     """Makes the adapters of ``chat_model``."""

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
-from maseval.commands.options import Arguments, recorded
+from maseval.commands.options import ExtraArguments, recorded
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_agents import (
     AgentModel,
@@ -46,12 +46,12 @@ class ModelSpec:
     """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
 
     model_id: str
-    options: Arguments = field(default_factory=dict)
-    args: Arguments = field(default_factory=dict)
+    options: ExtraArguments = field(default_factory=dict)
+    args: ExtraArguments = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, model_id: str, args: Arguments | None = None, base_url: str | None = None
+        cls, model_id: str, args: ExtraArguments | None = None, base_url: str | None = None
     ) -> "ModelSpec":
         given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
         options = {name: value for name, value in given.items() if name in _CONNECTION}
@@ -72,7 +72,7 @@ class OwnAgent:
 
     make: MakeAgent
     model: ModelSpec | None = None
-    args: Arguments = field(default_factory=dict)
+    args: ExtraArguments = field(default_factory=dict)
     rehearse: str | None = None
 
     @property
@@ -247,7 +247,7 @@ def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | str | None:
 
 
 def _model(
-    role: str, model_id: str | None, args: Arguments | None, base_url: str | None
+    role: str, model_id: str | None, args: ExtraArguments | None, base_url: str | None
 ) -> ModelSpec:
     if not model_id:
         without = "agent gold, noop or noisy" if role == "agent" else "the scripted user"
@@ -258,7 +258,7 @@ def _model(
     return ModelSpec.of(model_id, args, base_url)
 
 
-def _error_rate(agent: str, args: Arguments | None) -> float:
+def _error_rate(agent: str, args: ExtraArguments | None) -> float:
     if agent not in PLAYERS:
         return DEFAULT_ERROR_RATE
     known = {"error_rate"} if agent == "noisy" else set()
