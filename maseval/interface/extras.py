@@ -1,4 +1,4 @@
-"""Optional libraries: imported where they are used, with the way to install what is missing."""
+"""Optional libraries: imported where they are used; errors say how to install a missing one."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,8 +18,8 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
 
     Args:
         module: What to import, such as ``google.genai``.
-        extra: The extra of maseval that brings it.
-        package: The name the library is installed under, if it is not the module's.
+        extra: The extra of maseval that installs it.
+        package: The name it is installed under, if that differs from the module's.
     """
     if not is_installed(module):
         raise MissingExtraError(
@@ -29,8 +29,8 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a library is there, without importing all of it."""
+    """Whether a library is installed, without importing all of it."""
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # a parent package, such as `google`, is not there either
+    except ModuleNotFoundError:  # a parent package, such as `google`, is missing too
         return False

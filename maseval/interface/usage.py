@@ -1,4 +1,4 @@
-"""What tokens cost, by the price list that comes with the library ``litellm``."""
+"""The cost of tokens, from the price list of the library ``litellm``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,9 @@ class LiteLLMCostCalculator:
     """Prices for the models that LiteLLM knows.
 
     Args:
-        custom_pricing: Your own prices, which come first:
+        custom_pricing: Your own prices, which take precedence:
             ``{model: {"input_cost_per_token": rate, "output_cost_per_token": rate}}``.
-        model_id_map: LiteLLM's name for a model id of yours.
+        model_id_map: LiteLLM's names for your model ids.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class LiteLLMCostCalculator:
         self._model_id_map = dict(model_id_map or {})
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """The cost of ``usage``; None for a model whose price is not known."""
+        """The cost of ``usage``; None if the model's price is unknown."""
         name = self._model_id_map.get(model_id, model_id)
         if rates := self._custom_pricing.get(name):
             return (
@@ -46,7 +46,7 @@ class LiteLLMCostCalculator:
                 cache_read_input_tokens=usage.cached_input_tokens,
                 cache_creation_input_tokens=usage.cache_creation_input_tokens,
             )
-        except Exception:  # it has many ways to say that it does not know a model
+        except Exception:  # LiteLLM raises many kinds of errors for an unknown model
             return None
         return float(asked + answered)
 

@@ -1,4 +1,4 @@
-"""A simulated user whom an agent can ask by a tool of its framework."""
+"""A simulated user that an agent can ask through a tool of its framework."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from maseval.core.user import LLMUser
 
 
 class AskedLLMUser(LLMUser):
-    """A user played by a model; ``get_tool`` is the tool ``ask_user`` of the agent's framework."""
+    """A user played by a model; ``get_tool`` returns it as a framework's tool ``ask_user``."""
 
     def get_tool(self) -> Any:
-        """The user as a tool, for agents that ask questions in the middle of their work."""
+        """The user as a tool, for agents that ask questions while they work."""
 
         def ask_user(question: str) -> str:
             """Ask the user a question and wait for the answer.

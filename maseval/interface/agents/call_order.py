@@ -1,6 +1,6 @@
-"""CallOrder: tool calls that a framework starts all at once, made one after another.
+"""CallOrder: runs tool calls one after another that a framework starts all at once.
 
-A model that makes several calls in one answer has put them in an order, and a recorded conversation
+A model that makes several calls in one answer gives them an order, and a recorded conversation
 keeps it. Frameworks hand the calls to threads or tasks, which do not.
 """
 
@@ -9,16 +9,16 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
-# How long a call waits for the one before it. That one may never come: the tool may not exist, or
-# somebody else may have answered. So the order is given up rather than the run.
-UNTIL_IT_COMES = 1.0
-UNTIL_IT_ENDS = 60.0
+# How long, in seconds, a call waits for the one before it. That one may never start: the tool may
+# not exist, or the framework may have answered itself. Better to lose the order than the run.
+UNTIL_STARTED = 1.0
+UNTIL_FINISHED = 60.0
 
 _PAUSE = 0.002
 
 
 class CallOrder:
-    """Says when it is a call's turn; one object serves a whole conversation.
+    """Decides when a call may run; one object serves a whole conversation.
 
     ``announce`` the calls of an answer, then ``wait`` before each call and ``finish`` after it.
     """
@@ -29,9 +29,9 @@ class CallOrder:
         self._ended: set[str] = set()
 
     def announce(self, call_ids: Sequence[str | None]) -> None:
-        """The ids of one answer's calls, in order; ids that are not distinct order nothing."""
+        """Register the ids of one answer's calls, in order; duplicate ids impose no order."""
         known = [call_id for call_id in call_ids if call_id]
-        for call_id in known:  # a model may use an id again in a later answer
+        for call_id in known:  # a model may reuse an id in a later answer
             self._before.pop(call_id, None)
             self._came.pop(call_id, None)
             self._ended.discard(call_id)
@@ -44,12 +44,12 @@ class CallOrder:
             time.sleep(_PAUSE)
 
     async def wait_async(self, call_id: str | None) -> None:
-        """``wait`` without keeping the event loop."""
+        """``wait`` without blocking the event loop."""
         while not self._is_due(call_id):
             await asyncio.sleep(_PAUSE)
 
     def finish(self, call_id: str | None) -> None:
-        """The call has its answer, or failed."""
+        """Note that the call has returned or failed."""
         if call_id:
             self._ended.add(call_id)
 
@@ -60,5 +60,5 @@ class CallOrder:
         earlier = self._before.get(call_id)
         if earlier is None or earlier in self._ended:
             return True
-        patience = UNTIL_IT_ENDS if earlier in self._came else UNTIL_IT_COMES
+        patience = UNTIL_FINISHED if earlier in self._came else UNTIL_STARTED
         return time.monotonic() - came > patience

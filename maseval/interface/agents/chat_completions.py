@@ -1,6 +1,6 @@
-"""ChatCompletionsAgentAdapter: an agent that is served as OpenAI's chat completions.
+"""ChatCompletionsAgentAdapter: an agent served as OpenAI chat completions.
 
-Such an agent may use its tools itself, through MCP for example, and just answer. If it asks for a
+Such an agent may call its tools itself, for example through MCP, and only answer. If it requests a
 tool call instead, as a bare model does, the call is made here and its result sent back.
 """
 
@@ -27,16 +27,16 @@ MAX_TOOL_CALLS = 100
 
 
 class ChatCompletionsAgentAdapter(AgentAdapter):
-    """An agent behind an HTTP address, asked like a model; it is sent the whole conversation.
+    """An agent behind an HTTP address, called like a model; each turn sends the whole conversation.
 
     Args:
         model: How to reach it: ``resolve_model("openai/my-agent", base_url="http://...")``.
-            Retries, throttling and named errors are those of every model.
+            Retries, throttling and named errors work as for every model.
         name: The agent's name in reports.
-        tools: What it may ask to be called, as functions.
+        tools: The functions it may call.
         instructions: Sent as the system message.
-        max_tool_calls: How many calls one turn may have.
-        callbacks: Told when a turn begins and ends.
+        max_tool_calls: The number of calls allowed in one turn.
+        callbacks: Notified when a turn starts and ends.
     """
 
     agent: ModelAdapter
@@ -96,7 +96,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         try:
             return as_text(self.tools[name].function(**arguments))
         except MASEvalError as error:
-            if not isinstance(error, AgentError):  # nothing that the agent could correct
+            if not isinstance(error, AgentError):  # nothing the agent could correct
                 raise
             return f"Error: {error}"
         except Exception as error:  # a tool called by a model: its error is an answer
@@ -108,7 +108,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         return self.messages
 
     def _have_model_counted(self) -> None:
-        """Let the running repetition report the model, unless somebody has seen to it before."""
+        """Let the running repetition report the model, unless it is registered already."""
         context = Clock.here()
         if isinstance(context, TaskContext):
             with suppress(DuplicateComponentError):

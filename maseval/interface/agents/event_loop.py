@@ -1,7 +1,7 @@
-"""One event loop for all async frameworks, so that any thread can wait for what they do.
+"""One event loop for all async frameworks, on which any thread can run work and wait for it.
 
-A client of an async library belongs to the loop it was first used in. Simulations run in many
-threads and share clients, so all of their async work runs in one loop, in a thread of its own.
+A client of an async library belongs to the loop in which it was first used. Simulations run in many
+threads and share clients, so all async work runs in one loop, in a thread of its own.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def run_async(work: Coroutine[object, None, T]) -> T:
-    """The result of async work, for code that is not async, whether or not a loop runs here.
+    """Run async work from sync code and return its result, even if a loop runs in this thread.
 
     The work is cancelled if the deadline of the repetition passes, or if waiting is interrupted.
     """
@@ -27,8 +27,8 @@ def run_async(work: Coroutine[object, None, T]) -> T:
     if threading.current_thread().name == _THREAD:
         work.close()
         raise ConfigurationError(
-            "async code cannot wait for an agent in the loop that the agent needs; run it in a "
-            "thread: await asyncio.to_thread(agent.run, query)"
+            "async code cannot wait for an agent in the event loop that the agent needs; run it in "
+            "a thread: await asyncio.to_thread(agent.run, query)"
         )
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
@@ -42,13 +42,13 @@ def run_async(work: Coroutine[object, None, T]) -> T:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """The result of work that is not async, such as a tool's, without holding up the loop.
+    """Run sync work, such as a tool, and return its result without blocking the loop.
 
-    Each work gets a thread of its own: it may wait for another agent, whose tools need threads
-    too, so a pool could be full of those that wait.
+    Each call gets a thread of its own: it may wait for another agent, whose tools need threads
+    too, so a pool could fill up with waiting threads.
     """
     done: Future[T] = Future()
-    done.set_running_or_notify_cancel()  # so that it can be finished when nobody waits any more
+    done.set_running_or_notify_cancel()  # it must be possible to set its result after nobody waits
     context = copy_context()
 
     def run() -> None:

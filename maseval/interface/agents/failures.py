@@ -1,4 +1,4 @@
-"""A failure of the model's provider, found in whatever a framework raises because of it."""
+"""Finds the provider's failure behind whatever a framework raises because of it."""
 
 from collections.abc import Iterator
 from traceback import walk_tb
@@ -11,10 +11,10 @@ from maseval.interface.inference.http_errors import error_from_status, transport
 def provider_failure(
     error: Exception, *, provider: str, model_id: str | None
 ) -> ProviderError | None:
-    """The provider's failure behind ``error``; None if none is.
+    """The provider's failure behind ``error``; None if there is none.
 
-    Frameworks pass on the errors of the client library they use, or wrap them; either way one of
-    them, or of their causes, has the status of the answer or is known as an error of transport.
+    Frameworks pass on or wrap the errors of their client library. Either way, the error or one of
+    its causes has the status of the response, or is known as a transport error.
     """
     for link in causes(error):
         response = getattr(link, "response", None)
@@ -32,7 +32,7 @@ def provider_failure(
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what led to it, the newest first."""
+    """An error and its causes, newest first."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -44,11 +44,11 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def is_of_reading_an_answer(error: BaseException, models: str) -> bool:
-    """Whether a package of model classes could make nothing of what the provider sent.
+def is_unreadable_answer(error: BaseException, models: str) -> bool:
+    """Whether a framework's model classes could not read the provider's answer.
 
-    ``models`` is the package's name. Answers that are no JSON, or lack what an answer has, are met
-    with whatever the code that reads them happens to raise.
+    ``models`` is the name of their package. An answer that is not JSON or is incomplete makes the
+    code that reads it raise whatever it happens to raise.
     """
     if isinstance(error, MASEvalError):
         return False

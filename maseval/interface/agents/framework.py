@@ -1,8 +1,7 @@
 """FrameworkAgentAdapter: what the adapters of all agent frameworks have in common.
 
-A framework talks to the model itself, so its adapter has three duties beside running it: to tell a
-failing provider from a failing agent, to put a price on the tokens, and to speak of messages in
-OpenAI's form.
+A framework talks to the model itself, so its adapter does more than run it: it distinguishes a
+failing provider from a failing agent, prices the tokens, and converts messages to OpenAI's form.
 """
 
 import time
@@ -21,32 +20,32 @@ from maseval.interface.usage import LiteLLMCostCalculator
 
 
 class AgentGaveUpError(AgentError):
-    """The framework stopped the agent before it had an answer, by a limit of its own."""
+    """The framework stopped the agent before it had an answer, as at a step limit."""
 
 
 class FrameworkAgentAdapter(AgentAdapter):
-    """An agent of a framework; an adapter says how to run it (``_run_framework``).
+    """An agent of a framework; a subclass implements ``_run_framework``.
 
-    A failure of the model's provider comes out as the ``ProviderError`` it is, so that it does not
-    count against the agent. Without a ``cost_calculator``, LiteLLM's prices are used if that
-    library is installed.
+    A failure of the model's provider is raised as a ``ProviderError``, so that it does not count
+    against the agent. Without a ``cost_calculator``, LiteLLM's prices are used if that library is
+    installed.
     """
 
     module: ClassVar[str]
-    """What the framework is imported as."""
+    """The name under which the framework is imported."""
     extra: ClassVar[str]
-    """The extra of maseval that brings it."""
+    """The extra of maseval that installs it."""
     package: ClassVar[str | None] = None
-    """What it is installed as, if that is another name."""
+    """The name under which it is installed, if that differs."""
 
     _automatic_calculator: CostCalculator | None = None
 
     @abstractmethod
     def _run_framework(self, query: str) -> object:
-        """The agent's answer to ``query``, with all that was said before in its memory."""
+        """The agent's answer to ``query``; the agent remembers the earlier turns."""
 
     def _gave_up(self, error: Exception) -> bool:
-        """Whether the framework stopped the agent, as by a limit of steps."""
+        """Whether the framework stopped the agent, as at a step limit."""
         return False
 
     def _run_agent(self, query: str) -> object:
@@ -57,12 +56,12 @@ class FrameworkAgentAdapter(AgentAdapter):
             raise
         except Exception as error:
             for cause in causes(error):
-                if isinstance(cause, MASEvalError):  # as of a tool, wrapped by the framework
+                if isinstance(cause, MASEvalError):  # raised in a tool, wrapped by the framework
                     raise cause from None
             model_id = self._model_id or self._resolve_model_id()
             failure = provider_failure(error, provider=self.extra, model_id=model_id)
             if failure is not None:
-                # Not chained: a library's own text may quote the key, and reports keep tracebacks.
+                # Not chained: the library's message may quote the key, and reports keep tracebacks.
                 raise failure from None
             if self._gave_up(error):
                 raise AgentGaveUpError(str(error), component=self.name) from error
@@ -70,7 +69,7 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     @contextmanager
     def _logged(self, query: str) -> Iterator[None]:
-        """Log a turn that comes to its end, with its tokens; ``run`` logs those that do not."""
+        """Log a turn that succeeds, with its tokens; ``run`` logs those that fail."""
         began, started, before = now(), time.perf_counter(), self._gather_usage()
         yield
         entry = {

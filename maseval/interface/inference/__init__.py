@@ -1,6 +1,6 @@
 """Adapters to language models, one file for each library.
 
-Every name can be listed and imported without any of the libraries; they are needed at use.
+Every name can be listed and imported without any of the libraries, which are needed only at use.
 """
 
 from maseval.core import lazy

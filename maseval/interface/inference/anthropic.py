@@ -62,15 +62,15 @@ class AnthropicClient(Protocol):
 
 
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
-# The API takes no conversation that an assistant opens, and benchmarks open with a greeting.
+# The API refuses conversations that the assistant starts, and benchmarks start with a greeting.
 _OPENING = {"role": "user", "content": "(The conversation begins.)"}
 
 
 class AnthropicModelAdapter(ProviderModelAdapter):
-    """A model behind an ``anthropic.Anthropic`` client, used with its own retries switched off.
+    """A model behind an ``anthropic.Anthropic`` client, used with its own retries disabled.
 
-    ``max_tokens`` limits each answer, as the API insists on a limit; a generation parameter of
-    that name comes first. Anthropic has no seeds: a seed is a :class:`SeedingError`.
+    ``max_tokens`` limits each answer, since the API requires a limit; a generation parameter of
+    that name takes precedence. Anthropic has no seeds: a seed raises :class:`SeedingError`.
     """
 
     provider = "anthropic"
@@ -95,8 +95,8 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         if sdk is not None and isinstance(client, sdk.Anthropic):
             self._client = self._client.with_options(max_retries=0)
         self._max_tokens = max_tokens
-        # What the model thought before a call must be sent back with it, and a conversation in
-        # OpenAI's form has no place for it. The key is the id of the answer's first call.
+        # The thinking that led to a call must be sent back with it, and a conversation in OpenAI's
+        # form has no place for it. The key is the id of the answer's first call.
         self._thoughts: dict[str, list[AnthropicBlock]] = {}
 
     def gather_config(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
                 return []
             case "tool":
                 return [_tool_result(message)]
-        # An empty block is refused, and says nothing.
+        # The API refuses empty blocks.
         text = text_of(message.get("content"))
         blocks: list[AnthropicBlock] = [{"type": "text", "text": text}] if text.strip() else []
         if message["role"] != "assistant":
@@ -195,7 +195,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             case TypeError() if "authentication method" in str(error):
                 return self._failed(AuthenticationError, error)
             case ValueError() if "Streaming is required" in str(error):
-                hint = "max_tokens is so large that a time-out must be set: give timeout=SECONDS"
+                hint = "max_tokens is so large that a timeout is required: pass timeout=SECONDS"
                 return self._failed(MalformedRequestError, hint)
         return self._transport_failure(error)
 
@@ -206,7 +206,7 @@ def _system(messages: Iterable[Message]) -> str:
 
 
 def _results_only(turn: AnthropicTurn, blocks: Iterable[AnthropicBlock]) -> bool:
-    """Whether both are answers of tools: all answers to one message belong into one turn."""
+    """Whether both are tool results: all results for one message belong in one turn."""
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
 
 
@@ -263,7 +263,7 @@ def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
 
 
 def _usage(usage: object) -> ChatUsage | None:
-    """Tokens as other providers count them: what came from or went to the cache was input too."""
+    """Tokens as other providers count them: cache reads and writes are input, too."""
     if usage is None:
         return None
     read = get(usage, "cache_read_input_tokens") or 0
@@ -294,8 +294,8 @@ def from_id(
     """The model for the id ``anthropic/<name>``.
 
     Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. ``timeout``
-    is in seconds. A seed is left out with a warning, so that a seeded run can use these models.
-    Everything else, such as ``temperature``, is a generation parameter.
+    is in seconds. A seed is left out with a warning, so that seeded runs can use these models. Any
+    other option, such as ``temperature``, is a generation parameter.
     """
     sdk = extras.load("anthropic", extra="anthropic")
     if seed is not None:
@@ -305,9 +305,9 @@ def from_id(
         key = api_key or os.environ.get("ANTHROPIC_API_KEY")
         address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
         options = {"base_url": address, "api_key": key, "max_retries": 0, **given}
-        # Without a key the library looks for credentials of other kinds, anew each time.
+        # Without a key the library looks for other credentials, each time.
         made = shared_client(sdk.Anthropic, **options) if key else sdk.Anthropic(**options)
-    except sdk.AnthropicError as error:  # credentials are named somewhere, but cannot be read
+    except sdk.AnthropicError as error:  # credentials are configured, but cannot be read
         raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
     client = cast(AnthropicClient, made)
     if not any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):

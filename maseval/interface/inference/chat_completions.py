@@ -1,7 +1,7 @@
 """OpenAI's chat completions: a conversation as a request, and an answer as a ``ChatResponse``.
 
-Shared by every adapter whose library or server speaks that protocol. Servers differ in what they
-forgive, so a request holds only what the protocol knows, and an answer may be an object of the
+Shared by every adapter whose library or server uses that protocol. Servers differ in what they
+tolerate, so a request contains only what the protocol defines; an answer may be an object of the
 library or a plain mapping.
 """
 
@@ -17,7 +17,7 @@ _OTHER_KEYS = ("content", "name")
 
 
 class UnreadableAnswerError(MASEvalError):
-    """The answer has no message that could be read."""
+    """The answer has no readable message."""
 
 
 class FilteredAnswerError(MASEvalError):
@@ -25,7 +25,7 @@ class FilteredAnswerError(MASEvalError):
 
 
 def request_messages(messages: Iterable[Message]) -> list[Message]:
-    """The messages without keys that a strict server refuses, such as ``tool_calls: None``."""
+    """The messages without keys that strict servers refuse, such as ``tool_calls: None``."""
     return [_request_message(message) for message in messages]
 
 
@@ -36,7 +36,7 @@ def _request_message(message: Message) -> Message:
     kept = {key: known[key] for key in keys if known.get(key) is not None}
     if calls := message.get("tool_calls") if role == "assistant" else None:
         kept["tool_calls"] = [_request_call(call) for call in calls]
-    # Some servers insist on the key, and all take a null where there are tool calls.
+    # Some servers require the key, and all accept null where there are tool calls.
     kept.setdefault("content", None if calls else "")
     return cast(Message, {"role": role, **kept})
 
@@ -58,7 +58,7 @@ def as_json(arguments: object) -> str:
 
 
 def as_object(arguments: object) -> dict[str, object]:
-    """A call's arguments as a mapping; ``{}`` if they are none."""
+    """A call's arguments as a mapping; ``{}`` if they are not one."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
@@ -68,7 +68,7 @@ def as_object(arguments: object) -> dict[str, object]:
 
 
 def sendable(thing: Any) -> Any:
-    """The same without halves of characters, which models do write and no request can hold."""
+    """The same without lone surrogates, which models do write and no request can contain."""
     match thing:
         case str():
             return thing.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -80,12 +80,12 @@ def sendable(thing: Any) -> Any:
 
 
 def calls_so_far(messages: Iterable[Message]) -> int:
-    """How many tools were called in a conversation: it makes the ids of new calls unique."""
+    """The number of tool calls in a conversation, which makes the ids of new calls unique."""
     return sum(len(message.get("tool_calls") or ()) for message in messages)
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content, be it a text or a list of parts."""
+    """The text of a message's content, which is text or a list of parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -94,7 +94,7 @@ def text_of(content: object) -> str:
         return str(content)
     texts = [part["text"] for part in content if isinstance(part, Mapping) and "text" in part]
     if len(texts) != len(content):
-        raise ConfigurationError(f"this model takes parts with text only, not {_excerpt(content)}")
+        raise ConfigurationError(f"this model accepts only text parts, not {_excerpt(content)}")
     return "\n".join(texts)
 
 
@@ -152,7 +152,7 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
 
 
 def usage_of(usage: object) -> ChatUsage | None:
-    """Tokens and, where the server tells it, the cost; parts of a sum only if they are not 0."""
+    """Tokens and, if the server reports it, the cost; parts of a sum only if they are not 0."""
     if usage is None:
         return None
     asked, answered = get(usage, "prompt_tokens") or 0, get(usage, "completion_tokens") or 0
@@ -172,7 +172,7 @@ def usage_of(usage: object) -> ChatUsage | None:
 
 
 def get(thing: object, name: str) -> Any:
-    """``name`` of a mapping or an object, None if it has no such thing."""
+    """The item or attribute ``name`` of a mapping or an object; None if it has none."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 

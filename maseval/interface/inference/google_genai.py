@@ -69,7 +69,7 @@ _FILTERED = frozenset(
     }
 )
 _BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
-# Any of these may hold credentials, or tell the library where to look for them.
+# Any of these may hold credentials, or tell the library where to find them.
 _KEY_VARIABLES = (
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
@@ -93,8 +93,8 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
     ) -> None:
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
         self._client = cast(GeminiClient, client)
-        # A call must be sent back with the signature of the thought behind it, and a conversation
-        # in OpenAI's form has no place for that. The key is the id of the call.
+        # A call must be sent back with its thought signature, and a conversation in OpenAI's form
+        # has no place for that. The key is the id of the call.
         self._signatures: dict[str, bytes] = {}
 
     def gather_config(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             called = get(part, "function_call")
             if called is None:
                 continue
-            # Ids of the API's own are rare and not sent back: order and name tell calls apart.
+            # The API rarely assigns ids and takes none back: order and name identify calls.
             call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
             if signature := get(part, "thought_signature"):
                 self._signatures[call_id] = signature
@@ -247,12 +247,12 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
 
 
 def _word(reason: object) -> str:
-    """A reason as the API spells it, be it an enumeration's member or a text."""
+    """A reason as the API spells it, from an enum member or a string."""
     return str(getattr(reason, "value", reason) or "")
 
 
 def _retry_info(error: object) -> dict[str, str]:
-    """Google tells how long to wait in the body, as ``"retryDelay": "17s"``."""
+    """Google reports how long to wait in the body, as ``"retryDelay": "17s"``."""
     delay = re.search(r"retryDelay['\"]: ['\"]([\d.]+)s", str(get(error, "details")))
     return {"retry-after": delay[1]} if delay else {}
 
@@ -309,7 +309,7 @@ def from_id(
     """The model for the id ``google/<name>``.
 
     Without options the library reads ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, or the settings of
-    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds. Everything else, such as
+    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds. Any other option, such as
     ``temperature``, is a generation parameter.
     """
     extras.load("google.genai", extra="google-genai", package="google-genai")
@@ -318,7 +318,7 @@ def from_id(
         if not address:
             raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
         api_key = NO_KEY
-    # Without a key the library looks into the environment, anew each time.
+    # Without a key the library reads the environment, each time.
     make = partial(shared_client, _client) if api_key else _client
     client = make(api_key=api_key, base_url=address, timeout=timeout)
     defaults = {**(generation_params or {}), **params}

@@ -1,4 +1,4 @@
-"""From an HTTP status and a provider's words to the named error they mean."""
+"""Maps an HTTP status and a provider's message to a named error."""
 
 import math
 import re
@@ -32,7 +32,7 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     429: RateLimitError,
 }
 
-# A provider reports many faults under one status and tells them apart by a code or in prose only.
+# A provider uses one status for many faults, distinguished only by a code or by the message.
 _BY_WORDS: tuple[tuple[re.Pattern[str], frozenset[int], type[ProviderError]], ...] = (
     (
         re.compile(r"insufficient_quota|credit balance is too low", re.I),
@@ -77,7 +77,7 @@ def error_from_status(
     model_id: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> ProviderError:
-    """The error for an answer with that status; ``text`` may include the provider's own code."""
+    """The error for a response with that status; ``text`` may include the provider's own code."""
     return kind_of(status, text)(
         text,
         provider=provider,
@@ -88,20 +88,20 @@ def error_from_status(
 
 
 def kind_of(status: int, text: str) -> type[ProviderError]:
-    """The class of error that a status and a provider's words stand for."""
+    """The class of error for a status and a provider's message."""
     for words, statuses, kind in _BY_WORDS:
         if status in statuses and words.search(text):
             return kind
     return _BY_STATUS.get(status, OverloadedError if status >= 500 else MalformedRequestError)
 
 
-# By name: some libraries use httpx, some its successor under another name, and none is needed here.
+# By name: some libraries use httpx, some its successor httpx2, and neither is imported here.
 _TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
 _BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
 
 
 def transport_error(error: BaseException) -> type[ProviderError] | None:
-    """The class of error for what an HTTP client raised instead of an answer."""
+    """The class of error for an HTTP client's exception; None if it is not one."""
     bases = type(error).__mro__
     names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
     if names & _TIMEOUTS:
@@ -110,7 +110,7 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds to wait, from ``Retry-After`` as a number or a date, if it is there."""
+    """The seconds to wait, from ``Retry-After`` as a number or a date, if present."""
     names = {name.lower(): value for name, value in headers.items()}
     if (milliseconds := _number(names.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
@@ -138,8 +138,8 @@ def _seconds_until(date: str) -> float | None:
 
 
 def without(secrets: Iterable[object], text: str) -> str:
-    """``text`` with every one of the secrets cut out, whatever they look like."""
+    """``text`` with all of the secrets removed."""
     for secret in secrets:
-        if isinstance(secret, str) and len(secret) > 3:  # less would cut into ordinary words
+        if isinstance(secret, str) and len(secret) > 3:  # a shorter one would match ordinary words
             text = text.replace(secret, REDACTED)
     return text

@@ -1,6 +1,5 @@
-"""Models inside this process, through a text-generation pipeline of ``transformers``."""
+"""Models in this process, through a text-generation pipeline of ``transformers``."""
 
-import inspect
 import json
 import logging
 import re
@@ -28,11 +27,11 @@ from maseval.interface.inference.chat_completions import (
     text_of,
 )
 from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
-from maseval.interface.inference.provider import ProviderModelAdapter
+from maseval.interface.inference.provider import ProviderModelAdapter, accepts
 
 _log = logging.getLogger(__name__)
 
-# The source of random numbers is one for the whole process, and so is a model that is loaded once.
+# The random number generator is shared by the whole process, and so is a loaded model.
 _alone = threading.Lock()
 
 _TAGGED_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
@@ -52,15 +51,15 @@ class WrittenCall(TypedDict, total=False):
 
 
 class ToolCallingNotSupportedError(MASEvalError):
-    """The model has no chat template that knows tools."""
+    """The model has no chat template that supports tools."""
 
 
 class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
     """A model behind a pipeline, or behind any function from a prompt to a text.
 
-    The tokenizer's chat template makes the prompt. Calls are read from the answer, as
-    ``<tool_call>{json}</tool_call>`` or as bare ``{"name": ..., "arguments": {...}}``. The model
-    chooses: a ``tool_choice`` other than ``auto`` and ``none`` cannot be enforced.
+    The tokenizer's chat template builds the prompt. Calls are parsed from the answer, as
+    ``<tool_call>{json}</tool_call>`` or as bare ``{"name": ..., "arguments": {...}}``. A
+    ``tool_choice`` other than ``auto`` and ``none`` cannot be enforced.
     """
 
     provider = "huggingface"
@@ -111,11 +110,11 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         )
 
     def _checked(self, tokens: int | None) -> int | None:
-        """What the prompt has, if it is not too much: the library itself would go on, or crash."""
+        """The prompt's tokens, if they fit: the library itself would continue, or crash."""
         config = getattr(getattr(self._model, "model", None), "config", None)
         limit = getattr(config, "max_position_embeddings", None)
         if tokens is not None and isinstance(limit, int) and tokens >= limit:
-            text = f"the prompt has {tokens} tokens, and the model takes {limit}"
+            text = f"the prompt has {tokens} tokens, but the model takes at most {limit}"
             raise self._failed(ContextOverflowError, text)
         return tokens
 
@@ -143,12 +142,12 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
 
     def _without_tools(self) -> ToolCallingNotSupportedError:
         return ToolCallingNotSupportedError(
-            f"model {self.model_id!r} has no chat template that takes tools; use a model that was "
-            "trained to call tools, or its GGUF file by llamacpp/PATH.gguf, which needs no template"
+            f"model {self.model_id!r} has no chat template that supports tools; use a model "
+            "trained to call tools, or its GGUF file as llamacpp/PATH.gguf, which needs no template"
         )
 
     def _generate(self, prompt: str, params: dict[str, object]) -> str:
-        if params and not _takes(self._model, params):
+        if params and not accepts(self._model, prompt, **params):
             _log.warning("model %s takes no parameters: %s unused", self.model_id, sorted(params))
             params = {}
         output = self._model(prompt, **params)
@@ -163,7 +162,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
 
 
 def _tokenizer_of(model: object) -> Tokenizer | None:
-    """The tokenizer with a chat template; None if there is none."""
+    """The model's tokenizer, if it has a chat template."""
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is None:
         tokenizer = getattr(getattr(model, "model", None), "tokenizer", None)
@@ -172,13 +171,13 @@ def _tokenizer_of(model: object) -> Tokenizer | None:
 
 
 def _count(model: object, text: str) -> int | None:
-    """How many tokens a text has; None if there is nobody to ask."""
+    """The number of tokens of a text; None without a tokenizer."""
     encode = getattr(getattr(model, "tokenizer", None), "encode", None)
     return None if encode is None else len(encode(text, add_special_tokens=False))
 
 
 def _with_objects(messages: list[Message]) -> list[Mapping[str, object]]:
-    """Templates write the arguments of earlier calls themselves, so they want them parsed."""
+    """The messages with parsed arguments: templates serialize earlier calls themselves."""
     return [_with_parsed_calls(message) for message in request_messages(messages)]
 
 
@@ -195,7 +194,7 @@ def _with_parsed_calls(message: Message) -> Mapping[str, object]:
 
 
 def _own_names(params: dict[str, object]) -> dict[str, object]:
-    """Parameters by the names of ``transformers``, where a temperature of 0 has no meaning."""
+    """Parameters as ``transformers`` names them; it does not accept a temperature of 0."""
     named = {"max_new_tokens" if key == "max_tokens" else key: v for key, v in params.items()}
     if named.get("temperature") == 0:
         del named["temperature"]
@@ -203,18 +202,8 @@ def _own_names(params: dict[str, object]) -> dict[str, object]:
     return named
 
 
-def _takes(model: Callable[..., object], params: dict[str, object]) -> bool:
-    try:
-        inspect.signature(model).bind("prompt", **params)
-    except ValueError:  # a built-in without a signature; it can only be tried
-        return True
-    except TypeError:
-        return False
-    return True
-
-
 def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
-    """What an answer says, and the calls it makes."""
+    """The text of an answer, and its calls."""
     found = [call for body in _TAGGED_CALL.findall(text) if (call := _parsed(body))]
     spoken = _TAGGED_CALL.sub("", text)
     if not found and (start := text.find("{")) >= 0 and (bare := _parsed(text[start:])):
@@ -231,7 +220,7 @@ def _call(call: WrittenCall, number: int) -> ToolCall:
 
 
 def _parsed(text: str) -> WrittenCall | None:
-    """The call that ``text`` begins with, whatever follows it."""
+    """The call that ``text`` starts with, whatever follows it."""
     try:
         call, _ = json.JSONDecoder().raw_decode(text.strip())
     except ValueError:
@@ -253,15 +242,15 @@ def from_id(
     timeout: float | None = None,
     **params: object,
 ) -> HuggingFacePipelineModelAdapter:
-    """The model for the id ``hf/<name>``: a model of the hub, or a folder with one.
+    """The model for the id ``hf/<name>``: a model on the hub, or a folder with one.
 
-    It is loaded once and shared. ``device`` is where, such as ``cuda:0``. Everything else, such as
-    ``temperature``, is a generation parameter.
+    It is loaded once and shared. ``device`` is the device, such as ``cuda:0``. Any other option,
+    such as ``temperature``, is a generation parameter.
     """
     if base_url or api_key or timeout:
         raise ConfigurationError(
-            f"hf/{name} runs in this process: it has no base_url, api_key or timeout. For a server "
-            "use openai/<name> with base_url; to limit time, limit the task's"
+            f"hf/{name} runs in this process and takes no base_url, api_key or timeout. For a "
+            "server use openai/<name> with base_url; to limit the time, set the task's timeout"
         )
     defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
     with _alone:

@@ -1,7 +1,7 @@
-"""Tool calls for a model that was taught none: it answers in JSON that a schema holds it to.
+"""Tool calls for a model that was not trained for them: a schema constrains its answers.
 
 The tools are described in the system message. Each answer is one object, ``{"content": text}`` or
-``{"tool_calls": [{"name", "arguments"}]}``; earlier calls and their results are told the same way.
+``{"tool_calls": [{"name", "arguments"}]}``; earlier calls and results are written the same way.
 """
 
 import json
@@ -34,7 +34,7 @@ def answer_schema(
     *,
     parallel: bool = False,
 ) -> dict[str, object] | None:
-    """The schema of an answer; None if no tool may be called, so that any text will do."""
+    """The schema of an answer; None if no tool may be called, so that any text is allowed."""
     if tool_choice == "none":
         return None
     wanted = tool_choice["function"]["name"] if isinstance(tool_choice, Mapping) else None
@@ -56,7 +56,7 @@ def answer_schema(
 
 
 def _call_schema(function: FunctionDefinition, definitions: dict[str, object]) -> dict[str, object]:
-    """The form of a call; what the parameters define by name moves to the top of the schema."""
+    """The schema of a call; its ``$defs`` move to the top of the whole schema."""
     name = function["name"]
     parameters = _renamed(function.get("parameters") or NO_PARAMETERS, f"#/$defs/{name}.")
     for own_name, definition in parameters.pop("$defs", {}).items():
@@ -87,7 +87,7 @@ def _object(**properties: object) -> dict[str, object]:
 
 
 def told(messages: Sequence[Message], tools: Iterable[ToolDefinition]) -> list[Message]:
-    """The conversation with the tools explained, and with calls and results as plain text."""
+    """The conversation with the tools described, and with calls and results as plain text."""
     explanation = _EXPLANATION.format(tools="\n".join(_line(tool["function"]) for tool in tools))
     system = [text_of(m.get("content")) for m in messages if m["role"] == "system"]
     first: Message = {"role": "system", "content": "\n\n".join([*system, explanation])}
@@ -124,7 +124,7 @@ def _line(function: FunctionDefinition) -> str:
 
 
 def _untitled(schema: Any) -> Any:
-    """The schema without titles: they repeat the names, and would be a fifth of the reading."""
+    """The schema without titles, which repeat the names and make up a fifth of the prompt."""
     if isinstance(schema, list):
         return [_untitled(item) for item in schema]
     if not isinstance(schema, Mapping):
@@ -137,7 +137,7 @@ def _untitled(schema: Any) -> Any:
 
 
 def read_answer(text: str, first_number: int = 0) -> tuple[str | None, list[ToolCall] | None]:
-    """What an answer says and calls; one that was cut off says what there is of it."""
+    """The text and the calls of an answer; a truncated one yields the text so far."""
     try:
         answer = json.loads(text)
     except ValueError:
@@ -155,7 +155,7 @@ def _said_so_far(text: str) -> str:
     if begun is None:
         return text
     said = text[begun.end() :]
-    # The cut may have gone through an escape such as \u00e9, or through one of a pair of them.
+    # It may have been cut within an escape such as \u00e9, or between two surrogates.
     for end in range(len(said), max(len(said) - 6, -1), -1):
         with suppress(ValueError):
             return str(json.loads(f'"{said[:end]}"')).encode(errors="ignore").decode()

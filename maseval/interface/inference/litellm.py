@@ -1,4 +1,4 @@
-"""Every provider that the library ``litellm`` knows."""
+"""Every provider that the library ``litellm`` supports."""
 
 import os
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ from maseval.interface.inference.provider import (
 class LiteLLMModelAdapter(ProviderModelAdapter):
     """A model by its LiteLLM name, such as ``anthropic/claude-sonnet-5-5`` or ``ollama/llama3``.
 
-    Without ``api_key`` and ``api_base`` LiteLLM reads the environment of each provider. It tells
-    what an answer cost where it knows the prices. Its own retries are switched off.
+    Without ``api_key`` and ``api_base`` LiteLLM reads each provider's environment variables. It
+    reports the cost of an answer if it knows the prices. Its own retries are disabled.
     """
 
     provider = "litellm"
@@ -92,7 +92,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         return response
 
     def _secrets(self) -> Sequence[object]:
-        # Without a key of ours LiteLLM takes one of its many variables, and does not say which.
+        # Without a key LiteLLM reads one of many variables, and does not say which.
         found = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
         return [self._api_key, self._default_generation_params.get("api_key"), *found]
 
@@ -121,13 +121,13 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
 
 
 def _is_unread(error: Exception) -> bool:
-    """LiteLLM reports an answer that is no JSON as a fault of the server or the connection."""
+    """Whether it was an answer that is not JSON, which LiteLLM reports as a connection error."""
     signs = ("json response", "JSONDecodeError", "Expecting value", "invalid response")
     return any(sign in str(error) for sign in signs)
 
 
 def _is_broken(error: Exception) -> bool:
-    """It reports some broken connections as faults of a server that was never reached."""
+    """Whether the connection broke, which LiteLLM sometimes reports as a server error."""
     is_connection = type(error).__name__ == "APIConnectionError"
     return is_connection or any(sign in str(error) for sign in ("Connection error", "[Errno "))
 
@@ -135,7 +135,7 @@ def _is_broken(error: Exception) -> bool:
 def _completion(**request: object) -> object:
     try:
         return _library().completion(**request)
-    except ModuleNotFoundError as error:  # it needs more than it installs by itself
+    except ModuleNotFoundError as error:  # it needs more than it installs
         raise extras.MissingExtraError(
             f"litellm needs {error.name}. Install it with: pip install 'maseval[litellm]'"
         ) from error
@@ -143,7 +143,7 @@ def _completion(**request: object) -> object:
 
 def _library() -> ModuleType:
     library: Any = extras.load("litellm", extra="litellm")
-    # It prints advice on every error, in the midst of whatever is on the screen.
+    # Otherwise it prints advice on every error, in the middle of other output.
     library.suppress_debug_info = True
     return cast(ModuleType, library)
 
@@ -163,7 +163,7 @@ def from_id(
 
     Without options LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
     ``DEEPSEEK_API_BASE``. ``timeout`` is in seconds. A seed is left out, with a warning, for a
-    provider without seeds. Everything else, such as ``temperature``, is a generation parameter.
+    provider without seeds. Any other option, such as ``temperature``, is a generation parameter.
     """
     library = _library()
     if not api_key:
@@ -182,7 +182,7 @@ def from_id(
 
 
 def _address(name: str) -> str | None:
-    """Where the environment says that the provider is to be found."""
+    """The provider's address in the environment."""
     provider, slash, _ = name.partition("/")
     prefix = provider.upper() if slash else "OPENAI"
     return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")

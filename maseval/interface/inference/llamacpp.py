@@ -1,4 +1,4 @@
-"""GGUF models inside this process, through llama.cpp and its wheel ``xllamacpp``."""
+"""GGUF models in this process, through llama.cpp and its wheel ``xllamacpp``."""
 
 import difflib
 import os
@@ -35,8 +35,8 @@ class LlamaServer(Protocol):
     def handle_chat_completions(self, request: dict[str, object], /) -> object: ...
 
 
-# What earlier conversations leave behind is kept up to this size, so that agent and user, who take
-# turns at one model, need not be read from the beginning each time. llama.cpp would take 8 GiB.
+# The cache for earlier conversations: agent and user take turns at one model, and need not be
+# processed from the beginning each time. llama.cpp's default is 8 GiB.
 _CACHE_MIB = 2048
 
 _loading = threading.Lock()
@@ -46,9 +46,9 @@ _loaded: dict[tuple[Path, int | None, int], LlamaServer] = {}
 class LlamaCppModelAdapter(ProviderModelAdapter):
     """A model loaded by an ``xllamacpp.Server``.
 
-    Tools are offered by :mod:`maseval.interface.inference.json_tools`: a schema holds the answer
-    to their form, so that even a model that was taught no tools makes well-formed calls. One call
-    an answer, unless the parameter ``parallel_tool_calls`` is true.
+    Tools are offered through :mod:`maseval.interface.inference.json_tools`: a schema constrains the
+    answer, so that even a model that was not trained for tools makes well-formed calls. An answer
+    has one call, unless the parameter ``parallel_tool_calls`` is true.
     """
 
     provider = "llamacpp"
@@ -78,9 +78,9 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         conversation = told(messages, tools or ())
         response = self._answer({**params, "messages": conversation, "grammar": _grammar(schema)})
         text = response.content or ""
-        if text and not text.startswith("{"):  # llama.cpp goes on without a grammar it cannot read
+        if text and not text.startswith("{"):  # llama.cpp ignores a grammar that it cannot read
             names = [tool["function"]["name"] for tool in tools or ()]
-            hint = f"no grammar can be made of the parameters of one of the tools {names}"
+            hint = f"the parameters of one of the tools {names} cannot be turned into a grammar"
             raise self._failed(MalformedRequestError, hint)
         response.content, response.tool_calls = read_answer(text, calls_so_far(messages))
         return response
@@ -88,7 +88,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
     def _answer(self, request: dict[str, object]) -> ChatResponse:
         try:
             answer = self._server.handle_chat_completions(request)
-        except (RuntimeError, ValueError) as error:  # such as a chat template that cannot be used
+        except (RuntimeError, ValueError) as error:  # such as an unusable chat template
             raise self._failed(MalformedRequestError, error) from error
         if refusal := get(answer, "error"):
             text = f"{refusal['type']}: {refusal['message']}"
@@ -104,10 +104,10 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
 
 
 def _grammar(schema: dict[str, object]) -> str:
-    """The grammar of answers in that form.
+    """The grammar for a schema.
 
-    They have no space between tokens, of which a small model makes more and more, and what a
-    grammar cannot say of a value, such as ``uniqueItems``, is let go.
+    It allows no white space between tokens, of which a small model writes more and more, and
+    ignores constraints that a grammar cannot express, such as ``uniqueItems``.
     """
     library = extras.load("xllamacpp", extra="llamacpp")
     manner = {"whitespace_flexible": False, "lenient": True}
@@ -131,14 +131,15 @@ def from_id(
     """The model for the id ``llamacpp/<path>.gguf``, or part of a file's name in the cache folder.
 
     The cache folder is ``LLAMA_CACHE``, else llama.cpp's own. A file is loaded once and shared by
-    all its adapters, which take turns. ``threads`` is how many it computes with, ``context_size``
-    how many tokens a conversation may have, ``max_tokens`` how many an answer may have.
+    all its adapters, which take turns. ``threads`` is the number of CPU threads, ``context_size``
+    limits the tokens of a conversation, and ``max_tokens`` those of an answer.
     """
     extras.load("xllamacpp", extra="llamacpp")
     if base_url or api_key or timeout:
         raise ConfigurationError(
-            f"llamacpp/{name} runs in this process: it has no base_url, api_key or timeout. For a "
-            "llama.cpp server use openai/<name> with base_url; to limit time, limit the task's"
+            f"llamacpp/{name} runs in this process and takes no base_url, api_key or timeout. For "
+            "a llama.cpp server use openai/<name> with base_url; to limit the time, set the task's "
+            "timeout"
         )
     server = _server(_file(name), threads, context_size)
     defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
@@ -156,7 +157,7 @@ def _file(name: str) -> Path:
         return alike[0].resolve()
     seen = ", ".join(file.name for file in alike or files) or "no such file"
     raise ModelNotFoundError(
-        f"{name!r} is no file, and names no single GGUF file in {cache} (there: {seen})"
+        f"{name!r} is not a file, and matches no single GGUF file in {cache} (found: {seen})"
         f"{_nearest(path, files)}",
         provider="llamacpp",
         model_id=name,
@@ -195,7 +196,7 @@ def _load(path: Path, threads: int | None, context_size: int) -> LlamaServer:
         return server
     except RuntimeError as error:
         raise ModelNotFoundError(
-            f"cannot load {path}: {error} Is it a whole GGUF file, and does it fit into memory?",
+            f"cannot load {path}: {error} Is it a complete GGUF file, and does it fit in memory?",
             provider="llamacpp",
             model_id=path.name,
         ) from error

@@ -1,6 +1,5 @@
-"""OpenAI, and every server that speaks its chat completions, through the library ``openai``."""
+"""OpenAI and compatible servers, through the library ``openai``."""
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
+    accepts,
     cause_of,
     no_key,
     shared_client,
@@ -42,13 +42,13 @@ _METHODS = ("create", "complete", "chat", "generate")
 
 
 class UnusableClientError(MASEvalError, TypeError):
-    """The object given as a client offers no way to ask a model."""
+    """The object passed as a client cannot be called like one."""
 
 
 class OpenAIModelAdapter(ProviderModelAdapter):
     """A model behind an ``openai.OpenAI`` client, or behind anything that can be called like one.
 
-    A client of the library is used with its own retries switched off. Any other object may have
+    The library's clients are used with their own retries disabled. Any other object may have
     ``chat.completions.create``, one of ``create``, ``complete``, ``chat``, ``generate``, or be a
     callable; it takes ``model``, ``messages`` and the parameters, and answers in OpenAI's form.
     """
@@ -119,7 +119,7 @@ class OpenAIModelAdapter(ProviderModelAdapter):
 
 
 def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:
-    """The request, bound to whatever the client offers to ask a model with."""
+    """The request, bound to the method of the client that takes it."""
     completions = getattr(getattr(client, "chat", None), "completions", None)
     if completions is not None:
         return partial(completions.create, **with_extra_body(completions.create, request))
@@ -127,22 +127,12 @@ def _method_of(client: object, request: dict[str, object]) -> Callable[[], objec
     candidates = [getattr(client, name, None) for name in _METHODS]
     for method in [*candidates, client]:
         for arguments in (request, without_model):
-            if callable(method) and _takes(method, arguments):
+            if callable(method) and accepts(method, **arguments):
                 return partial(method, **arguments)
     raise UnusableClientError(
-        f"{client!r} cannot be asked: give an openai.OpenAI client, an object with a method "
-        f"{', '.join(_METHODS)}, or a function of model and messages, that takes {sorted(request)}"
+        f"{client!r} cannot be called as a client: pass an openai.OpenAI client, or an object with "
+        f"one of the methods {', '.join(_METHODS)}, or a function, that takes {sorted(request)}"
     )
-
-
-def _takes(method: Callable[..., object], arguments: dict[str, object]) -> bool:
-    try:
-        inspect.signature(method).bind(**arguments)
-    except ValueError:  # a built-in without a signature; it can only be tried
-        return True
-    except TypeError:
-        return False
-    return True
 
 
 def _settings(client: object) -> dict[str, object]:
@@ -172,8 +162,8 @@ def from_id(
 ) -> OpenAIModelAdapter:
     """The model for the id ``openai/<name>``.
 
-    Without options the library reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``. A server of your
-    own, named by ``base_url``, needs no key. ``timeout`` is in seconds. Everything else, such as
+    Without options the library reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``. Your own server,
+    given by ``base_url``, needs no key. ``timeout`` is in seconds. Any other option, such as
     ``temperature``, is a generation parameter.
     """
     sdk = extras.load("openai", extra="openai")

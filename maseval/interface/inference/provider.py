@@ -1,7 +1,7 @@
 """ProviderModelAdapter: what all adapters to a model provider have in common.
 
-Each adapter says how to ask (``_ask``) and what the errors of its library mean (``_meaning``). No
-adapter retries: whether a failed request is made again is decided in one place, by the run loop.
+Each adapter makes requests (``_ask``) and translates the errors of its library (``_meaning``). No
+adapter retries: whether a failed request is repeated is decided in one place, the call policy.
 """
 
 import inspect
@@ -31,15 +31,15 @@ from maseval.interface.inference.http_errors import (
 
 _log = logging.getLogger(__name__)
 
-# A server of one's own often wants no key, but the libraries insist on a text.
+# Self-hosted servers often need no key, but the libraries require one.
 NO_KEY = "no-key-needed"
 
 
 class ProviderModelAdapter(ModelAdapter):
-    """A model behind a provider's library; its errors come out as :class:`ProviderError`.
+    """A model behind a provider's library; its errors are raised as :class:`ProviderError`.
 
-    Parameters of a call come before default ones; one that is None is not sent at all, which takes
-    out a default that the model refuses.
+    Parameters of a call take precedence over default ones; one that is None is not sent at all,
+    which removes a default that the model refuses.
     """
 
     provider: ClassVar[str]
@@ -86,7 +86,7 @@ class ProviderModelAdapter(ModelAdapter):
             known = self._meaning(error)
             if known is None:
                 raise
-            # Not chained: the library's own text may quote the key, and reports keep tracebacks.
+            # Not chained: the library's message may quote the key, and reports keep tracebacks.
             raise known from None
 
     @abstractmethod
@@ -97,14 +97,14 @@ class ProviderModelAdapter(ModelAdapter):
         tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
-        """Ask once and read the answer; ``params`` are complete and the callee's to change."""
+        """Make one request and read the answer; ``params`` are complete and may be changed."""
 
     @abstractmethod
     def _meaning(self, error: Exception) -> ProviderError | None:
-        """The named error for what the library raised; None if it is nothing of the provider's."""
+        """The named error for what the library raised; None if it is not the provider's failure."""
 
     def _secrets(self) -> Sequence[object]:
-        """The values that no text may show."""
+        """Values that must not appear in any message."""
         return ()
 
     def _failed(
@@ -129,7 +129,7 @@ class ProviderModelAdapter(ModelAdapter):
         )
 
     def _transport_failure(self, error: Exception) -> ProviderError | None:
-        """What an error of the HTTP client, or of decoding its answer, means."""
+        """The named error for a failure of the HTTP client, or of decoding its response."""
         kind = transport_error(error)
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             kind = MalformedResponseError
@@ -137,9 +137,9 @@ class ProviderModelAdapter(ModelAdapter):
 
 
 def with_extra_body(method: Callable[..., object], request: dict[str, object]) -> dict[str, object]:
-    """The request for a method of a library, which may not know every parameter the server knows.
+    """The request for a library's method, which may not know every parameter of the server.
 
-    What it does not know is sent in the body all the same: the server decides.
+    Parameters that it does not know are sent in the body anyway: the server decides.
     """
     known = inspect.signature(method).parameters
     unknown = request.keys() - known.keys()
@@ -151,18 +151,29 @@ def with_extra_body(method: Callable[..., object], request: dict[str, object]) -
     return {**rest, "extra_body": {**extra, **(given if isinstance(given, Mapping) else {})}}
 
 
+def accepts(function: Callable[..., object], /, *args: object, **arguments: object) -> bool:
+    """Whether a function takes these arguments, as far as its signature shows."""
+    try:
+        inspect.signature(function).bind(*args, **arguments)
+    except ValueError:  # a built-in without a signature: just try it
+        return True
+    except TypeError:
+        return False
+    return True
+
+
 @cache
 def shared_client(make: Callable[..., object], **options: object) -> object:
     """One client for all adapters with equal options.
 
-    A run makes adapters for every simulation; with a client each, a thousand simulations would
-    open a thousand connections. The libraries' clients may be used by many threads.
+    A run creates adapters for every simulation; with one client each, a thousand simulations would
+    open a thousand connections. The libraries' clients are thread-safe.
     """
     return make(**options)
 
 
 def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:
-    """The error for a model that cannot be asked for want of a key."""
+    """The error for a model whose key is missing."""
     return AuthenticationError(
         f"no API key was given; set the environment variable {variable}, "
         "or pass the option api_key=…",
@@ -171,14 +182,14 @@ def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationErro
     )
 
 
-@cache  # a run makes an adapter for every simulation; once is enough
+@cache  # a run creates an adapter for every simulation; once is enough
 def warn_seed_unused(provider: str, model_id: str) -> None:
-    """Say that a seed was left out, so that nobody takes the answers for reproducible."""
+    """Warn that a seed was left out, so that nobody takes the answers for reproducible."""
     _log.warning("%s takes no seed for model %s: it runs unseeded", provider, model_id)
 
 
 def cause_of(error: BaseException) -> str:
-    """The text of an error with what it was caused by: libraries like to say 'Connection error.'"""
+    """An error's message with its cause: libraries often say only 'Connection error.'"""
     cause = error.__cause__
     return _described(error) if cause is None else f"{_described(error)} ({_described(cause)})"
 

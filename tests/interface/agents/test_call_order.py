@@ -10,8 +10,8 @@ from maseval.interface.agents.call_order import CallOrder
 @pytest.fixture
 def patient(monkeypatch):
     """However late a thread is started, the order is not given up."""
-    monkeypatch.setattr(call_order, "UNTIL_IT_COMES", 3600)
-    monkeypatch.setattr(call_order, "UNTIL_IT_ENDS", 3600)
+    monkeypatch.setattr(call_order, "UNTIL_STARTED", 3600)
+    monkeypatch.setattr(call_order, "UNTIL_FINISHED", 3600)
 
 
 def make_in_threads(order, call_ids):
@@ -48,7 +48,7 @@ def test_an_id_that_is_used_again_counts_for_the_newer_answer(patient):
 
 
 def test_a_call_that_never_comes_holds_up_the_others_for_a_moment_only(monkeypatch):
-    monkeypatch.setattr(call_order, "UNTIL_IT_COMES", 0.05)
+    monkeypatch.setattr(call_order, "UNTIL_STARTED", 0.05)
     order = CallOrder()
     order.announce(["unknown", "b", "c"])
 
@@ -56,7 +56,7 @@ def test_a_call_that_never_comes_holds_up_the_others_for_a_moment_only(monkeypat
 
 
 def test_a_call_that_never_ends_holds_up_the_others_for_a_while_only(monkeypatch):
-    monkeypatch.setattr(call_order, "UNTIL_IT_ENDS", 0.05)
+    monkeypatch.setattr(call_order, "UNTIL_FINISHED", 0.05)
     order = CallOrder()
     order.announce(["a", "b"])
     order.wait("a")

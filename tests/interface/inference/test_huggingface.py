@@ -174,7 +174,7 @@ def test_a_pipeline_counts_tokens_and_names_a_prompt_that_is_too_long(tiny_model
     assert answer.usage["input_tokens"] == 3  # user : hi
     assert 0 <= answer.usage["output_tokens"] <= 5
     assert model.gather_usage().total_tokens == answer.usage["total_tokens"]
-    with pytest.raises(ContextOverflowError, match="has 72 tokens, and the model takes 64"):
+    with pytest.raises(ContextOverflowError, match="has 72 tokens, but the model takes at most 64"):
         model.generate("hi " * 70)
 
 

@@ -154,7 +154,7 @@ def test_a_damaged_file_is_named(tmp_path):
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF, but not really")
 
-    with pytest.raises(ModelNotFoundError, match="a whole GGUF file"):
+    with pytest.raises(ModelNotFoundError, match="a complete GGUF file"):
         resolve_model(f"llamacpp/{damaged}")
 
 

@@ -1,4 +1,4 @@
-"""CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
+"""CamelAgentAdapter: a ``ChatAgent`` of CAMEL as the agent under evaluation."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from maseval.interface.agents.camel.tools import Escape
 from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
 from maseval.interface.inference.chat_completions import get, usage_of
 
-# What decides how a turn goes, beside the model: recorded, so that runs can be compared.
+# The settings beside the model that influence a turn: recorded, so that runs can be compared.
 _SETTINGS = (
     *("max_iteration", "token_limit", "summarize_threshold", "prune_tool_calls_from_memory"),
     *("retry_attempts", "step_timeout"),
@@ -57,12 +57,12 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     def _run_framework(self, query: str) -> str:
         if self.agent.model_backend.model_config_dict.get("stream"):
             raise ConfigurationError(
-                f"the model of agent {self.name!r} streams, and CAMEL turns the failures of a "
-                "stream into answers; make the model without 'stream' in its model_config_dict"
+                f"the model of agent {self.name!r} streams, and CAMEL turns a failed stream into "
+                "an answer; create the model without 'stream' in its model_config_dict"
             )
         with self._logged(query):
             response = self._step(query)
-        if len(response.msgs) > 1:  # CAMEL leaves it to its caller to choose what it remembers
+        if len(response.msgs) > 1:  # CAMEL leaves the choice of what to remember to its caller
             self.agent.record_message(response.msgs[0])
         self.logs[-1] |= _told(response)
         unanswered = self._why_unanswered(response)
@@ -86,7 +86,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             self.agent.model_backend = models
 
     def _request(self, ask: Ask) -> object:
-        """Make one request of the agent: count its tokens, and check that CAMEL can read it."""
+        """Make one request, count its tokens, and check that CAMEL can read the answer."""
         self._refusal = None
         try:
             answer = ask()
@@ -125,11 +125,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             )
 
     def _why_unanswered(self, response: StepResponse) -> str | None:
-        """Why the turn ended without an answer, if it did: CAMEL returns all the same."""
+        """Why the turn ended without an answer, if it did: CAMEL does not raise."""
         waiting = response.info.get("external_tool_call_requests")
         if waiting:
             names = ", ".join(request.tool_name for request in waiting)
-            return f"called what nobody here answers: {names}; give it in tools=, not as external"
+            return f"called an external tool, which nobody here answers: {names}; pass it in tools="
         if response.terminated and not response.msgs:
             return f"CAMEL ended the turn: {', '.join(response.info['termination_reasons'])}"
         if response.msgs and self.agent.chat_history[-1]["role"] != "assistant":
@@ -144,7 +144,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return [entry for entry in self.logs if "response_count" in entry]
 
     def get_messages(self) -> MessageHistory:
-        """What is in the agent's memory."""
+        """The messages in the agent's memory."""
         return MessageHistory(list(_plain(self.agent.chat_history)))
 
     def _gather_usage(self) -> Usage:
@@ -206,7 +206,7 @@ def _called(record: ToolCallRecord) -> dict[str, object]:
 
 
 def _plain(context: Iterable[Message]) -> Iterator[Message]:
-    """Messages in OpenAI's form, answers of tools with the name of the tool."""
+    """Messages in OpenAI's form; tool results carry the name of the tool."""
     names: dict[str, str] = {}
     for message in context:
         plain = openai_form(message)

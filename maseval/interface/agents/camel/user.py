@@ -14,7 +14,7 @@ from maseval.interface.agents.framework import AgentGaveUpError
 
 
 class CamelLLMUser(AskedLLMUser):
-    """A simulated user whom a CAMEL agent can ask, by a ``FunctionTool``."""
+    """A simulated user that a CAMEL agent can ask through a ``FunctionTool``."""
 
     def _as_tool(self, function: Callable[[str], str]) -> Any:
         return as_tools([function])[0]
@@ -24,7 +24,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
     """A user played by a ``ChatAgent``.
 
     It says ``initial_query`` first and is done after ``max_turns`` answers, or when one of the
-    agent's terminators says so; asked again after that, it answers nothing.
+    agent's terminators ends the conversation; from then on it answers with an empty text.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
         return answer
 
     def _remember_first_words(self) -> None:
-        """Tell the agent what it said already, or it would not know what it is answered to."""
+        """Put the initial query into the agent's memory, so that it knows what it asked."""
         messages = extras.load("camel.messages", extra="camel", package="camel-ai")
         said = messages.BaseMessage.make_assistant_message(self.name, self.initial_query)
         self._adapter.agent.record_message(said)

@@ -1,4 +1,4 @@
-"""LangGraph: any compiled graph whose state has ``messages``, such as LangChain's agents."""
+"""LangGraphAgentAdapter: a compiled graph whose state has ``messages`` as an agent."""
 
 import json
 import time
@@ -30,10 +30,10 @@ _LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitE
 
 
 class LangGraphAgentAdapter(FrameworkAgentAdapter):
-    """A compiled graph as an agent; ``config`` is LangGraph's own, used at every turn.
+    """A compiled graph as an agent; ``config`` is LangGraph's, used in every turn.
 
     A graph with a checkpointer keeps the conversation itself, in the thread that ``config`` names
-    or in one of this adapter's own. Any other graph is sent the earlier messages again.
+    or in the adapter's own. Any other graph is sent the earlier messages again.
     """
 
     module = "langgraph"
@@ -56,9 +56,9 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self._state: State = {}
         self._conversation: list[LangChainMessage] = []
         self._memory: list[LangChainMessage] = []
-        """What a graph without a checkpointer must be reminded of: turns that came to an end."""
+        """What a graph without a checkpointer is sent again: the turns that succeeded."""
         self._questions: dict[str, object] = {}
-        """What a graph that interrupted itself wants to know."""
+        """The questions of a graph that interrupted itself."""
 
     def _run_framework(self, query: str) -> str | None:
         began, started, heard = now(), time.perf_counter(), len(self._heard.answers)
@@ -102,7 +102,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return None if last.id == sent.id else text_of(last.content)
 
     def _follow(self, turn: object) -> None:
-        """Run the graph, and keep its state as it changes: a turn that fails can be read too."""
+        """Run the graph and keep its latest state, so that a failed turn can be read too."""
         if _is_async(self.agent):
             return run_async(self._follow_async(turn))
         asked = len(self._heard.asked)
@@ -111,7 +111,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             for state in self.agent.stream(turn, config, stream_mode="values"):
                 self._state = state
         except NotImplementedError:
-            # Middleware cannot be asked beforehand. Nothing is done twice: no model was asked yet.
+            # Middleware cannot be checked beforehand. Nothing runs twice: no model was called yet.
             if len(self._heard.asked) > asked:
                 raise
             run_async(self._follow_async(turn))
@@ -155,7 +155,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     def _whole(
         self, messages: list[LangChainMessage], sent: LangChainMessage
     ) -> list[LangChainMessage]:
-        """The conversation, also where the state has no more than what the last node returned."""
+        """The whole conversation, even if the state holds only what the last node returned."""
         channel = getattr(self.agent, "channels", {}).get("messages")
         replaces = type(channel).__name__ == "LastValue"
         if replaces and not self._has_checkpointer and sent.id not in {m.id for m in messages}:
@@ -169,7 +169,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return any(base.__name__ in _LIMITS for base in type(error).__mro__)
 
     def _resolve_model_id(self) -> str | None:
-        """The model that was asked, if it was only one."""
+        """The model that was called, if it was only one."""
         models = set(self._heard.asked)
         return (models.pop() or None) if len(models) == 1 else None
 
@@ -198,8 +198,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 def _messages(state: State) -> list[LangChainMessage]:
     if "messages" not in state:
         raise ConfigurationError(
-            f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; an agent is "
-            "a graph that takes and returns messages, as with langgraph.graph.MessagesState"
+            f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; use a graph "
+            "that takes and returns messages, such as one with langgraph.graph.MessagesState"
         )
     messages: list[LangChainMessage] = langchain("messages").convert_to_messages(
         state["messages"] or []
@@ -208,7 +208,7 @@ def _messages(state: State) -> list[LangChainMessage]:
 
 
 def _is_async(graph: object) -> bool:
-    """Whether some part of a graph can only be run in an event loop."""
+    """Whether some part of the graph can only run in an event loop."""
     return any(_lacks_sync(part) for part in _parts(graph))
 
 
@@ -239,7 +239,7 @@ def _names_thread(config: Mapping[str, object]) -> bool:
 
 
 def _stored(config: Mapping[str, object]) -> Mapping[str, object]:
-    """A configuration as it can be kept: without its thread, and with objects only named."""
+    """A configuration for the report: without its thread, and with objects as type names."""
     reduced = {**config, "configurable": {"has_thread_id": _names_thread(config)}}
     as_json: dict[str, object] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
     return redact(as_json)

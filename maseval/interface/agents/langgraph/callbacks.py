@@ -1,4 +1,4 @@
-"""What a running graph tells by LangChain's callbacks: of models, tokens and tool calls."""
+"""What a running graph reports through LangChain's callbacks: models, tokens and tool calls."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -11,31 +11,31 @@ from maseval.interface.agents.langgraph.graph import AIMessage, LLMResult, Usage
 
 
 class Heard:
-    """All that was heard of an agent: every model's answer, also where no message is made of it.
+    """Every model call of an agent, even if its answer never becomes a message.
 
-    Its tool calls are made in the order in which they stand in the answer.
+    Tool calls run in the order in which they appear in the answer.
     """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        """The models, one entry for each time one was asked."""
+        """The names of the models, one entry per call."""
         self.answers: list[tuple[str, TokenUsage]] = []
-        """Which model answered at what expense; one that does not tell is left out."""
+        """The model and token usage of each answer that reports its usage."""
         self._failures: dict[str | None, BaseException] = {}
         self._order = CallOrder()
         self._models: dict[object, str] = {}
         self._calls: dict[object, str | None] = {}
 
     def listener(self, *, asynchronous: bool) -> object:
-        """A callback handler that passes on what it hears."""
+        """A callback handler that records into this object."""
         return _handlers()[asynchronous](self)
 
     def begin(self) -> None:
-        """Listen to a new turn."""
+        """Start a new turn."""
         self._failures.clear()
 
     def check(self) -> None:
-        """Raise what broke beside the agent, in case its graph took it for a tool's result."""
+        """Raise a failure that is not the agent's, if its graph took it for a tool's result."""
         for failure in self._failures.values():
             raise failure
 
@@ -53,7 +53,7 @@ class Heard:
     def _tool_ended(self, run_id: object, error: BaseException | None = None) -> None:
         call_id = self._calls.pop(run_id, None)
         self._order.finish(call_id)
-        self._failures.pop(call_id, None)  # a graph may have tried again
+        self._failures.pop(call_id, None)  # the graph may have retried
         if isinstance(error, MASEvalError) and not isinstance(error, AgentError):
             self._failures[call_id] = error
 
@@ -77,7 +77,7 @@ def _handlers() -> tuple[Callable[[Heard], object], Callable[[Heard], object]]:
     handler = extras.load("langchain_core.callbacks", extra="langgraph").BaseCallbackHandler
 
     class Listener(handler):  # type: ignore[misc, valid-type]
-        run_inline = True  # what async runs do not need to wait for takes no thread
+        run_inline = True  # async runs then call it directly, without a thread
 
         def __init__(self, heard: Heard) -> None:
             super().__init__()

@@ -11,7 +11,7 @@ _ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 
 
 def converted(message: LangChainMessage) -> Message:
-    """One message; an answer's calls that are no valid JSON are kept as the model wrote them."""
+    """One message; calls that are not valid JSON are kept as the model wrote them."""
     role = _ROLES.get(message.type, message.type)
     if message.type == "chat":
         role = get(message, "role")
@@ -40,7 +40,7 @@ def _text(part: Mapping[str, object]) -> str:
 
 def _content(message: LangChainMessage) -> Content:
     content = message.content
-    # What is no text in an answer is the provider's own form of thoughts and tool calls.
+    # The other parts of an answer are the provider's own form of thoughts and tool calls.
     if isinstance(content, str) or message.type == "ai":
         return text_of(content)
     parts: list[dict[str, object]] = [

@@ -11,13 +11,13 @@ from maseval.interface.agents.tools import Tools, described
 
 
 def langchain(module: str) -> ModuleType:
-    """A module of LangChain's core, which every graph is made of."""
+    """A module of LangChain's core, on which LangGraph is built."""
     extras.load("langgraph", extra="langgraph")
     return extras.load(f"langchain_core.{module}", extra="langgraph", package="langchain-core")
 
 
 def as_tools(tools: Tools) -> list[Any]:
-    """Functions as LangChain tools, with their full schemas: ``as_tools(environment.tools)``."""
+    """Functions, such as ``environment.tools``, as LangChain tools with their full schemas."""
     make = _tool_class(langchain("tools").BaseTool)
     return [
         make(
@@ -33,7 +33,7 @@ def as_tools(tools: Tools) -> list[Any]:
 @cache
 def _tool_class(base: type) -> Callable[..., object]:
     class FunctionTool(base):  # type: ignore[misc]
-        """Hands the arguments to the function as they come, whatever their names and types."""
+        """Passes arguments to the function as they come, whatever their names and types."""
 
         function: Callable[..., object]
 
@@ -48,7 +48,7 @@ def _tool_class(base: type) -> Callable[..., object]:
         def _run(self, arguments: dict[str, Any]) -> object:
             try:
                 return self.function(**arguments)
-            except AgentError as error:  # its own fault, which it may correct
+            except AgentError as error:  # the agent's own mistake, which it may correct
                 return f"Error: {error}"
 
     return FunctionTool

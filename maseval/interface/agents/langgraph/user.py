@@ -1,4 +1,4 @@
-"""A simulated user that an agent can ask by a tool."""
+"""A simulated user that a graph can ask through a tool."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from maseval.interface.agents.langgraph.tools import as_tools
 
 
 class LangGraphLLMUser(AskedLLMUser):
-    """A simulated user whom an agent can ask, by a LangChain tool."""
+    """A simulated user that an agent can ask through a LangChain tool."""
 
     def _as_tool(self, function: Callable[[str], str]) -> Any:
         return as_tools([function])[0]

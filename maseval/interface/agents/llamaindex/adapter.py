@@ -1,4 +1,4 @@
-"""LlamaIndex: its agents and workflows of agents, and what else of it can chat or be queried."""
+"""LlamaIndexAgentAdapter: agents, workflows of agents, chat engines and query engines."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -33,8 +33,8 @@ _log = logging.getLogger(__name__)
 class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
     """An agent or workflow of LlamaIndex, or an engine with ``chat`` or ``query``.
 
-    ``max_iterations`` is how often an agent may ask its model in one turn (LlamaIndex: 20).
-    ``memory`` is one of LlamaIndex's; by default, that which its agents make for themselves.
+    ``max_iterations`` limits how often an agent may call its model in one turn (LlamaIndex: 20).
+    ``memory`` is one of LlamaIndex's; the default is the one that its agents create themselves.
     """
 
     module: ClassVar[str] = MODULE
@@ -102,10 +102,10 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     async def _keep(self, context: Context) -> None:
         """Keep what the agents share, such as whose turn it is, but not what is of this turn."""
-        # A context is copied for its next run, and a memory with tool calls gets lost on the way;
-        # so it is handed over anew each time.
+        # A context is copied for its next run, which loses a memory with tool calls; so the memory
+        # is passed to every run.
         await context.store.set("memory", None)
-        # An agent that was stopped leaves calls without answers, which no model would accept.
+        # A stopped agent leaves calls without results, which no model would accept.
         for agent in self._members.values() or [self.agent]:
             for notes in ("scratchpad_key", "reasoning_key"):
                 if key := getattr(agent, notes, None):
@@ -113,15 +113,14 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._context = context
 
     def _count(self, answers: list[ModelResponse]) -> None:
-        # Some models chat by completing a text, and tell of one answer twice.
+        # Models that chat by completing a text report one answer twice.
         different = {id(answer.raw): answer.raw for answer in answers}
         told = [tokens for raw in different.values() if (tokens := tokens_of(raw)) is not None]
         self._usage += told
         if answers and not told:
             _log.warning(
-                "the model of agent %r does not say how many tokens it used; a streaming one of "
-                'OpenAI\'s kind does with additional_kwargs={"stream_options": '
-                '{"include_usage": True}}',
+                "the model of agent %r does not report its tokens; for a streaming OpenAI model "
+                'set additional_kwargs={"stream_options": {"include_usage": True}}',
                 self.name,
             )
 

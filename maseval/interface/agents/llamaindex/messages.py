@@ -1,4 +1,4 @@
-"""What LlamaIndex tells of a conversation, in OpenAI's form."""
+"""A LlamaIndex conversation in OpenAI's form."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from maseval.interface.inference.chat_completions import as_json, get, usage_of
 
 
 class Transcript(MessageHistory):
-    """A conversation as the events of a workflow tell it, with all that was said to tools."""
+    """A conversation as the events of a workflow report it, including the tool calls."""
 
     def record(self, event: object) -> None:
-        """Write down an event, if it says something.
+        """Record an event, if it is part of the conversation.
 
-        What broke beside the agent, such as a user or a deadline, is raised, though LlamaIndex
-        would tell it to the agent as the result of a tool.
+        A failure that is not the agent's, such as a user's or a deadline, is raised; LlamaIndex
+        would pass it to the agent as the result of a tool.
         """
         events = library("llama_index.core.agent.workflow")
         if isinstance(event, events.AgentInput):
@@ -31,7 +31,7 @@ class Transcript(MessageHistory):
             self.add_tool_response(event.tool_id, text, name=event.tool_name)
 
     def close(self, answer: str) -> None:
-        """The answer of a turn, which ends it; a last message may be more than the answer."""
+        """End a turn with its answer; the last message may contain more than the answer."""
         last = self[-1]
         if last["role"] == "assistant" and not last.get("tool_calls"):
             last["content"] = answer
@@ -39,7 +39,7 @@ class Transcript(MessageHistory):
             self.add_message("assistant", answer)
 
     def _open(self, asked: Sequence[ChatMessage]) -> None:
-        """What the first agent was told before the conversation began."""
+        """Record the instructions of the first agent."""
         told_already = any(message["role"] != "user" for message in self)
         if asked and asked[0].role.value == "system" and not told_already:
             told = message_of(asked[0])
@@ -48,8 +48,8 @@ class Transcript(MessageHistory):
 
     def _answer(self, event: AgentOutput) -> None:
         message = message_of(event.response)
-        # Agents without native tool calls write them into the text, where LlamaIndex reads them.
-        # In the end it adds all results to the same list, which are something else.
+        # Agents without native tool calls write them into the text, from which LlamaIndex parses
+        # them. At the end it adds all results to the same list; those are not calls.
         calls = message.get("tool_calls") or [
             _tool_call(call.tool_id, call.tool_name, call.tool_kwargs)
             for call in event.tool_calls
@@ -87,13 +87,13 @@ def _tool_call(id: str | None, name: str, arguments: object) -> ToolCall:
 
 
 def answer_text(result: object) -> str:
-    """The text of what a run, a chat or a query came to."""
+    """The text of the result of a run, a chat or a query."""
     content = getattr(getattr(result, "response", None), "content", None)
     return content if isinstance(content, str) else str(result)
 
 
 def tokens_of(raw: object) -> TokenUsage | None:
-    """What a provider told of the tokens of one answer."""
+    """The tokens of one answer, as the provider reports them."""
     usage = get(raw, "usage")
     if get(usage, "input_tokens") is None:
         counted = usage_of(usage)

@@ -1,4 +1,4 @@
-"""Inside a run of LlamaIndex: its tools are called one after another, its models are overheard."""
+"""Inside a LlamaIndex run: tools are called one after another, model answers are collected."""
 
 import asyncio
 import copy
@@ -16,7 +16,7 @@ from maseval.interface.inference.definitions import JsonSchema
 
 NOT_JSON = "Error: the arguments are not a valid JSON object, so nothing was done"
 
-# Of the run that is going on here: what its models answered, and who may call a tool.
+# Of the current run: the answers of its models, and the lock that orders its tool calls.
 _answers: ContextVar[list[ModelResponse] | None] = ContextVar(
     "maseval_llamaindex_answers", default=None
 )
@@ -24,13 +24,13 @@ _turn: ContextVar[asyncio.Lock | None] = ContextVar("maseval_llamaindex_turn", d
 
 
 def as_tools(tools: Tools) -> list[Any]:
-    """Functions as tools of LlamaIndex, such as ``as_tools(environment.tools)``."""
+    """Functions, such as ``environment.tools``, as LlamaIndex tools with their full schemas."""
     return [_tool_class()(tool) for tool in described(tools)]
 
 
 @contextmanager
 def overheard() -> Iterator[list[ModelResponse]]:
-    """What models answer to the code in the block, in whichever of its threads and tasks."""
+    """Collects the model answers of the code in the block, in all of its threads and tasks."""
     _listen()
     answers: list[ModelResponse] = []
     token = _answers.set(answers)
@@ -42,9 +42,9 @@ def overheard() -> Iterator[list[ModelResponse]]:
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """Calls of tools in the block are made one after another, as the model ordered them.
+    """Makes tool calls in the block run one after another, in the model's order.
 
-    LlamaIndex makes the calls of one answer all at once, but what they do depends on their order.
+    LlamaIndex starts the calls of one answer all at once, but their effect depends on their order.
     """
     token = _turn.set(asyncio.Lock())
     try:
@@ -64,7 +64,7 @@ def _tool_class() -> Callable[[Tool], object]:
             )
             super().__init__(fn=tool.function, metadata=metadata)
 
-        # By position only: an argument of the model's may have any name.
+        # Positional-only: an argument sent by the model may have any name.
         def call(self, /, **arguments: object) -> object:
             name = self.metadata.name
             sent = _was_sent(name, arguments)
@@ -82,7 +82,7 @@ def _tool_class() -> Callable[[Tool], object]:
                 return await in_thread(lambda: self._call_alone(arguments))
 
         def _call_alone(self, arguments: dict[str, object]) -> object:
-            # A tool may wait for another agent, whose calls must not wait for this one to end.
+            # A tool may wait for another agent, whose calls must not wait for this one.
             _turn.set(None)
             return self.call(**arguments)
 
@@ -90,9 +90,9 @@ def _tool_class() -> Callable[[Tool], object]:
 
 
 def _was_sent(name: str, arguments: dict[str, object]) -> bool:
-    """Whether a model really called the tool like this.
+    """Whether a model really sent these arguments.
 
-    LlamaIndex completes arguments that were cut off, and takes none for those it cannot read.
+    LlamaIndex completes truncated arguments, and replaces unreadable ones with none.
     """
     blocks = (
         block
@@ -111,11 +111,11 @@ def _parsed(arguments: object) -> object:
 
 
 def _model_of(parameters: JsonSchema) -> type[object]:
-    """A class that has ``parameters`` as its schema, for LlamaIndex takes schemas in no other form.
+    """A class whose schema is ``parameters``, since LlamaIndex takes schemas in no other form.
 
-    It is not used to check arguments.
+    It does not validate arguments.
     """
-    from pydantic import BaseModel, ConfigDict  # here, because it takes long to import
+    from pydantic import BaseModel, ConfigDict  # here, because importing it is slow
 
     class Parameters(BaseModel):
         model_config = ConfigDict(extra="allow")
@@ -129,7 +129,7 @@ def _model_of(parameters: JsonSchema) -> type[object]:
 
 @cache
 def _listen() -> None:
-    """From now on, put down what models answer, wherever somebody wants to know it."""
+    """Register, once per process, a handler that collects model answers."""
     handlers = library("llama_index.core.instrumentation.event_handlers")
     events = library("llama_index.core.instrumentation.events.llm")
 

@@ -1,4 +1,4 @@
-"""A simulated user that an agent can ask by a tool."""
+"""A simulated user as a tool of LlamaIndex."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from maseval.interface.agents.llamaindex.run import as_tools
 
 
 class LlamaIndexLLMUser(AskedLLMUser):
-    """A simulated user whom an agent of LlamaIndex can ask, by one of its tools."""
+    """A simulated user that a LlamaIndex agent can ask through a tool."""
 
     def _as_tool(self, function: Callable[[str], str]) -> Any:
         return as_tools([function])[0]

@@ -1,8 +1,7 @@
-"""McpAgentAdapter: an agent that comes to us, as the client of an MCP server.
+"""McpAgentAdapter: an agent that connects to us as the client of an MCP server.
 
-Claude Code, an editor or a script connects, finds the tools of its task, and two more by which it
-talks to the customer. The benchmark asks its agent as ever; a ``Conversation`` brings the two
-together.
+Claude Code, an editor or a script connects and finds the tools of its task, and two more to talk to
+the customer. The benchmark calls its agent as usual; a ``Conversation`` connects the two.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -44,9 +43,9 @@ class McpAgentAdapter(AgentAdapter):
 def conversation_server(
     conversation: Conversation, tools: Tools, *, name: str, instructions: str | None = None
 ) -> McpServer:
-    """An MCP server by which an agent takes part: its tools, and those to talk to the customer.
+    """An MCP server through which an agent takes part: its tools, and two to talk to the customer.
 
-    ``tools`` say only what there will be; the calls go to those that the conversation has by then.
+    ``tools`` only describes the tools; calls go to those that the conversation was joined with.
     """
     talking: dict[str, Callable[..., Awaitable[str]]] = {
         "read_customer": conversation.read_customer,
@@ -56,7 +55,7 @@ def conversation_server(
     for tool in offered:
         if tool.name in talking:
             raise ConfigurationError(
-                f"a tool is called {tool.name!r}, by which the agent talks to the customer; "
+                f"a tool is named {tool.name!r}, which is reserved for talking to the customer; "
                 "give it another name"
             )
 

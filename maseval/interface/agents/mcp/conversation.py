@@ -1,4 +1,4 @@
-"""Conversation: a benchmark that asks its agent meets an agent that calls whenever it likes."""
+"""Conversation: connects a benchmark that calls its agent to an agent that calls by itself."""
 
 import asyncio
 import time
@@ -20,29 +20,29 @@ BEGUN_AGAIN = (
 
 
 class OutOfTurnError(MASEvalError):
-    """The agent did something at a time when it could not be done; nothing came of it."""
+    """The agent acted out of turn; the action had no effect."""
 
 
 class AgentLeftError(AgentError):
-    """The agent went away before the conversation was over."""
+    """The agent disconnected before the conversation was over."""
 
 
 class Conversation:
-    """What a benchmark and an agent that calls by MCP say to each other, in turns.
+    """The turns of a benchmark and of an agent that calls through MCP.
 
-    What the agent does out of turn is refused in words that it reads, and is not recorded.
+    What the agent does out of turn is refused with an explanation and not recorded.
 
     Args:
         begin: Starts the benchmark; called when the agent first reads its customer.
-        briefing: What the agent reads before the customer's words, such as a policy.
+        briefing: Text shown to the agent before the customer's words, such as a policy.
     """
 
     def __init__(self, begin: Callable[[], None], briefing: str = "") -> None:
         self.history = MessageHistory()
         self.last_heard = time.monotonic()
-        """When the agent last did anything."""
+        """The time of the agent's last action."""
         self.client: str | None = None
-        """Name and version of the agent's MCP client, if it told."""
+        """The name and version of the agent's MCP client, if known."""
         self.knows_end = False
         """Whether the agent has been told that the conversation is over."""
         self._begin = begin
@@ -66,7 +66,7 @@ class Conversation:
     # The benchmark's side.
 
     def join(self, tools: Tools) -> None:
-        """Begin with these tools; a second time, begin again."""
+        """Start with these tools; called again, start over."""
         with self._changed:
             self._tools = {tool.name: tool for tool in described(tools)}
             self._attempts += 1
@@ -74,7 +74,7 @@ class Conversation:
             self.history = MessageHistory()
 
     def ask(self, query: str) -> str:
-        """Hand the customer's words to the agent and wait for its answer."""
+        """Pass the customer's words to the agent and wait for its answer."""
         clock = Clock.here()
         with self._changed:
             self._check_presence()
@@ -100,7 +100,7 @@ class Conversation:
             raise failure
 
     def end(self, how: str) -> None:
-        """Nothing more will be asked; the agent is told how it ended."""
+        """End the conversation; the agent is told how it ended."""
         with self._changed:
             self._over = how
             self.knows_end = bool(self._listeners)
@@ -115,7 +115,7 @@ class Conversation:
     # The agent's side.
 
     def read(self) -> "Future[str]":
-        """The customer's words that wait for an answer, as soon as there are any."""
+        """The customer's unanswered message, as soon as there is one."""
         with self._heard():
             if not self._begun:
                 self._begun = True
@@ -123,7 +123,7 @@ class Conversation:
             return self._next()
 
     def reply(self, text: object) -> "Future[str]":
-        """Say ``text`` to the customer; gives what the customer says then."""
+        """Say ``text`` to the customer; returns the customer's next message."""
         with self._heard():
             self._check_turn()
             if not isinstance(text, str) or not text.strip():
@@ -133,10 +133,10 @@ class Conversation:
             return self._next()
 
     def call(self, name: str, arguments: dict[str, object]) -> str:
-        """Use a tool."""
+        """Call a tool."""
         with self._heard():
             self._check_turn()
-            # While a tool works nothing can be said, so calls are recorded before the answer.
+            # Nothing can be said while a tool runs, so calls are recorded before the answer.
             result = self._result(name, arguments)
             call = tool_call(name, arguments, id=f"call_{len(self.history)}")
             self.history.add_tool_call([call])
@@ -147,13 +147,13 @@ class Conversation:
         try:
             return as_text(self._tools[name].function(**arguments))
         except MASEvalError as error:
-            if not isinstance(error, AgentError):  # whoever waits for the agent waits in vain
+            if not isinstance(error, AgentError):  # the benchmark would wait in vain
                 self._broken = error
                 self._changed.notify_all()
             raise
 
     def leave(self, why: MASEvalError) -> None:
-        """The agent will not answer any more; who asks it gets this error."""
+        """Note that the agent will not answer any more; whoever calls it gets this error."""
         with self._changed:
             self._left = why
             self._changed.notify_all()
@@ -186,7 +186,7 @@ class Conversation:
                 "the customer says"
             )
 
-    # The same as tools, whose descriptions are these docstrings.
+    # The same as tools: these docstrings are the descriptions that the agent reads.
 
     async def read_customer(self) -> str:
         """Read what the customer says, together with the policy that you must follow.

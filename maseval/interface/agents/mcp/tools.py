@@ -1,4 +1,4 @@
-"""Functions as the tools of an MCP server, for agents that know their tools only through MCP."""
+"""Functions as tools of an MCP server, for agents that get their tools through MCP."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +16,7 @@ from maseval.interface.agents.mcp.transports import LOCAL, McpServer, over_http
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
 MakeCall: TypeAlias = Callable[[str, dict[str, object], str | None], Awaitable[str]]
-"""Carries out the call of a tool, given its name, its arguments and who calls; what it raises is
-told to the agent."""
+"""Calls a tool, given its name, its arguments and the client; the agent reads what it raises."""
 
 
 class ClientInfo(Protocol):
@@ -54,7 +53,7 @@ class CallParams(Protocol):
 
 @dataclass(frozen=True)
 class ServedTools:
-    """Tools that are being served."""
+    """Tools while they are served."""
 
     url: str
     """The address of the MCP server (streamable HTTP)."""
@@ -69,21 +68,21 @@ def serve_tools(
     instructions: str | None = None,
     name: str = "maseval",
 ) -> Iterator[ServedTools]:
-    """Serve functions, such as ``environment.tools``, as MCP tools for as long as this is open.
+    """Serve functions, such as ``environment.tools``, as MCP tools while the block runs.
 
-    Every tool has its full schema. Arguments reach the function as they were sent, for it to judge,
-    and its text reaches the agent unchanged. What a tool raises is told to the agent; a failure of
-    maseval that is not the agent's fault is raised here as well, on leaving.
+    Every tool has its full schema. Arguments reach the function as sent, unchecked, and its text
+    reaches the agent unchanged. The agent reads what a tool raises; a maseval error that is not the
+    agent's fault is also raised here, when the block ends.
 
     Args:
-        tools: Tools by name, or functions that are called after themselves.
-        host: Where to listen; by default on this machine only.
-        port: 0 is any that is free.
-        instructions: What the agent is told when it connects, such as a policy.
+        tools: Tools by name, or functions that go by their own names.
+        host: The address to listen on; by default this machine only.
+        port: The port to listen on; 0 picks a free one.
+        instructions: Sent to the agent when it connects, such as a policy.
         name: The server's name.
     """
     offered = {tool.name: tool for tool in described(tools)}
-    # The server has a thread of its own; what its tools do belongs to whoever opened it.
+    # The server runs in its own thread; its tools run in the context of whoever opened it.
     context = copy_context()
     failures: list[MASEvalError] = []
 
@@ -104,16 +103,16 @@ def serve_tools(
 
 
 def load_mcp() -> ModuleType:
-    """The library's servers; version 1 has none of this name."""
+    """The library's server module, which version 1 does not have."""
     return extras.load("mcp.server.mcpserver", extra="mcp", package="mcp 2")
 
 
 def mcp_server(
     tools: Sequence[Tool], call: MakeCall, *, name: str, instructions: str | None = None
 ) -> McpServer:
-    """An MCP server with these tools, each call of which is made by ``call``.
+    """An MCP server with these tools; ``call`` makes each call.
 
-    It is one of the library's low level, which checks no arguments by itself.
+    It uses the library's low-level server, which does not validate arguments.
     """
     load_mcp()
     types = extras.load("mcp_types", extra="mcp")
@@ -134,7 +133,7 @@ def mcp_server(
         if params.name not in names:
             known = ", ".join(names)
             return answer(
-                f"Error: Tool '{params.name}' not found. There are: {known}", is_error=True
+                f"Error: Tool '{params.name}' not found. Available tools: {known}", is_error=True
             )
         try:
             client = _client(context.session.client_params)
@@ -153,5 +152,5 @@ def mcp_server(
 
 
 def _client(params: ClientParams | None) -> str | None:
-    """Name and version of the client, if it told."""
+    """The name and version of the client, if known."""
     return f"{params.client_info.name} {params.client_info.version}" if params else None

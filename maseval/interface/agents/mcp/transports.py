@@ -1,6 +1,6 @@
 """How an MCP server is reached: over HTTP, or through the standard streams of this process.
 
-Either runs in a thread of its own, so that the code that opened it can go on, or wait.
+Either runs in a thread of its own, so that the code that opened it can continue.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from maseval.interface import extras
 LOCAL = "127.0.0.1"
 _PATH = "/mcp"
 
-# For answers that are on their way when the server is stopped.
+# For responses that are in flight when the server is stopped.
 _GRACE_SECONDS = 2
 
 
@@ -38,7 +38,7 @@ class McpServer(Protocol):
 
 @dataclass(frozen=True)
 class OverHttp:
-    """A server that is reached by its address."""
+    """A server that is reached at an address."""
 
     url: str
 
@@ -48,19 +48,19 @@ class OverStdio:
     """A server whose only client is at the other end of the standard streams."""
 
     closed: threading.Event = field(default_factory=threading.Event)
-    """Set when the client has gone."""
+    """Set when the client has disconnected."""
 
 
 @contextmanager
 def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterator[OverHttp]:
-    """Serve by streamable HTTP for as long as this is open.
+    """Serve over streamable HTTP while the block runs.
 
-    On this machine's own address, requests that a web page of another site makes are refused.
+    On the local address, requests from web pages of other sites are refused.
     """
     uvicorn = extras.load("uvicorn", extra="mcp")
     with _listening(host, port) as listener:
         number = listener.getsockname()[1]
-        # No sessions: one simulation is all the state there is, and whoever asks, asks of that.
+        # No sessions: the only state is one simulation, which is the same for every request.
         app = server.streamable_http_app(streamable_http_path=_PATH, host=host, stateless_http=True)
         config = uvicorn.Config(
             _without_streams(app),
@@ -75,7 +75,7 @@ def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterato
         thread = threading.Thread(
             target=http.run, args=([listener],), daemon=True, name="maseval-mcp"
         )
-        # Who connects before the thread is ready waits in the listener's queue.
+        # A client that connects before the thread is ready waits in the listener's queue.
         thread.start()
         try:
             yield OverHttp(f"http://{f'[{host}]' if ':' in host else host}:{number}{_PATH}")
@@ -85,7 +85,7 @@ def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterato
 
 
 def _without_streams(app: AsgiApp) -> AsgiApp:
-    """The app without what clients may open to hear of news: there are none, and it stays open."""
+    """The app without the streams that clients may open for notifications: there are none."""
     responses = extras.load("starlette.responses", extra="mcp")
 
     async def serve(scope: Mapping[str, object], receive: object, send: object) -> None:
@@ -108,7 +108,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def over_stdio(server: McpServer) -> Iterator[OverStdio]:
-    """Serve the client that started this process; nothing else may read or write its streams."""
+    """Serve the client that started this process; nothing else may use its standard streams."""
     stdio = extras.load("mcp.server.stdio", extra="mcp")
     line = OverStdio()
     loop = asyncio.new_event_loop()
@@ -134,21 +134,21 @@ def over_stdio(server: McpServer) -> Iterator[OverStdio]:
     try:
         yield line
     finally:
-        with suppress(RuntimeError):  # the client has gone before, and the loop with it
+        with suppress(RuntimeError):  # the client has already gone, and the loop with it
             loop.call_soon_threadsafe(work.cancel)
         thread.join()
 
 
 async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:
-    """The lines that come in.
+    """The lines from standard input.
 
-    The library's own reader would keep the process from ending while it waits for a line.
+    The library's own reader would keep the process alive while it waits for a line.
     """
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
 
     def read() -> None:
         chunk = b"?"
-        with suppress(RuntimeError):  # nobody listens any more
+        with suppress(RuntimeError):  # the loop is closed
             while chunk:
                 chunk = _incoming()
                 loop.call_soon_threadsafe(arrived.put_nowait, chunk)
@@ -164,8 +164,8 @@ async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:
 
 
 def _incoming() -> bytes:
-    """What has come in; nothing if nothing will come any more."""
+    """The next bytes from standard input; none at its end."""
     try:
         return os.read(0, 65536)
-    except OSError:  # the stream was never open
+    except OSError:  # standard input was never open
         return b""

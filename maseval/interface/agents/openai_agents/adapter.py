@@ -1,4 +1,4 @@
-"""OpenAIAgentsAdapter: agents of the OpenAI Agents SDK, one or several that hand over."""
+"""OpenAIAgentsAdapter: agents of the OpenAI Agents SDK, one or several with handoffs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.event_loop import run_async
-from maseval.interface.agents.failures import is_of_reading_an_answer
+from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.openai_agents.messages import add_items
 from maseval.interface.agents.openai_agents.sdk import (
@@ -31,27 +31,27 @@ from maseval.interface.agents.openai_agents.sdk import (
 )
 from maseval.interface.agents.tools import as_text
 
-# The SDK's own limit, 10, is less than some tasks' reference solutions need.
+# The SDK's own limit, 10, is too low for the reference solutions of some tasks.
 MAX_TURNS = 100
 _NO_CHOICES = "response has no choices"
 _FILTERED = "content filter"
 
 
 class OpenAIAgentsAdapter(FrameworkAgentAdapter):
-    """An ``Agent`` of the SDK; after a handoff, the next turn is the other agent's.
+    """An ``Agent`` of the SDK; after a handoff, the next turn goes to the other agent.
 
-    The tools that one answer of the model calls are run one after another, in its order, unless
-    ``run_config`` says how to execute tools.
+    Several calls in one answer run one after another, in the model's order, unless ``run_config``
+    sets ``tool_execution``.
 
     Args:
-        agent_instance: The agent that the conversation starts with.
+        agent_instance: The agent that starts the conversation.
         name: The name in reports.
-        callbacks: Told when a turn starts and ends.
-        max_turns: How often the model may be asked in one turn; None for no limit.
+        callbacks: Notified when a turn starts and ends.
+        max_turns: How often the model may be called in one turn; None for no limit.
         session: Keeps the conversation; by default the adapter does.
         run_config: The SDK's ``RunConfig``; by default, tracing is off.
         context: What the SDK passes to tools, hooks and instructions.
-        cost_calculator: Puts a price on the tokens.
+        cost_calculator: Prices the tokens.
         model_id: The model to report, if not the agent's.
     """
 
@@ -79,9 +79,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.run_config = run_config
         self.context = context
         self.current_agent = self.agent
-        """The one that has the conversation now."""
+        """The agent that currently holds the conversation."""
         self._memory: list[InputItem] = []
-        self._run_context: RunContext | None = None  # the SDK's; it counts the tokens of all turns
+        self._run_context: RunContext | None = None  # counts the tokens of all turns
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -113,8 +113,8 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         if result.interruptions:
             waiting = ", ".join(str(item.tool_name) for item in result.interruptions)
             raise ConfigurationError(
-                f"agent {self.name!r} waits for the approval of: {waiting}; nobody gives it in an "
-                "evaluation, so use tools without needs_approval"
+                f"agent {self.name!r} waits for approval of: {waiting}; an evaluation cannot give "
+                "it, so use tools without needs_approval"
             )
         return "" if result.final_output is None else as_text(result.final_output)
 
@@ -127,7 +127,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         return replace(config, tool_execution=in_order)
 
     def _raise_if_the_providers(self, error: Exception) -> None:
-        """The SDK has errors of its own for a model that gives no usable answer."""
+        """Raise a provider's failure, for which the SDK has errors of its own."""
         sdk = sdk_module()
         kind: type[ProviderError] | None = None
         is_empty = isinstance(error, sdk.ModelBehaviorError) and _NO_CHOICES in str(error)
@@ -135,7 +135,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             kind = ProviderTimeoutError
         elif isinstance(error, sdk.ModelRefusalError) and _FILTERED in str(error):
             kind = ContentFilterError
-        elif is_empty or is_of_reading_an_answer(error, "agents.models"):
+        elif is_empty or is_unreadable_answer(error, "agents.models"):
             kind = MalformedResponseError
         if kind is not None:
             model_id = self._model_id or self._resolve_model_id()
@@ -188,7 +188,7 @@ def _model_id(model: object) -> str | None:
 
 
 def _reachable(agent: SdkAgent) -> list[SdkAgent]:
-    """The agent and all that it can hand over to, as far as they can be seen."""
+    """The agent and all agents it can hand over to, as far as they are known."""
     found: list[SdkAgent] = []
     waiting = [agent]
     while waiting:

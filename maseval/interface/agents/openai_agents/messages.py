@@ -9,10 +9,10 @@ from maseval.interface.agents.tools import as_text
 
 
 def add_items(history: MessageHistory, items: Iterable[RunItem]) -> None:
-    """Add what came of a turn: answers of a model, and the results of the tools they call.
+    """Add the items of a turn: the model's answers, and the results of the tools it called.
 
-    What the SDK keeps as several items, a text and each call, is one message of the model. Its
-    ``metadata`` names the agent. Thoughts, and tools that run at the provider, are left out.
+    The SDK keeps the text and the calls of one answer as several items; here they are one message,
+    whose ``metadata`` names the agent. Thoughts, and tools run by the provider, are left out.
     """
     seen = [item for item in items if item.type != "tool_approval_item"]
     names: dict[str, str] = {}
@@ -39,7 +39,7 @@ def _add_results(
 
 
 def _origin(item: RunItem) -> tuple[bool, str]:
-    """Whether it comes from tools, and the agent that it belongs to."""
+    """Whether an item is a tool's result, and the name of its agent."""
     return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
 
 
@@ -56,7 +56,7 @@ def _tool_calls(items: Iterable[InputItem]) -> list[ToolCall]:
 
 
 def _text(items: Iterable[InputItem]) -> str | None:
-    """What was said in one answer; None if it holds no message."""
+    """The text of one answer; None if it has no message."""
     messages = [item["content"] for item in items if item.get("type") == "message"]
     return "".join(map(_said, messages)) if messages else None
 

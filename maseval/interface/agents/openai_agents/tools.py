@@ -26,11 +26,11 @@ def _function_tool(tool: Tool) -> object:
             return f"Error: the arguments must be a JSON object, not {arguments}"
         try:
             return as_text(await in_thread(lambda: tool.function(**sent)))
-        except AgentError as error:  # its own fault, which it may correct
+        except AgentError as error:  # the agent's own mistake, which it may correct
             return f"Error: {error}"
         except MASEvalError:
             raise
-        except Exception as error:  # a tool of the user's own: told as the SDK tells it
+        except Exception as error:  # a tool of the user's own: reported as the SDK does
             return str(sdk.default_tool_error_function(context, error))
 
     return sdk.FunctionTool(

@@ -24,7 +24,7 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.event_loop import run_async
-from maseval.interface.agents.failures import is_of_reading_an_answer
+from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.pydantic_ai.agent import (
     EXTRA,
@@ -63,10 +63,10 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     Args:
         agent_instance: The agent.
         name: The name in reports.
-        callbacks: Told when a turn starts and ends.
-        deps: What the framework passes to tools and instructions.
+        callbacks: Notified when a turn starts and ends.
+        deps: Passed by the framework to tools and instructions.
         usage_limits: The framework's ``UsageLimits`` for each turn; its default is 50 requests.
-        cost_calculator: Puts a price on the tokens, in place of the framework's own prices.
+        cost_calculator: Prices the tokens, instead of the framework.
         model_id: The model to report, if not the agent's.
     """
 
@@ -90,7 +90,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.deps = deps
         self.usage_limits = usage_limits
         self._memory: list[ModelMessage] = []
-        self._usages: list[TurnUsage] = []  # one for each turn, because limits are for a turn
+        self._usages: list[TurnUsage] = []  # one per turn, because limits apply to a turn
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -119,23 +119,23 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         if isinstance(result.output, library.DeferredToolRequests):
             waiting = [*result.output.calls, *result.output.approvals]
             raise ConfigurationError(
-                f"agent {self.name!r} waits for somebody to answer or approve its call of: "
-                f"{', '.join(call.tool_name for call in waiting)}; nobody does in an evaluation, "
-                "so use tools that run at once"
+                f"agent {self.name!r} waits for an answer to or approval of its calls to: "
+                f"{', '.join(call.tool_name for call in waiting)}; an evaluation cannot give it, "
+                "so use tools that run immediately"
             )
         return as_text(result.output)
 
     def _raise_if_the_providers(self, error: Exception) -> None:
-        """The framework has errors of its own for what a provider does, with a status or without.
+        """Raise a provider's failure, for which the framework has errors of its own.
 
-        Those with a status are told apart where those of all frameworks are.
+        Errors with an HTTP status are handled like those of all frameworks.
         """
         errors = pydantic_ai().exceptions
         if isinstance(error, errors.ModelHTTPError):
             return
         kind = next((k for name, k in _KINDS if isinstance(error, getattr(errors, name))), None)
         is_unusable = isinstance(error, errors.UnexpectedModelBehavior) and _UNUSABLE in str(error)
-        if is_unusable or is_of_reading_an_answer(error, "pydantic_ai.models"):
+        if is_unusable or is_unreadable_answer(error, "pydantic_ai.models"):
             kind = MalformedResponseError
         if kind is not None:
             raise kind(

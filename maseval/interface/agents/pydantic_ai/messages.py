@@ -8,7 +8,7 @@ from maseval.interface.agents.tools import as_text
 
 
 def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> None:
-    """Add what came of a turn; thoughts, files and tools of the provider's own are left out."""
+    """Add the messages of a turn; thoughts, files and tools run by the provider are left out."""
     for message in messages:
         if message.kind == "response":
             _add_response(history, message)
@@ -38,7 +38,7 @@ def _add_request_part(history: MessageHistory, part: MessagePart) -> None:
         case "tool-return":
             text = part.model_response_str()
             history.add_tool_response(part.tool_call_id, text, name=part.tool_name)
-        case "retry-feedback":  # of the framework, to a model whose answer is not valid
+        case "retry-feedback":  # from the framework, about an invalid answer
             history.add_message("user", part.model_response())
 
 

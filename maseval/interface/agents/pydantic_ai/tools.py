@@ -18,7 +18,7 @@ def as_tools(tools: Tools) -> list[Any]:
 
 def _tool(tool: Tool) -> object:
     library = pydantic_ai()
-    # Of what is called, not of what it wraps: a tool that takes anything judges for itself.
+    # Of the wrapper, not of the wrapped function: a tool that accepts anything checks by itself.
     signature = inspect.signature(tool.function, follow_wrapped=False)
 
     async def call(**arguments: object) -> str:
@@ -28,7 +28,7 @@ def _tool(tool: Tool) -> object:
             raise library.ModelRetry(str(error)) from None
         try:
             return as_text(await in_thread(lambda: tool.function(**arguments)))
-        except AgentError as error:  # its own fault, which it may correct
+        except AgentError as error:  # the agent's own mistake, which it may correct
             raise library.ModelRetry(str(error)) from error
 
     made = library.Tool.from_schema(
@@ -39,6 +39,6 @@ def _tool(tool: Tool) -> object:
         sequential=True,  # in the order of the calls in the model's answer
     )
     made.strict = False  # strict mode would rewrite the schema
-    # Any object passes as it is; what is none is refused, so that the model can try again.
+    # Any JSON object passes unchanged; anything else is refused, and the model can try again.
     made.function_schema.validator = SchemaValidator(core_schema.dict_schema())
     return made

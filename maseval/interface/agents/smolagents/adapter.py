@@ -1,8 +1,8 @@
-"""smolagents: its agents as adapters, functions as its tools, and a user whom its agents can ask.
+"""SmolAgentAdapter: a smolagents agent as the agent under evaluation.
 
-smolagents forgets at every run, takes some failures for mistakes of the agent and goes on, and
-keeps what several tools answered as one text. So the adapter asks it to remember, follows the
-events of a run, and looks at every step; nothing of the library is replaced.
+By default, smolagents forgets the conversation at every run, treats some failures as mistakes of
+the agent, and merges the results of several tools into one text. The adapter therefore keeps the
+agent's memory, follows the events of a run and inspects every step; it replaces nothing.
 """
 
 import json
@@ -38,7 +38,7 @@ from maseval.interface.inference.http_errors import error_from_status
 
 ANSWERING_TOOL = "final_answer"
 
-# What smolagents' reading of an answer fails with if there is nothing in it, or it is no JSON.
+# What smolagents raises for an answer that is empty or not JSON.
 _UNREADABLE = (IndexError, AttributeError, json.JSONDecodeError)
 _STATUS = re.compile(r"(?:Error code|LLM output): (\d{3})\b")
 _SETTINGS = (
@@ -51,8 +51,8 @@ _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 class SmolAgentAdapter(FrameworkAgentAdapter):
     """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
 
-    The adapter's first run starts the agent afresh, later ones go on. Calls that a model makes at
-    once are made one after another, in its order, unless the agent has ``max_tool_threads``.
+    The adapter's first run starts a new conversation, later ones continue it. Several calls in one
+    answer run one after another, in order, unless the agent sets ``max_tool_threads``.
     """
 
     module = extra = EXTRA
@@ -69,7 +69,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.messages: MessageHistory = MessageHistory()
         self._used: list[TokenUsage] = []
-        self._results: dict[str, str] = {}  # of the step that is being taken, by call id
+        self._results: dict[str, str] = {}  # of the current step, by call id
         self._begun = self._running = False
 
     def _run_framework(self, query: str) -> str:
@@ -105,7 +105,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         return plain(output)
 
     def _accompany(self) -> None:
-        """Be told of every step of the agent, and of those that it manages."""
+        """Register for every step of the agent and of the agents it manages."""
         step = extras.load("smolagents.memory", extra=EXTRA).MemoryStep
         self.agent.step_callbacks.register(step, self._record)
         for member in _team(self.agent):
@@ -114,7 +114,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
                 member.max_tool_threads = 1
 
     def _attend(self, step: AgentStep) -> None:
-        if self._running:  # another adapter may have the same agent
+        if self._running:  # another adapter may use the same agent
             self._count(step)
             self._check(step)
 
@@ -124,22 +124,22 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             return
         asked, answered = tokens.input_tokens, tokens.output_tokens
         counted = dict(zip(TOKENS, (asked, answered, asked + answered), strict=True))
-        # smolagents counts no cached or reasoning tokens; the provider's own answer may tell.
+        # smolagents counts no cached or reasoning tokens; the provider's own answer may.
         told = usage_of(get(get(get(step, "model_output_message"), "raw"), "usage")) or {}
         cost = told.pop("cost", 0.0)
         self._used.append(TokenUsage.from_chat_response_usage(counted | told, cost=cost))
 
     def _check(self, step: AgentStep) -> None:
-        """Raise what smolagents would go on after, although it is no mistake of the agent's."""
+        """Raise failures that are not the agent's, after which smolagents would continue."""
         clock = Clock.here()
         if clock is not None:
             clock.check_timeout()
         if is_last_resort(step) and isinstance(step.action_output, list):
-            # So it presents that the request for a last answer failed.
+            # This is how smolagents presents a failed request for a last answer.
             raise self._failure(text_of(step.action_output), ProviderConnectionError)
         for cause in causes(get(step, "error")):
             ours = isinstance(cause, MASEvalError) and not isinstance(cause, AgentError)
-            if ours or type(cause).__name__ == "AgentGenerationError":  # of a managed agent
+            if ours or type(cause).__name__ == "AgentGenerationError":  # in a managed agent
                 raise cause
 
     def _record(self, step: AgentStep) -> None:
@@ -149,7 +149,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             case "PlanningStep":
                 self.messages.add_message("assistant", step.plan)
             case "ActionStep" if is_last_resort(step):
-                step.model_output = plain(step.action_output)  # smolagents would not remember it
+                step.model_output = plain(step.action_output)  # smolagents would forget it
             case "ActionStep":
                 self._tell(step)
             case _:
@@ -158,7 +158,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._results = {}
 
     def _failure(self, text: str, otherwise: type[ProviderError]) -> ProviderError:
-        """The provider's failure that smolagents only has a text of."""
+        """The provider's failure, of which smolagents keeps only the text."""
         model_id = self._model_id or self._resolve_model_id()
         if found := _STATUS.search(text):
             return error_from_status(int(found[1]), text, provider=EXTRA, model_id=model_id)
@@ -166,13 +166,13 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def _tell(self, step: AgentStep) -> None:
         text, calls = text_of(step.model_output), calls_of(step)
-        if step.is_final_answer:  # this tool is how an agent speaks; what it says comes at the end
+        if step.is_final_answer:  # the agent's answer, which is recorded at the end of the turn
             calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
         if calls:
             self.messages.add_tool_call(calls, text or None)
         elif text:
             self.messages.add_message("assistant", text)
-        # A call without a result of its own: what its code printed, or why there is none.
+        # For a call without a result of its own: what its code printed, or its error.
         shared = "\n".join(str(part) for part in (step.observations, step.error) if part)
         for call in calls:
             result = self._results.get(call["id"], shared)
@@ -202,14 +202,14 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
 
 def _team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
-    """The agent and all that it manages, at any depth."""
+    """The agent and all agents it manages, at any depth."""
     yield agent
     for member in agent.managed_agents.values():
         yield from _team(member)
 
 
 def _config(agent: MultiStepAgent) -> dict[str, object]:
-    """What ``agent.to_dict()`` tells, which prints, and fails for tools without source code."""
+    """Like ``agent.to_dict()``, which prints, and fails for tools without source code."""
     model = get(agent, "model")
     data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
     config = {

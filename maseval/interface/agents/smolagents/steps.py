@@ -1,4 +1,4 @@
-"""What smolagents remembers of a step, read in our terms."""
+"""A step of smolagents as messages and as a log entry."""
 
 from maseval.core.messages import FunctionCall, ToolCall
 from maseval.core.storage.redaction import redact_text
@@ -10,17 +10,17 @@ TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
 def is_last_resort(step: AgentStep) -> bool:
-    """Whether it is the answer that is asked for when the limit of steps is reached."""
+    """Whether it is the answer requested when the step limit was reached."""
     return type(get(step, "error")).__name__ == "AgentMaxStepsError"
 
 
 def plain(value: object) -> str:
-    """A value as text; smolagents' own text type becomes a plain one."""
+    """A value as plain text, also if it is of smolagents' own text type."""
     return "" if value is None else str(as_text(value))
 
 
 def calls_of(step: AgentStep) -> list[ToolCall]:
-    """The calls of a step: those of the model, in its order, or the code that it wrote."""
+    """The calls of a step: the model's tool calls, in order, or the code it wrote."""
     sent = get(step.model_output_message, "tool_calls")
     if sent:
         return [_call(call.id, call.function.name, call.function.arguments) for call in sent]
@@ -33,7 +33,7 @@ def _call(id: str, name: str, arguments: object) -> ToolCall:
 
 
 def log_entry(step: AgentStep) -> dict[str, object]:
-    """What is worth knowing of a step; what the model was sent is in the messages, once."""
+    """A step for the log, without what the model was sent: that is in the messages."""
     tokens, kind = step.token_usage, type(step).__name__
     entry: dict[str, object] = {"step_type": kind, "duration_seconds": step.timing.duration}
     entry |= {"start_time": step.timing.start_time, "end_time": step.timing.end_time}

@@ -1,8 +1,8 @@
-"""Functions as smolagents' tools: the model is told their full schemas and answered by them alone.
+"""Functions as smolagents tools: the model sees their full schemas, and only they check arguments.
 
-smolagents rewrites what a tool says of its arguments before it is sent, and refuses arguments that
-do not fit before the tool sees them. It does both with the tool's ``inputs``, so these are made to
-be sent as they are, and to fit whatever comes.
+smolagents rewrites a tool's schema before sending it, and refuses arguments that do not match it
+before the tool sees them. It does both with the tool's ``inputs``, which are therefore made to be
+sent unchanged and to match any arguments.
 """
 
 import json
@@ -22,16 +22,16 @@ _TOLD_IN_WORDS = {"title", "description", "type", "default"}
 
 
 def as_tools(tools: Tools) -> list[Any]:
-    """Functions, such as ``environment.tools``, as smolagents' own tools, for any of its agents."""
+    """Functions, such as ``environment.tools``, as smolagents tools, for any of its agents."""
     make = _tool_class(extras.load("smolagents", extra=EXTRA).Tool)
     return [make(tool) for tool in described(tools)]
 
 
 class Inputs(dict[str, JsonSchema]):
-    """A tool's arguments as smolagents checks them: it finds nothing wrong.
+    """A tool's arguments as smolagents checks them: it accepts all of them.
 
-    What is unknown, missing or of another type is the tool's to judge. For the model, smolagents
-    makes a deep copy, which is the true schema.
+    Unknown, missing or mistyped arguments are left to the tool. For the model, smolagents makes a
+    deep copy, which is the real schema.
     """
 
     def __init__(self, parameters: JsonSchema) -> None:
@@ -49,14 +49,14 @@ class Inputs(dict[str, JsonSchema]):
         return Properties(self)
 
     def __repr__(self) -> str:
-        """What ``ToolCallingAgent`` writes into its prompt."""
+        """The text that ``ToolCallingAgent`` writes into its prompt."""
         return repr(self.properties)
 
 
 class Properties(dict[str, JsonSchema]):
-    """The arguments' schemas, to be sent; stand-ins for whoever goes through them first.
+    """The arguments' schemas as they are sent; the first iteration sees stand-ins.
 
-    That is smolagents, which asks what is required and would take ``anyOf`` apart.
+    That iteration is smolagents', which looks for required arguments and would rewrite ``anyOf``.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -73,7 +73,7 @@ class Properties(dict[str, JsonSchema]):
 @cache
 def _tool_class(base: type) -> Callable[[Tool], object]:
     class FunctionTool(base):  # type: ignore[misc]
-        """A function in smolagents' clothes."""
+        """A function as a smolagents tool."""
 
         skip_forward_signature_validation = True
         output_type = "string"
@@ -88,9 +88,9 @@ def _tool_class(base: type) -> Callable[[Tool], object]:
         def __call__(
             self, /, *args: object, sanitize_inputs_outputs: bool = False, **kwargs: object
         ) -> object:
-            """The result as a text for agents that call tools, as it is for those that write code.
+            """The result: as text for agents that call tools, unchanged for those that write code.
 
-            Only the former ask for something to be sanitized.
+            Only the former request sanitizing.
             """
             result = self.forward(*args, **kwargs)
             return as_text(result) if sanitize_inputs_outputs else result
@@ -102,7 +102,7 @@ def _tool_class(base: type) -> Callable[[Tool], object]:
             return _code_prompt(self.name, self.description, self.inputs)
 
         def to_dict(self) -> dict[str, object]:
-            """What is told of the tool; its code is not smolagents' to save."""
+            """The tool's description; its code cannot be saved by smolagents."""
             told = {"name": self.name, "description": self.description}
             return {**told, "inputs": self.inputs.properties, "requirements": []}
 
@@ -110,7 +110,7 @@ def _tool_class(base: type) -> Callable[[Tool], object]:
 
 
 def _code_prompt(name: str, description: str, inputs: Inputs) -> str:
-    """The tool as a ``CodeAgent`` sees it, in smolagents' form, with all that the schemas say."""
+    """The tool as a ``CodeAgent`` sees it, in smolagents' form, with the full schemas."""
     signature = ", ".join(
         f"{argument}: {schema.get('type', 'any')}"
         + ("" if argument in inputs.required else f" = {schema.get('default')!r}")

@@ -1,4 +1,4 @@
-"""A simulated user that an agent can ask by smolagents' own tool for that."""
+"""A simulated user that an agent can ask through smolagents' own tool."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,7 +10,7 @@ from maseval.interface.agents.smolagents.tools import EXTRA
 
 
 class SmolAgentLLMUser(LLMUser):
-    """A simulated user whom the agent can ask by a tool."""
+    """A simulated user that the agent can ask through a tool."""
 
     def get_tool(self) -> Any:
         """smolagents' ``user_input``, answered by this user."""

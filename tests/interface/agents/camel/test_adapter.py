@@ -165,7 +165,7 @@ def test_an_agent_has_its_own_models_again_after_a_turn(clerk):
         adapter = clerk(url)
         models = adapter.agent.model_backend
         adapter.run("Hi")
-        with pytest.raises(Exception, match="has 1 replies"):
+        with pytest.raises(Exception, match="its 1 replies"):
             adapter.run("Again")
 
     assert adapter.agent.model_backend is models
@@ -185,7 +185,7 @@ def test_a_turn_that_fails_is_logged_like_the_others(clerk):
     with served({"name": "look"}, "Done.", {"name": "look"}) as (_, url):
         agent = clerk(url, [look], limit=2)
         agent.run("Look")
-        with pytest.raises(Exception, match="has 3 replies"):
+        with pytest.raises(Exception, match="its 3 replies"):
             agent.run("Again")
 
     entry = agent.logs[-1]

@@ -113,7 +113,7 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are():
     with serve_tools({"scale": weigh}) as served:
         said = connected(served.url, lambda client: text_of(client, "fly"))
 
-    assert said == "Error: Tool 'fly' not found. There are: scale"
+    assert said == "Error: Tool 'fly' not found. Available tools: scale"
 
 
 @with_mcp
