@@ -3,6 +3,7 @@
 The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
 """
 
+import copy
 import hashlib
 import json
 import tomllib
@@ -14,8 +15,17 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, copied
 from maseval.benchmark.tau2.domains.once import once
-from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState, canonical_json
+from maseval.benchmark.tau2.domains.records import (
+    SharedTable,
+    Table,
+    TableState,
+    canonical_json,
+    canonical_record,
+    is_shared,
+    share,
+)
 from maseval.core.tool import tool_definition
 
 ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
@@ -73,12 +83,25 @@ class DB(BaseModel):
 
     def state(self) -> DBState:
         """All that the hash depends on, by field; of large tables only what was touched."""
-        tables = {name: value for name, value in self if isinstance(value, Table)}
-        dump = self.model_dump(exclude=set(tables), warnings=False)
+        parts: DBState = {}
+        for name, value in self:
+            if isinstance(value, Table):
+                parts[name] = value.state()
+            elif name in shared_rows(type(self)):
+                parts[name] = f"[{', '.join(map(canonical_record, value))}]"
+        dump = self.model_dump(exclude=set(parts), warnings=False)
         return {
-            name: tables[name].state() if name in tables else canonical_json(dump[name])
+            name: parts[name] if name in parts else canonical_json(dump[name])
             for name in type(self).model_fields
         }
+
+    def share_rows(self) -> Self:
+        """From now on the records of its lists are everybody's, and none changes any more."""
+        for name in shared_rows(type(self)):
+            for record in getattr(self, name):
+                if not is_shared(record):
+                    share(record)
+        return self
 
     def same_state(self, other: "DB") -> bool:
         """Whether both would give the same hash; looks only at what was touched."""
@@ -103,7 +126,17 @@ def _start(cls: type[DB], path: Path, modified: int, size: int) -> Callable[[], 
         if getattr(field.annotation, "__origin__", None) is Table
         and isinstance(raw.get(name), dict)
     }
+    if rows := shared_rows(cls):
+        loaded = cls.model_validate(raw).share_rows()
+        raw |= {name: getattr(loaded, name) for name in rows}
     return lambda: {**raw, **{name: Table(table) for name, table in shared.items()}}
+
+
+@cache
+def shared_rows(cls: type[DB]) -> frozenset[str]:
+    """The names of the lists whose records are shared; see ``Rows``."""
+    fields = cls.model_fields.items()
+    return frozenset(name for name, field in fields if SHARED_ROWS in field.metadata)
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -187,9 +220,15 @@ class ToolKitBase(Generic[DBT]):
     def update_db(self, update: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
         if update:
-            self.db = type(self.db).model_validate(
-                merged(self.db.model_dump(warnings=False), update)
-            )
+            merge = merged(self.db.model_dump(warnings=False), copy.deepcopy(update))
+            self.db = type(self.db).model_validate(merge)
+
+    def twin(self, memo: dict[int, Any]) -> Self:
+        """The same tools over an equal database of their own; see ``copying.copied``."""
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        vars(twin).update({name: copied(value, memo) for name, value in vars(self).items()})
+        return twin
 
     def as_reference(self) -> None:
         """Serve a reference solution: ids made up here must not equal those of a conversation.

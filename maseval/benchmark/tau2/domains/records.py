@@ -29,7 +29,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     )
 
 
-class _FrozenList(list[Any]):
+class FrozenList(list[Any]):
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
@@ -37,7 +37,7 @@ class _FrozenList(list[Any]):
         return [copy.deepcopy(item, memo) for item in self]
 
 
-class _FrozenDict(dict[Any, Any]):
+class FrozenDict(dict[Any, Any]):
     clear = pop = popitem = setdefault = update = _refuse
     __setitem__ = __delitem__ = __ior__ = _refuse
 
@@ -49,7 +49,8 @@ class Record(BaseModel):
     """What a database is made of. Assignment is not validated, as in the original."""
 
     # A slot and not a private attribute: pydantic would make a dict for those in every record.
-    __slots__ = ("_shared", "_text")
+    __slots__ = ("_canonical", "_shared", "_text")
+    _canonical: ClassVar[str]
     _shared: ClassVar[bool]
     _text: ClassVar[str]
 
@@ -68,6 +69,7 @@ class Record(BaseModel):
 # find out that there is no such attribute.
 _shared_of = vars(Record)["_shared"].__get__
 _text_of = vars(Record)["_text"].__get__
+_canonical_of = vars(Record)["_canonical"].__get__
 
 
 def is_shared(record: Record) -> bool:
@@ -112,9 +114,9 @@ def _frozen(value: object) -> object:
         case Record():
             return share(value)
         case list():
-            return _FrozenList(_frozen(item) for item in value)
+            return FrozenList(_frozen(item) for item in value)
         case dict():
-            return _FrozenDict((key, _frozen(item)) for key, item in value.items())
+            return FrozenDict((key, _frozen(item)) for key, item in value.items())
         case _:
             return value
 
@@ -125,7 +127,15 @@ def canonical_json(value: object) -> str:
 
 
 def canonical_record(record: Record) -> str:
-    return canonical_json(record.model_dump(warnings=False))
+    """A record as it enters a hash; that of a shared one is made only once."""
+    if not is_shared(record):
+        return canonical_json(record.model_dump(warnings=False))
+    try:
+        return str(_canonical_of(record))
+    except AttributeError:
+        text = canonical_json(record.model_dump(warnings=False))
+        object.__setattr__(record, "_canonical", text)
+        return text
 
 
 class SharedTable(Generic[RecordT]):
@@ -194,6 +204,17 @@ class Table(MutableMapping[str, RecordT]):
     def shared(self) -> SharedTable[RecordT]:
         """The table as loaded, below this environment's changes."""
         return self._shared
+
+    @property
+    def own(self) -> dict[str, RecordT]:
+        """The records that are this environment's alone, by key."""
+        return self._own
+
+    def with_own(self, own: dict[str, RecordT]) -> "Table[RecordT]":
+        """The same table for another environment, which has these records of its own."""
+        table = Table(self._shared)
+        table._own, table._removed = own, set(self._removed)
+        return table
 
     def _is_shared(self, key: object) -> bool:
         return key in self._shared.raw and key not in self._removed

@@ -8,7 +8,6 @@ agent would, with both sides synchronised after each; what it fails at, nobody c
 After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Research).
 """
 
-import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import Setting, world_at_start
+from maseval.benchmark.tau2.world.stage import file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -53,10 +53,7 @@ def gold_state(setting: Setting) -> GoldState:
 
 def _question(setting: Setting, task: str) -> _Question:
     domain, folder = setting.domain, setting.folder
-    files = [name for name in (domain.db_file, domain.user_db_file) if name]
-    stamps = [os.stat(f"{folder}/{name}") for name in files]
-    versions = tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps)
-    return _Question((id(domain), folder, versions, task), setting)
+    return _Question((id(domain), folder, file_versions(domain, folder), task), setting)
 
 
 @once(maxsize=_KEPT)

@@ -4,7 +4,6 @@ Every world in which a task begins is made here: for a run, for replay, for the 
 and for the audit.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,8 +11,9 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.world.replay import refuse_user_messages
+from maseval.benchmark.tau2.world.stage import Place
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -53,11 +53,11 @@ def world_at_start(
 
     A ``reference`` world makes up other ids than the world of a conversation does.
     """
-    world = World(domain, folder, solo=solo)
-    for toolkit in (world.tools, world.user_tools) if reference else ():
-        if toolkit is not None:
-            toolkit.as_reference()
-    world.set_state(start.initialization_data, start.initialization_actions, history)
+    domain.check_solo(solo)
+    if solo:
+        refuse_user_messages(history)
+    world = Place(domain, folder, start, solo, reference).world()
+    world.resume(history)
     return world
 
 
@@ -70,11 +70,11 @@ class Beginning(NamedTuple):
 
 def beginning(domain: Domain, folder: Path, start: InitialState, *, solo: bool) -> Beginning:
     """Where a simulation begins; worked out once, because a hash reads a whole database."""
-    return _beginning(domain, folder, solo, canonical_json(start.model_dump()))
+    return _beginning(Place(domain, folder, start, solo))
 
 
 @once(maxsize=4096)
-def _beginning(domain: Domain, folder: Path, solo: bool, initial_state: str) -> Beginning:
-    start = InitialState.model_validate(json.loads(initial_state))
-    world = world_at_start(domain, folder, start, start.history, solo=solo)
+def _beginning(place: Place) -> Beginning:
+    world = place.world()
+    world.resume(place.start.history)
     return Beginning(world.state(), (world.get_db_hash(), world.get_user_db_hash()))

@@ -3,9 +3,10 @@
 After tau2-bench v0.2.0, src/tau2/data_model/tasks.py (MIT, Sierra Research).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -105,6 +106,11 @@ class InitialState(_Part):
     initialization_actions: list[dict[str, Any]] | None = None
     message_history: list[Tau2Message] | None = None
 
+    @cached_property
+    def key(self) -> str:
+        """Two of equal content have an equal one."""
+        return canonical_json(self.model_dump())
+
     @property
     def history(self) -> Sequence[Tau2Message]:
         return self.message_history or ()
@@ -126,7 +132,7 @@ class TaskSpec(_Part):
     initial_state: InitialState | None = None
     evaluation_criteria: Criteria | None = None
 
-    @property
+    @cached_property
     def start(self) -> InitialState:
         return self.initial_state or InitialState()
 
@@ -161,7 +167,16 @@ class TaskSpec(_Part):
 
 def initial_state(form: Mapping[str, Any]) -> InitialState:
     """Read the state in which a task begins, in v0.2.0's form."""
-    return _read(InitialState, form, "initial_state.")
+    try:
+        text = json.dumps(form)
+    except (TypeError, ValueError, RecursionError):  # not from a file: values of any kind
+        return _read(InitialState, form, "initial_state.")
+    return _read_once(text)
+
+
+@lru_cache(maxsize=4096)
+def _read_once(form: str) -> InitialState:
+    return _read(InitialState, json.loads(form), "initial_state.")
 
 
 def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:

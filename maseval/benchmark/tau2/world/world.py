@@ -58,6 +58,20 @@ class World:
         if both:
             raise ValueError(f"solo mode needs distinct tool names; both sides have {sorted(both)}")
 
+    def share_rows(self) -> None:
+        """Let the records of lists be shared by all twins; this world is not to change any more."""
+        for toolkit in filter(None, (self.tools, self.user_tools)):
+            toolkit.db.share_rows()
+
+    def twin(self) -> "World":
+        """An independent world in the same state, which costs next to nothing to make."""
+        memo: dict[int, Any] = {}
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.tools = self.tools.twin(memo)
+        twin.user_tools = self.user_tools.twin(memo) if self.user_tools else None
+        return twin
+
     def sync(self) -> None:
         """Let each side's database see what the other's says."""
         if self.domain.sync:
@@ -150,13 +164,18 @@ class World:
         """Bring a fresh world to where a task, and a conversation in it, have left off."""
         if self.solo:
             refuse_user_messages(message_history)
-        self._initialize(initialization_data, initialization_actions)
+        self.initialize(initialization_data, initialization_actions)
+        self.resume(message_history)
+
+    def resume(self, message_history: Sequence[Tau2Message]) -> None:
+        """Make the calls of a conversation again, each of which must have the recorded answer."""
         replay(self.respond, message_history)
         self.sync()
 
-    def _initialize(
+    def initialize(
         self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
     ) -> None:
+        """Lay a task's values over the databases, and take the actions that set the stage."""
         data = data or {}
         if data.get("agent_data") is not None:
             self.tools.update_db(data["agent_data"])

@@ -3,6 +3,7 @@
 After tau2-bench v0.2.0, src/tau2/domains/telecom/environment.py (MIT, Sierra Research).
 """
 
+from maseval.benchmark.tau2.domains.copying import own
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest, Surroundings
@@ -25,7 +26,7 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     _tell(surroundings, "mobile_data_usage_exceeded", line.data_used_gb >= allowance)
     request = surroundings.payment_request
     if request is not None and request.paid:
-        tools.bill(request.bill_id).status = BillStatus.PAID
+        own(tools.db.bills, tools.bill(request.bill_id)).status = BillStatus.PAID
         surroundings.payment_request = None
     if surroundings.payment_request is None:
         _tell(surroundings, "payment_request", _next_request(tools, surroundings.phone_number))

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pydantic import ConfigDict, Field
 
 from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.copying import Rows
 from maseval.benchmark.tau2.domains.records import Record
 
 
@@ -150,11 +151,11 @@ class Customer(TelecomRecord):
 class TelecomDB(DB):
     """The company's database; its tables are short lists, searched from the front."""
 
-    plans: list[Plan] = Field(default_factory=list)
-    customers: list[Customer] = Field(default_factory=list)
-    lines: list[Line] = Field(default_factory=list)
-    bills: list[Bill] = Field(default_factory=list)
-    devices: list[Device] = Field(default_factory=list)
+    plans: Rows[Plan] = Field(default_factory=list)
+    customers: Rows[Customer] = Field(default_factory=list)
+    lines: Rows[Line] = Field(default_factory=list)
+    bills: Rows[Bill] = Field(default_factory=list)
+    devices: Rows[Device] = Field(default_factory=list)
 
     def get_statistics(self) -> dict[str, int]:
         """How many records of each kind there are."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, for_tasks, is_tool
+from maseval.benchmark.tau2.domains.copying import own
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
     BillStatus,
@@ -105,6 +106,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         line = self._line_of(customer_id, line_id)
         if line.status != LineStatus.ACTIVE:
             raise ValueError("Line must be active to suspend")
+        line = own(self.db.lines, line)
         line.status = LineStatus.SUSPENDED
         line.suspension_start_date = TODAY
         message = "Line suspended successfully. $5/month holding fee will apply."
@@ -121,6 +123,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         line = self._line_of(customer_id, line_id)
         if line.status not in (LineStatus.SUSPENDED, LineStatus.PENDING_ACTIVATION):
             raise ValueError("Line must be suspended to resume")
+        line = own(self.db.lines, line)
         line.status = LineStatus.ACTIVE
         line.suspension_start_date = None
         return {"message": "Line resumed successfully", "line": line}
@@ -152,7 +155,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
             raise ValueError("A bill is already awaiting payment for this customer")
         if bill_id not in customer.bill_ids:
             raise ValueError(f"Bill {bill_id} not found for customer {customer_id}")
-        self.bill(bill_id).status = BillStatus.AWAITING_PAYMENT
+        own(self.db.bills, self.bill(bill_id)).status = BillStatus.AWAITING_PAYMENT
         return f"Payment request sent to the customer for bill {bill_id}"
 
     @is_tool(ToolType.READ)
@@ -186,7 +189,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         line = self._line_of(customer_id, line_id)
         if line.roaming_enabled:
             return "Roaming was already enabled"
-        line.roaming_enabled = True
+        own(self.db.lines, line).roaming_enabled = True
         return "Roaming enabled successfully"
 
     @is_tool(ToolType.WRITE)
@@ -200,7 +203,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         line = self._line_of(customer_id, line_id)
         if not line.roaming_enabled:
             return "Roaming was already disabled"
-        line.roaming_enabled = False
+        own(self.db.lines, line).roaming_enabled = False
         return "Roaming disabled successfully"
 
     @is_tool(ToolType.GENERIC)
@@ -228,6 +231,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
             raise ValueError("Refuel amount must be positive")
         price = self.plan(line.plan_id).data_refueling_price_per_gb
         charge = gb_amount * price
+        line = own(self.db.lines, line)
         line.data_refueling_gb += gb_amount
         self._charge(customer_id, charge, f"Data refueling: {gb_amount} GB at ${price}/GB")
         return {
@@ -241,7 +245,8 @@ class TelecomTools(ToolKitBase[TelecomDB]):
     @for_tasks
     def set_data_usage(self, customer_id: str, line_id: str, data_used_gb: float) -> str:
         """Say how much data a line has used; stored as given."""
-        self._line_of(customer_id, line_id).data_used_gb = data_used_gb
+        line = own(self.db.lines, self._line_of(customer_id, line_id))
+        line.data_used_gb = data_used_gb
         return f"Data usage set to {data_used_gb} GB for line {line_id}"
 
     @for_tasks
@@ -266,6 +271,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
                 item_type="Charge",
             )
         )
+        line = own(self.db.lines, line)
         line.status = LineStatus.SUSPENDED
         line.suspension_start_date = TODAY
         if contract_ended:
@@ -342,7 +348,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
         customer = self.get_customer_by_id(customer_id)
         drafts = self.bills_of(customer, BillStatus.DRAFT)
         bill = drafts[0] if drafts else self._open_bill(customer, self._new_bill_id())
-        bill.add(
+        own(self.db.bills, bill).add(
             LineItem(
                 description=description,
                 amount=amount,
@@ -379,7 +385,7 @@ class TelecomTools(ToolKitBase[TelecomDB]):
             status=status,
         )
         self.db.bills.append(bill)
-        customer.bill_ids.append(bill.bill_id)
+        own(self.db.customers, customer).bill_ids.append(bill.bill_id)
         return bill
 
 
