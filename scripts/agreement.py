@@ -17,11 +17,12 @@ from maseval.benchmark.tau2.forms.message import Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
+from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.benchmark.tau2.world.world import World
 
 Record = Mapping[str, Any]
 
-_RECORDED_WITH = (3, 11)
+_RECORDED_WITH = {"0.2.0": (3, 11), "1.0.1": (3, 12)}
 _LIBRARY_VERSION = re.compile(r"^.*For further information visit.*\n?", re.MULTILINE)
 _TIMESTAMP = re.compile(r"timestamp: \S+")
 
@@ -36,26 +37,31 @@ class Outcome(NamedTuple):
 
 
 def replay_tool_calls(
-    domain: Domain, folder: Path, sequences: Iterable[Record]
+    domain: Domain, folder: Path, sequences: Iterable[Record], data_dir: Path | None = None
 ) -> Iterator[Outcome]:
     """Every call of every sequence: text, error flag, and the state wherever it was noted."""
     for sequence in sequences:
-        world, name = World(domain, folder), f"{domain.name} sequence {sequence['seq']}"
+        world, name = _world(domain, folder), f"{domain.name} sequence {sequence['seq']}"
         if sequence["task_id"] is not None:
-            start = load_raw_task(domain, sequence["task_id"]).get("initial_state") or {}
-            world.set_state(None, start.get("initialization_actions"), [])
+            start = load_raw_task(domain, sequence["task_id"], data_dir).get("initial_state") or {}
+            world.set_state(
+                start.get("initialization_data"), start.get("initialization_actions"), []
+            )
         yield Outcome("state", f"{name}, start", _state(world, sequence, "init_"))
         for step in sequence["steps"]:
             answer = world.respond(_call(step, step["tool"]))
             where = f"{name}, step {step['step']}: {step['tool']}({step['arguments']})"
-            yield Outcome("call", where, _answer(answer, step) + _state(world, step))
+            found = _answer(answer, step, domain.version) + _state(world, step)
+            yield Outcome("call", where, found)
         yield Outcome("state", f"{name}, end", _state(world, sequence, "final_"))
 
 
-def replay_tasks(domain: Domain, folder: Path, records: Iterable[Record]) -> Iterator[Outcome]:
+def replay_tasks(
+    domain: Domain, folder: Path, records: Iterable[Record], data_dir: Path | None = None
+) -> Iterator[Outcome]:
     """Every task: its beginning, its assertions there, and both ways to replay its solution."""
     for record in records:
-        task = load_raw_task(domain, record["task_id"])
+        task = load_raw_task(domain, record["task_id"], data_dir)
         differences = (
             *_beginning(_begun(domain, folder, task), task, record),
             *_bare_solution(_begun(domain, folder, task), task, record["gold_evaluator_way"]),
@@ -161,8 +167,12 @@ def _overridden(task: dict[str, Any], override: Record | None) -> dict[str, Any]
     return {**task, "evaluation_criteria": None if changed is None else {**criteria, **changed}}
 
 
+def _world(domain: Domain, folder: Path) -> World:
+    return World(domain, folder, rules=release_of(domain).rules.replay)
+
+
 def _begun(domain: Domain, folder: Path, task: Record) -> World:
-    world, start = World(domain, folder), task.get("initial_state") or {}
+    world, start = _world(domain, folder), task.get("initial_state") or {}
     world.set_state(
         start.get("initialization_data"),
         start.get("initialization_actions"),
@@ -194,7 +204,8 @@ def _answered_solution(world: World, task: Record, record: Record) -> tuple[str,
     """As a conversation does it: each call answered, both sides kept in step."""
     found: tuple[str, ...] = ()
     for action, step in zip(_criteria(task, "actions"), record["steps"], strict=True):
-        found += _answer(world.respond(_call(action, action["name"])), step)
+        answer = world.respond(_call(action, action["name"]))
+        found += _answer(answer, step, world.domain.version)
     return found + _state(world, record) + _assertions(world, task, record["assertions"])
 
 
@@ -218,9 +229,9 @@ def _call(step: Record, name: str) -> Tau2ToolCall:
     return {"id": "", "name": name, "arguments": step["arguments"], "requestor": requestor}
 
 
-def _answer(found: ToolMessage, recorded: Record) -> tuple[str, ...]:
+def _answer(found: ToolMessage, recorded: Record, version: str) -> tuple[str, ...]:
     flags = _difference("error flag", found["error"], recorded["error"])
-    if recorded["error"] and not _comparable(recorded.get("exc_type")):
+    if recorded["error"] and not _comparable(recorded.get("exc_type"), version):
         return flags
     content = found["content"] or ""
     if recorded["content"] is None:
@@ -229,9 +240,9 @@ def _answer(found: ToolMessage, recorded: Record) -> tuple[str, ...]:
     return flags + _difference("text", _normal(content), _normal(recorded["content"]))
 
 
-def _comparable(exception_name: str | None) -> bool:
+def _comparable(exception_name: str | None, version: str = "0.2.0") -> bool:
     """Python's own words change from one version to the next; the original's do not."""
-    return exception_name == "ValueError" or sys.version_info[:2] == _RECORDED_WITH
+    return exception_name == "ValueError" or sys.version_info[:2] == _RECORDED_WITH[version]
 
 
 def _state(world: World, recorded: Record, prefix: str = "") -> tuple[str, ...]:

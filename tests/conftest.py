@@ -12,7 +12,11 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+from maseval.benchmark.tau2.data_loader import (
+    VALID_DOMAINS,
+    DataUnavailableError,
+    ensure_data_exists,
+)
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -64,6 +68,16 @@ def shared_data() -> Path:
     folder = Path(os.environ.get("MASEVAL_SHARED_DATA", beside))
     if not folder.is_dir():
         absent("MASEVAL_REQUIRE_DATA", f"no shared data in {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tau2_data_of_1_0_1(tau2_data: Path, shared_data: Path) -> Path:
+    """The same for v1.0.1: what did not change is v0.2.0's, the rest is in the shared data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+        for domain in VALID_DOMAINS:
+            folder = ensure_data_exists(domain=domain, version="1.0.1", verbose=0)
     return folder
 
 

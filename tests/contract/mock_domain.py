@@ -31,7 +31,7 @@ class MockDB(DB):
 
 class MockTools(ToolKitBase[MockDB]):
     @is_tool(ToolType.WRITE)
-    def create_task(self, user_id: str, title: str, description: str | None = None) -> MockTask:
+    def create_task(self, user_id: str, title: str, description: str = None) -> MockTask:  # noqa: RUF013 - the original's schema
         """Create a task for a user.
 
         Args:
@@ -89,6 +89,53 @@ class MockTools(ToolKitBase[MockDB]):
         return self.db.tasks[task_id]
 
 
+class MockNotification(Record):
+    notification_id: str
+    message: str
+    status: Literal["unread", "read"] = "unread"
+    task_id: str | None = None
+
+
+class MockUserDB(DB):
+    notifications: Table[MockNotification]
+
+
+class MockUserTools(ToolKitBase[MockUserDB]):
+    @is_tool(ToolType.READ)
+    def check_notifications(self) -> list[MockNotification]:
+        """List all notifications."""
+        return list(self.db.notifications.values())
+
+    @is_tool(ToolType.WRITE)
+    def dismiss_notification(self, notification_id: str) -> str:
+        """Mark a notification as read.
+
+        Args:
+            notification_id: The id of the notification.
+        """
+        self._notification(notification_id).status = "read"
+        return f"Notification {notification_id} dismissed"
+
+    @for_tasks
+    def add_notification(
+        self, notification_id: str, message: str, task_id: str | None = None
+    ) -> MockNotification:
+        notification = MockNotification(
+            notification_id=notification_id, message=message, task_id=task_id
+        )
+        self.db.notifications[notification_id] = notification
+        return notification
+
+    @for_tasks
+    def assert_notification_status(self, notification_id: str, expected_status: str) -> bool:
+        return self._notification(notification_id).status == expected_status
+
+    def _notification(self, notification_id: str) -> MockNotification:
+        if notification_id not in self.db.notifications:
+            raise ValueError(f"Notification {notification_id} not found")
+        return self.db.notifications[notification_id]
+
+
 def mock_domain(contract_dir: Path) -> Domain:
     """The domain over the data that comes with the recorded vectors."""
     return Domain(
@@ -97,4 +144,20 @@ def mock_domain(contract_dir: Path) -> Domain:
         toolkit=MockTools,
         policy_text=policy_file("policy.md", solo="policy_solo.md"),
         data_dir=contract_dir / "mock",
+    )
+
+
+def mock_domain_of_1_0_1(folder: Path) -> Domain:
+    """The domain as v1.0.1 has it: the user has tools too."""
+    return Domain(
+        name="mock",
+        version="1.0.1",
+        db=MockDB,
+        toolkit=MockTools,
+        user_db=MockUserDB,
+        user_db_file="user_db.json",
+        user_toolkit=MockUserTools,
+        splits_file="split_tasks.json",
+        policy_text=policy_file("policy.md", solo="policy_solo.md"),
+        data_dir=folder,
     )

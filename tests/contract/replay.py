@@ -63,10 +63,27 @@ def schema_differences(domain: Domain, vector: Vector) -> Iterator[str]:
             if tool["requestor"] != requestor or name not in found:
                 continue
             yield from _difference(f"type of {name}", toolkit.tool_type(name), tool["tool_type"])
+            if "mutates_state" in tool:
+                mutates = toolkit.mutates(name)
+                yield from _difference(f"{name} mutates", mutates, tool["mutates_state"])
             accepted = [value for key, value in tool.items() if key.startswith("schema")]
+            accepted += [_of_todays_library(value) for value in accepted]
             schema = _without_descriptions(found[name])
             if schema not in accepted:
                 yield from _difference(f"schema of {name}", schema, accepted[0])
+
+
+def _of_todays_library(schema: Any) -> Any:
+    """With what newer releases of the library that makes schemas add to a bare ``dict``."""
+    match schema:
+        case {"type": "object"} if len(schema) == 1:
+            return {"additionalProperties": True, "type": "object"}
+        case dict():
+            return {key: _of_todays_library(value) for key, value in schema.items()}
+        case list():
+            return [_of_todays_library(item) for item in schema]
+        case _:
+            return schema
 
 
 def _without_descriptions(schema: Any) -> Any:

@@ -6,18 +6,18 @@ Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
-    MANIFEST,
     CacheError,
     ChecksumError,
     DataUnavailableError,
     Tau2DataError,
+    manifest_of,
 )
 from maseval.benchmark.tau2.data.sources import GITHUB_BASE
 from maseval.benchmark.tau2.data.store import (
@@ -29,8 +29,15 @@ from maseval.benchmark.tau2.data.store import (
     files_of,
     verified_root,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.base import read_mapping
 from maseval.benchmark.tau2.forms.task import RawTask, UserScenario
+from maseval.benchmark.tau2.versions.releases import (
+    AnyVersion,
+    Release,
+    release_named,
+    release_of,
+)
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
 
@@ -85,25 +92,35 @@ class DomainConfig(TypedDict):
     db_path: Path
 
 
-def load_domain_config(domain: str | Domain, data_dir: AnyPath | None = None) -> DomainConfig:
+def load_domain_config(
+    domain: str | Domain, data_dir: AnyPath | None = None, *, version: AnyVersion = None
+) -> DomainConfig:
     """The policy's text and the path of the database."""
-    chosen = domain_named(domain)
-    folder = domain_folder(chosen, _world_files(chosen), data_dir)
+    chosen = release_of(domain, version).domain(domain)
+    folder = _folder(chosen, _world_files(chosen), data_dir)
     return {"policy": chosen.policy(folder), "db_path": folder / chosen.db_file}
 
 
-def load_guidelines(with_tools: bool, data_dir: AnyPath | None = None) -> str:
+def load_guidelines(
+    with_tools: bool, data_dir: AnyPath | None = None, *, version: AnyVersion = None
+) -> str:
     """How a simulated customer should behave, in a domain where it has tools or has none."""
     name = f"user_simulator/simulation_guidelines{'_tools' if with_tools else ''}.md"
-    root = verified_root([MANIFEST.files[name]], data_dir)
+    number = release_named(version).version
+    root = verified_root([manifest_of(number).files[name]], data_dir, number)
     return (root / name).read_text(encoding="utf-8")
 
 
-def data_fingerprint(domain: str | Domain) -> dict[str, str]:
+def data_fingerprint(domain: str | Domain, *, version: AnyVersion = None) -> dict[str, str]:
     """The SHA-256 of everything that a run in ``domain`` depends on."""
-    chosen = domain_named(domain)
+    release = release_of(domain, version)
+    chosen = release.domain(domain)
     if chosen.data_dir is None:
-        return {file.name: file.sha256 for file in files_of(chosen)}
+        own = files_of(chosen, manifest_of(release.version))
+        theirs = files_of(chosen, manifest_of(release.tasks.version))
+        # Of another release's files, only those with its tasks are used.
+        tasks = {file.name: file for file in theirs if "tasks" in file.name}
+        return {file.name: tasks.get(file.name, file).sha256 for file in own}
     names = {*_world_files(chosen), *chosen.task_files.values()}
     contents = {name: (chosen.data_dir / name).read_bytes() for name in sorted(names)}
     contents["policy"] = chosen.policy(chosen.data_dir).encode()
@@ -111,19 +128,31 @@ def data_fingerprint(domain: str | Domain) -> dict[str, str]:
 
 
 def load_raw_tasks(
-    domain: str | Domain, split: str = "base", data_dir: AnyPath | None = None
+    domain: str | Domain,
+    split: str | None = "base",
+    data_dir: AnyPath | None = None,
+    *,
+    version: AnyVersion = None,
 ) -> list[RawTask]:
-    """The tasks of a split as the original's file has them; they are the caller's own."""
-    chosen = domain_named(domain)
-    name = _task_file(chosen, split)
-    return _parsed(domain_folder(chosen, [name], data_dir) / name)
+    """The tasks of a split as the original's file has them; they are the caller's own.
+
+    With None for ``split``, all that the file of the base split has.
+    """
+    chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
+    return tasks_of_split(chosen, folder, split)
 
 
-def load_raw_task(domain: str | Domain, task_id: str, data_dir: AnyPath | None = None) -> RawTask:
+def load_raw_task(
+    domain: str | Domain,
+    task_id: str,
+    data_dir: AnyPath | None = None,
+    *,
+    version: AnyVersion = None,
+) -> RawTask:
     """One task as the original's file has it, from whichever split has it."""
-    chosen = domain_named(domain)
+    chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
     for name in dict.fromkeys(chosen.task_files.values()):
-        path = domain_folder(chosen, [name], data_dir) / name
+        path = folder([name]) / name
         state = path.stat()
         text = _texts_by_id(path, state.st_mtime_ns, state.st_size).get(task_id)
         if text is not None:
@@ -136,28 +165,71 @@ def load_raw_task(domain: str | Domain, task_id: str, data_dir: AnyPath | None =
 
 def load_tasks(
     domain: str | Domain,
-    split: str = "base",
+    split: str | None = "base",
     data_dir: AnyPath | None = None,
     limit: int | None = None,
     timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
     max_retries: int = DEFAULT_MAX_RETRIES,
+    *,
+    version: AnyVersion = None,
 ) -> TaskQueue:
     """The tasks of a domain, ready to be run.
 
-    ``split`` is ``base``, which in v0.2.0 is the same as ``all``; telecom also has ``small`` and
-    ``full``. Missing files are fetched, but not into a ``data_dir`` of your own.
+    ``split`` is ``base``, which is the same as ``all``; telecom also has ``small`` and ``full``,
+    and in v1.0.1 every domain has ``train`` and ``test``. With None, all that the file of the base
+    split has. Missing files are fetched, but not into a ``data_dir`` of your own.
     """
     if limit is not None and limit < 0:
         raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
-    chosen = domain_named(domain)
-    name = _task_file(chosen, split)
-    folder = domain_folder(chosen, [name, *_world_files(chosen)], data_dir)
-    world = _world(chosen, folder)
-    labels = {"domain": chosen.name, "split": split}
+    release = release_of(domain, version)
+    chosen = release.domain(domain)
+    raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)
+    world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
+    labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(
         _task(raw, world, labels, TaskProtocol(timeout_seconds, max_retries=max_retries))
-        for raw in _parsed(folder / name)[: limit or None]
+        for raw in raw_tasks[: limit or None]
     )
+
+
+Folder = Callable[[Sequence[str]], Path]
+"""Where a domain's files are, once those of these names are certain to be right."""
+
+
+def _task_source(
+    release: Release, domain: str | Domain, data_dir: AnyPath | None
+) -> tuple[Domain, Folder]:
+    """The domain whose tasks a release uses; a ``data_dir`` has the files of its own version."""
+    source = release.tasks.domain(domain)
+    own = data_dir if source is release.domain(domain) else None
+    return source, lambda names: _folder(source, names, own)
+
+
+def _folder(domain: Domain, names: Sequence[str], data_dir: AnyPath | None) -> Path:
+    return domain_folder(domain, names, data_dir, domain.version)
+
+
+def tasks_of_split(domain: Domain, folder: Folder, split: str | None) -> list[RawTask]:
+    """The tasks of a split, in the order in which their file has them."""
+    if domain.splits_file is None:
+        name = _task_file(domain, split or "base")
+        return _parsed(folder([name]) / name)
+    name = domain.task_files["base"]
+    root = folder([name, domain.splits_file])
+    tasks = _parsed(root / name)
+    if split is None:
+        return tasks
+    wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
+    return [task for task in tasks if task["id"] in wanted]
+
+
+def _ids_of_split(path: Path, split: str) -> frozenset[str]:
+    splits = read_mapping(path)
+    if split not in splits:
+        raise UnknownSplitError(
+            f"Invalid task split name: {split}. Valid splits are: {splits.keys()}"
+        )
+    return frozenset(splits[split])
 
 
 def configure_model_ids(
@@ -222,9 +294,10 @@ def _task(
     return task
 
 
-def _world(domain: Domain, folder: Path) -> dict[str, object]:
+def _world(domain: Domain, folder: Path, release: Release) -> dict[str, object]:
     return {
         "domain": domain.name,
+        "version": release.name,
         "policy": domain.policy(folder),
         "db_path": str(folder / domain.db_file),
         "user_db_path": str(folder / domain.user_db_file) if domain.user_db_file else None,
@@ -237,7 +310,7 @@ def _world_files(domain: Domain) -> list[str]:
     databases = [name for name in (domain.db_file, domain.user_db_file) if name]
     if domain.data_dir is not None:
         return databases
-    published = MANIFEST.below(f"domains/{domain.folder_name}")
+    published = manifest_of(domain.version).below(f"domains/{domain.folder_name}")
     return databases + [Path(f.name).name for f in published if f.name.endswith(".md")]
 
 

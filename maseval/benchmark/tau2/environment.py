@@ -16,9 +16,10 @@ from maseval.benchmark.tau2.conversation.chat import from_chat
 from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
 from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
@@ -32,10 +33,11 @@ OVER = "Error: the simulation is over: its limit of {} steps is reached"
 class Tau2Environment(Environment):
     """One simulation's world, made from a task's environment data.
 
-    ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``initial_state``,
-    ``policy``, ``db_path``, ``solo`` and ``lenient_order_ids``. ``tools`` are the agent's tools:
-    each is called like a function, returns the text that a model reads and never raises. Every
-    call is recorded in ``trajectory``, so an agent of any framework is scored by what it did.
+    ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``version``,
+    ``initial_state``, ``policy``, ``db_path``, ``solo`` and ``lenient_order_ids``. ``tools`` are
+    the agent's tools: each is called like a function, returns the text that a model reads and
+    never raises. Every call is recorded in ``trajectory``, so an agent of any framework is scored
+    by what it did.
     """
 
     state: dict[str, Any]
@@ -54,7 +56,9 @@ class Tau2Environment(Environment):
 
     def setup_state(self, task_data: dict[str, Any]) -> dict[str, object]:
         """Build the world and bring it to where the task begins."""
-        domain = domain_named(task_data.get("domain", "retail"))
+        named = task_data.get("domain", "retail")
+        self.release = release_of(named, task_data.get("version"))
+        domain = self.release.domain(named)
         if task_data.get("lenient_order_ids"):
             domain = domain.lenient
         self.folder = _folder(domain, task_data.get("db_path"))
@@ -63,7 +67,14 @@ class Tau2Environment(Environment):
         self._start = initial_state(self.initial_state)
         history = self._start.history
         with _errors_of_the_original():
-            self.world = world_at_start(domain, self.folder, self._start, history, solo=self.solo)
+            self.world = world_at_start(
+                domain,
+                self.folder,
+                self._start,
+                history,
+                solo=self.solo,
+                rules=self.release.rules.replay,
+            )
         policy = task_data.get("policy")
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
@@ -245,7 +256,9 @@ class Tau2Environment(Environment):
         return self._beginning().hashes[0]
 
     def _beginning(self) -> Beginning:
-        return beginning(self.world.domain, self.folder, self._start, solo=self.solo)
+        return beginning(
+            self.world.domain, self.folder, self._start, solo=self.solo, rules=self.world.rules
+        )
 
     def _final_hashes(self) -> tuple[str, str | None]:
         # A hash reads the whole database, so what was never touched is not hashed again.
@@ -275,6 +288,7 @@ class Tau2Environment(Environment):
         config = {
             **super().gather_config(),
             "domain": self.domain,
+            "version": self.release.name,
             "solo": self.solo,
             "policy_sha256": sha256(self.policy.encode()).hexdigest(),
             **tools_sha256(self.world.domain),

@@ -91,7 +91,8 @@ class Tau2Evaluator(Evaluator):
 
     def _case(self, recording: RecordedConversation) -> Case:
         world, folder = self.environment.world, self.environment.folder
-        setting = Setting(world.domain, folder, self._known.spec, world.solo)
+        rules = self.environment.release.rules
+        setting = Setting(world.domain, folder, self._known.spec, world.solo, rules)
         return Case(recording, setting, self._known.raw)
 
     def _judged(self, case: Case) -> Verdict:

@@ -81,6 +81,7 @@ def test_each_field_of_a_task_comes_from_its_place_in_the_file(tau2_data):
     assert task.query == raw["user_scenario"]["instructions"]["task_instructions"]
     assert task.environment_data == {
         "domain": "telecom",
+        "version": "0.2.0",
         "initial_state": raw["initial_state"],
         "policy": load_domain_config("telecom")["policy"],
         "db_path": str(folder / "db.toml"),
@@ -174,6 +175,7 @@ def test_a_domain_of_one_s_own_is_read_from_its_folder(shop, tmp_path):
     assert task.query == "Buy a lamp."
     assert task.environment_data == {
         "domain": "shop",
+        "version": "0.2.0",
         "initial_state": None,
         "policy": "Be kind.",
         "db_path": str(tmp_path / "db.json"),

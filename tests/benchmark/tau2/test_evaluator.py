@@ -200,4 +200,9 @@ def test_the_criteria_are_there_to_be_read(simulation):
     assert evaluator.communicate_info == ["42"]
     assert evaluator.env_assertions is evaluator.nl_assertions is None
     assert evaluator.reward_basis == [RewardType.DB, RewardType.COMMUNICATE]
-    assert list(TerminationReason) == ["agent_stop", "user_stop", "max_steps", "too_many_errors"]
+    assert list(TerminationReason)[:4] == [
+        "agent_stop",
+        "user_stop",
+        "max_steps",
+        "too_many_errors",
+    ]

@@ -73,6 +73,20 @@ def message_text(message: Tau2Message) -> str:
     return "\n".join(lines)
 
 
+def message_text_of_1_0_1(message: Tau2Message) -> str:
+    """A message as v1.0.1 prints it in its errors; what is not spoken is printed as before."""
+    if message["role"] not in ("assistant", "user"):
+        return message_text(message)
+    lines = [f"{message['role'].capitalize()}Message"]
+    lines += [f"content: {message.get('content')}"] * has_text(message)
+    calls = tool_calls_of(message)
+    lines += [] if calls is None else ["ToolCalls:", *map(call_text, calls)]
+    chunk = message.get("chunk_id")
+    lines += [] if chunk is None else [f"chunk_id: {chunk}"]
+    lines += ["is_final_chunk: True"] * bool(message.get("is_final_chunk", True))
+    return "\n".join(lines)
+
+
 class Extras(TypedDict, total=False):
     """What a message may carry besides its text."""
 

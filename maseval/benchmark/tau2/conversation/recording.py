@@ -18,6 +18,10 @@ class SimulationFormatError(MASEvalError, ValueError):
     """What should be a simulation in v0.2.0's form is not; the message names the field."""
 
 
+class FullDuplexError(SimulationFormatError):
+    """A full-duplex (voice) simulation; only half-duplex text is supported."""
+
+
 @runtime_checkable
 class HasSimulation(Protocol):
     """Whatever can give its simulation in v0.2.0's form."""
@@ -26,11 +30,12 @@ class HasSimulation(Protocol):
 
 
 class RecordedConversation(NamedTuple):
-    """What scoring reads of a simulation."""
+    """What scoring reads of a simulation; ``silent`` if it has null where messages should be."""
 
     messages: Sequence[Tau2Message]
     termination_reason: str | None
     task_id: str | None
+    silent: bool = False
 
     @property
     def ended_by_choice(self) -> bool:
@@ -41,13 +46,27 @@ class RecordedConversation(NamedTuple):
         )
 
 
-def read_recording(simulation: Mapping[str, object] | HasSimulation) -> RecordedConversation:
-    """Check a simulation's form; keys that v0.2.0 gives a default may be missing."""
+def read_recording(
+    simulation: Mapping[str, object] | HasSimulation, *, messages_required: bool = True
+) -> RecordedConversation:
+    """Check a simulation's form; keys that v0.2.0 gives a default may be missing.
+
+    A simulation of two sides that speak at once is a ``FullDuplexError``: only its messages could
+    be read, and they are not what was said.
+    """
     if not isinstance(simulation, Mapping) and isinstance(simulation, HasSimulation):
         simulation = simulation.to_simulation()
     if not isinstance(simulation, Mapping):
         _refuse("simulation", simulation, "a mapping in v0.2.0's form")
+    if is_full_duplex(simulation):
+        raise FullDuplexError(
+            f"simulation {simulation.get('id')!r} is a full-duplex (voice) simulation, which is "
+            "not supported and cannot be scored here; leave it out"
+        )
     messages = simulation.get("messages")
+    silent = messages is None and not messages_required
+    if silent:
+        messages = ()
     if not isinstance(messages, list | tuple):
         _refuse("messages", messages, "a list of messages")
     for index, message in enumerate(messages):
@@ -57,8 +76,16 @@ def read_recording(simulation: Mapping[str, object] | HasSimulation) -> Recorded
         _refuse("termination_reason", reason, "a text")
     task_id = simulation.get("task_id")
     return RecordedConversation(
-        cast(Sequence[Tau2Message], messages), reason, None if task_id is None else str(task_id)
+        cast(Sequence[Tau2Message], messages),
+        reason,
+        None if task_id is None else str(task_id),
+        silent,
     )
+
+
+def is_full_duplex(simulation: Mapping[str, object]) -> bool:
+    """Whether both sides could speak at the same time, as v1.0.x records voice."""
+    return simulation.get("mode") == "full_duplex" or simulation.get("ticks") is not None
 
 
 def _check_message(message: object, place: str) -> None:

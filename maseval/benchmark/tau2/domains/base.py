@@ -40,11 +40,19 @@ class ToolType(StrEnum):
     GENERIC = "generic"
 
 
-def is_tool(tool_type: ToolType = ToolType.READ) -> Callable[[ToolFunction], ToolFunction]:
-    """Offer a toolkit's method to a model, as a tool of the given type."""
+def is_tool(
+    tool_type: ToolType = ToolType.READ, *, after: str | None = None
+) -> Callable[[ToolFunction], ToolFunction]:
+    """Offer a toolkit's method to a model, as a tool of the given type.
+
+    Tools are listed in order of definition, those of a base class first; ``after`` puts one right
+    behind another.
+    """
 
     def mark(function: ToolFunction) -> ToolFunction:
-        vars(function).update(__tau2_tool__=True, __tau2_tool_type__=tool_type)
+        vars(function).update(
+            __tau2_tool__=True, __tau2_tool_type__=tool_type, __tau2_after__=after
+        )
         return function
 
     return mark
@@ -161,6 +169,15 @@ def merged(base: object, update: object) -> object:
     return {**base, **{key: merged(base.get(key), value) for key, value in update.items()}}
 
 
+def _placed(
+    tools: Mapping[str, ToolType], tool: Mapping[str, ToolType], after: str | None
+) -> dict[str, ToolType]:
+    names = list(tools)
+    behind = len(names) if after is None else names.index(after) + 1
+    items = list(tools.items())
+    return dict([*items[:behind], *tool.items(), *items[behind:]])
+
+
 DBT = TypeVar("DBT", bound=DB)
 
 
@@ -174,11 +191,10 @@ class ToolKitBase(Generic[DBT]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         methods = {name: value for name, value in vars(cls).items() if callable(value)}
-        cls._tool_types = cls._tool_types | {
-            name: method.__tau2_tool_type__
-            for name, method in methods.items()
-            if hasattr(method, "__tau2_tool__")
-        }
+        for name, method in methods.items():
+            if hasattr(method, "__tau2_tool__"):
+                tool = {name: method.__tau2_tool_type__}
+                cls._tool_types = _placed(cls._tool_types, tool, method.__tau2_after__)
         cls._for_tasks = cls._for_tasks | {
             name for name, method in methods.items() if hasattr(method, "__tau2_for_tasks__")
         }
@@ -200,6 +216,11 @@ class ToolKitBase(Generic[DBT]):
     def tool_type(cls, tool_name: str) -> ToolType:
         """What the tool does to the world."""
         return cls._tool_types[tool_name]
+
+    @classmethod
+    def mutates(cls, tool_name: str) -> bool:
+        """Whether the tool may change the database."""
+        return cls._tool_types[tool_name] is ToolType.WRITE
 
     def use_tool(self, tool_name: str, **kwargs: Any) -> Any:
         """Call a tool by name, with the arguments as they come."""

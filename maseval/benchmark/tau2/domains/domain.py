@@ -31,7 +31,9 @@ class Domain:
     """One world that an agent can be put to work in.
 
     ``sync`` is called with both toolkits after every change, for domains whose customer has tools.
-    ``data_dir`` is for domains that bring their own files; the others' are fetched.
+    ``data_dir`` is for domains that bring their own files; the others' are fetched, those of the
+    release of the benchmark that ``version`` names. Each set of tasks has a file of its own, or
+    ``splits_file`` says which tasks of the ``base`` file belong to which set.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
     Two things are known for those who ask whether a number is right, and may be left out:
@@ -50,6 +52,8 @@ class Domain:
     db_file: str = "db.json"
     user_db_file: str | None = None
     task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
+    splits_file: str | None = None
+    version: str = "0.2.0"
     solo_refusal: str | None = None
     data_dir: Path | None = None
     lenient_toolkit: type[ToolKitBase[Any]] | None = None

@@ -25,11 +25,12 @@ class EnvAssertionCheck(TypedDict):
 
 
 class ActionCheck(TypedDict):
-    """Whether an action of the reference solution was taken."""
+    """Whether an action of the reference solution was taken; v0.2.0 has no ``tool_type``."""
 
     action: dict[str, object]
     action_match: bool
     action_reward: float
+    tool_type: NotRequired[str | None]
 
 
 class NLCheck(TypedDict):

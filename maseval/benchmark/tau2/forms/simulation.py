@@ -13,12 +13,18 @@ from maseval.benchmark.tau2.forms.reward import RewardInfo
 
 
 class TerminationReason(StrEnum):
-    """Why a simulation ended."""
+    """Why a simulation ended; v0.2.0 knows the first four reasons only."""
 
     AGENT_STOP = "agent_stop"
     USER_STOP = "user_stop"
     MAX_STEPS = "max_steps"
     TOO_MANY_ERRORS = "too_many_errors"
+    TIMEOUT = "timeout"
+    AGENT_ERROR = "agent_error"
+    USER_ERROR = "user_error"
+    INFRASTRUCTURE_ERROR = "infrastructure_error"
+    CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded"
+    UNEXPECTED_ERROR = "unexpected_error"
 
 
 class SimulationForm(TypedDict):

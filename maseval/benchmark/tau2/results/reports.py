@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.forms.message import complete
-from maseval.benchmark.tau2.forms.simulation import SimulationForm, TerminationReason
+from maseval.benchmark.tau2.forms.simulation import SimulationForm
+from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
 from maseval.core.report import Report, TaskExecutionStatus
-
-_ENDINGS = frozenset(reason.value for reason in TerminationReason)
 
 
 class Omitted(NamedTuple):
@@ -27,7 +26,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     recorded = environment_of(report).get("simulation")
     if not recorded:
         return _omitted(report, "it has no simulation")
-    if recorded.get("termination_reason") not in _ENDINGS:
+    if recorded.get("termination_reason") not in FIRST_ENDINGS:
         return _omitted(report, "v0.2.0 has no termination reason for it")
     known = {
         "task_id": report["task_id"],

@@ -5,7 +5,7 @@ Whoever scores, explains or labels a simulation comes in by ``case_of``.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,14 @@ from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.versions.releases import (
+    DEFAULT_RELEASE,
+    AnyVersion,
+    Release,
+    release_of,
+)
+from maseval.benchmark.tau2.versions.rules import RuleSet
+from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World
@@ -48,7 +56,15 @@ class Case:
 
     @property
     def messages(self) -> Sequence[Tau2Message]:
+        """What was said and done; looked for where there is nothing, a ``ReplayError``."""
+        if self.recording.silent:
+            text = "'NoneType' object is not iterable"
+            raise ReplayError(text, None, original=TypeError(text))
         return self.recording.messages
+
+    @property
+    def rules(self) -> RuleSet:
+        return self.setting.rules
 
     @property
     def task(self) -> TaskSpec:
@@ -59,6 +75,11 @@ class Case:
         """What the task's author looks at; a task without criteria counts nothing."""
         return self.task.evaluation_criteria or Criteria(reward_basis=[])
 
+    def strictly(self) -> "Case":
+        """The same case with a replay that accepts no other answers than the recorded ones."""
+        setting = self.setting._replace(rules=self.rules.leniently(False))
+        return replace(self, setting=setting)
+
     def counts(self, kind: RewardType) -> bool:
         """Whether the reward depends on this check."""
         return kind in self.criteria.reward_basis
@@ -68,6 +89,15 @@ class Case:
         return self.setting.world(self.messages)
 
 
+def release_of_task(
+    domain: str | Domain, task: AnyTask | None, version: AnyVersion = None
+) -> Release:
+    """The release asked for; without any, the task's own, or the one of the domain object."""
+    if version is None and isinstance(task, Task):
+        version = task.environment_data.get("version")
+    return release_of(domain, version)
+
+
 def case_of(
     recording: RecordedConversation,
     domain: Domain,
@@ -75,36 +105,43 @@ def case_of(
     *,
     solo: bool = False,
     data_dir: AnyPath | None = None,
+    release: Release = DEFAULT_RELEASE,
+    lenient_replay: bool = False,
 ) -> Case:
     """Find a recording's task and the folder of its domain's files.
 
-    Without ``task``, the one that the recording names is looked up in the domain's data.
+    Without ``task``, the one that the recording names is looked up in the data of the release.
     """
+    domain = release.domain(domain)
     if data_dir is None and isinstance(task, Task):
         data_dir = task.environment_data.get("data_dir")
     own = None if data_dir is None else Path(data_dir)
-    folder = _folder(domain, own, default_data_dir())
-    known = _task_named(domain, recording, folder, own) if task is None else KnownTask.of(task)
-    return Case(recording, Setting(domain, folder, known.spec, solo), known.raw)
+    folder = _folder(domain, own, default_data_dir(domain.version))
+    known = _task_named(domain, recording, release, own) if task is None else KnownTask.of(task)
+    rules = release.rules.leniently() if lenient_replay else release.rules
+    return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
 
 
 @lru_cache(maxsize=64)
 def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     """Where the domain's databases lie, verified once per process and not once per verdict."""
     names = [name for name in (domain.db_file, domain.user_db_file) if name]
-    return domain_folder(domain, names, data_dir)
+    return domain_folder(domain, names, data_dir, domain.version)
 
 
 def _task_named(
-    domain: Domain, recording: RecordedConversation, folder: Path, data_dir: Path | None
+    domain: Domain, recording: RecordedConversation, release: Release, data_dir: Path | None
 ) -> KnownTask:
     if recording.task_id is None:
         raise SimulationFormatError(
             "task_id is None; it must name a task of the domain, or the task must be given"
         )
-    files = (f"{folder}/{name}" for name in domain.task_files.values())
+    source = release.tasks.domain(domain)
+    own = data_dir if source is domain else None
+    folder = _folder(source, own, default_data_dir(source.version))
+    files = (f"{folder}/{name}" for name in source.task_files.values())
     versions = tuple(os.stat(file).st_mtime_ns for file in files if os.path.exists(file))
-    return _known_task(domain, recording.task_id, folder, data_dir, versions)
+    return _known_task(source, recording.task_id, folder, own, versions)
 
 
 @lru_cache(maxsize=4096)

@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.forms.reward import (
 )
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError, judge
+from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType
@@ -94,6 +95,10 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
     calls = list(_calls(case.messages))
     checks = [_check_action(action, calls) for action in criteria.actions]
+    if case.rules.evaluation.names_tool_types:
+        types = tool_types(case.setting.domain)
+        for check in checks:
+            check["tool_type"] = types.get(str(check["action"]["name"]))
     reward = float(all(check["action_match"] for check in checks))
     return CheckOutcome({RewardType.ACTION: reward}, {"action_checks": checks})
 

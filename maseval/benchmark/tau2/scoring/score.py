@@ -12,8 +12,7 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_re
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.reward import ReplayProblem, RewardInfo
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.checks import (
     CheckOutcome,
     Findings,
@@ -24,6 +23,8 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_nl_assertions,
 )
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.benchmark.tau2.versions.rules import RuleSet
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.exceptions import ConfigurationError
@@ -36,7 +37,10 @@ _NL_NOT_EVALUATED = "NL assertions are part of the reward basis, but they are no
 
 
 class EvaluationType(StrEnum):
-    """Which checks are run; ``all`` means all but those that need a judge."""
+    """Which checks are run; in v0.2.0, ``all`` means all but those that need a judge.
+
+    The last two, which v0.2.0 does not have, count every check, whatever the task's author says.
+    """
 
     ALL = "all"
     ENV = "env"
@@ -44,6 +48,18 @@ class EvaluationType(StrEnum):
     COMMUNICATE = "communicate"
     NL_ASSERTIONS = "nl_assertions"
     ALL_WITH_NL_ASSERTIONS = "all_with_nl_assertions"
+    ALL_IGNORE_BASIS = "all_ignore_basis"
+    ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS = "all_with_nl_assertions_ignore_basis"
+
+
+_JUDGED = (
+    EvaluationType.ALL_WITH_NL_ASSERTIONS,
+    EvaluationType.ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS,
+)
+_WHATEVER_THE_BASIS = (
+    EvaluationType.ALL_IGNORE_BASIS,
+    EvaluationType.ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS,
+)
 
 
 class Verdict(NamedTuple):
@@ -63,8 +79,10 @@ def score_simulation(
     nl_model: ModelAdapter | None = None,
     strict: bool = False,
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+    lenient_replay: bool = False,
 ) -> RewardInfo:
-    """Score one recorded simulation exactly as tau2-bench v0.2.0 does.
+    """Score one recorded simulation exactly as tau2-bench does, v0.2.0 unless another is named.
 
     Args:
         simulation: A simulation in v0.2.0's form, or something with ``to_simulation()``.
@@ -72,7 +90,8 @@ def score_simulation(
         task: The task, in v0.2.0's form or from ``load_tasks``; without it, the one that the
             simulation names is looked up in the domain's data.
         evaluation_type: ``all``, ``env``, ``action``, ``communicate``, ``nl_assertions`` or
-            ``all_with_nl_assertions``.
+            ``all_with_nl_assertions``; in v1.0.1 also ``all_ignore_basis`` and
+            ``all_with_nl_assertions_ignore_basis``.
         solo: The agent worked without a user and held both sides' tools.
         nl_model: Judges natural-language assertions. With it, ``all`` includes them for tasks
             whose reward depends on them; without it, such tasks raise ``NoJudgeError``.
@@ -80,13 +99,27 @@ def score_simulation(
             read a judge's reply as it does. Otherwise such a conversation has reward 0.0, and
             ``info["replay_error"]`` says where it went wrong.
         data_dir: A data folder other than the cache.
+        version: Whose rules, tools and tasks: ``0.2.0``, ``1.0.1``, or ``1.0.1+tasks.0.2.0`` for
+            the tasks of one under the rules of the other. Without it, what the task or the domain
+            object says.
+        lenient_replay: Accept answers that differ from the recorded ones; v0.2.0 never does.
     """
-    recording = read_recording(simulation)
+    release = release_of_task(domain, task, version)
+    rules = release.rules.leniently() if lenient_replay else release.rules
+    recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = domain_named(domain)
-    kind = _evaluation_type(evaluation_type)
+    kind = _evaluation_type(evaluation_type, rules)
     if not recording.ended_by_choice:
-        return cut_off(recording.termination_reason)
-    case = case_of(recording, chosen, task, solo=solo, data_dir=data_dir)
+        return cut_off(recording.termination_reason, rules)
+    case = case_of(
+        recording,
+        chosen,
+        task,
+        solo=solo,
+        data_dir=data_dir,
+        release=release,
+        lenient_replay=lenient_replay,
+    )
     return score(case, kind, nl_model=nl_model, strict=strict).reward_info
 
 
@@ -99,10 +132,10 @@ def score(
 ) -> Verdict:
     """The verdict on a conversation; no check is run on one that neither side ended."""
     if not case.recording.ended_by_choice:
-        return Verdict(cut_off(case.recording.termination_reason))
+        return Verdict(cut_off(case.recording.termination_reason, case.rules))
     criteria = case.task.evaluation_criteria
     if criteria is None:
-        return Verdict(_reward_info(1.0, info={"note": "No evaluation criteria"}))
+        return Verdict(_unscored(1.0, "No evaluation criteria", case.rules))
     try:
         return _verdict(case, criteria, kind, nl_model, strict)
     except ReplayError as error:
@@ -131,18 +164,31 @@ def _verdict(
             return _one(check_communication(case, criteria))
         case EvaluationType.NL_ASSERTIONS:
             return _one(check_nl_assertions(case, criteria, nl_model, strict=strict))
+    if kind in _WHATEVER_THE_BASIS:
+        case = case.strictly()  # as in the original, whatever was asked for
     checks: dict[str, CheckOutcome | None] = {
         "env": check_environment(case, criteria),
         "action": check_actions(case, criteria),
         "nl": None,
         "communicate": check_communication(case, criteria),
     }
-    counts = RewardType.NL_ASSERTION in criteria.reward_basis
-    if kind is EvaluationType.ALL_WITH_NL_ASSERTIONS or (counts and nl_model is not None):
+    if _needs_judge(kind, case, criteria, nl_model):
         checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
-    elif counts:
-        raise NoJudgeError(_NL_NOT_EVALUATED)
+    if kind in _WHATEVER_THE_BASIS:
+        return _combine_all(checks, criteria)
     return combine(checks, criteria)
+
+
+def _needs_judge(
+    kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | None
+) -> bool:
+    if kind in _JUDGED:
+        return True
+    if kind in _WHATEVER_THE_BASIS or RewardType.NL_ASSERTION not in criteria.reward_basis:
+        return False
+    if nl_model is None and not case.rules.evaluation.judge_in_all:
+        raise NoJudgeError(_NL_NOT_EVALUATED)
+    return True
 
 
 def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
@@ -152,19 +198,33 @@ def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Ve
     """
     made = [check for check in checks.values() if check is not None]
     breakdown = _counting({k: v for check in made for k, v in check.rewards.items()}, criteria)
+    return _combined(checks, breakdown, criteria.reward_basis)
+
+
+def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
+    """The product of everything; of the environment's two parts, still those in the basis."""
+    breakdown: dict[str, float] = {}
+    for name in ("env", "action", "communicate", "nl"):
+        check = checks[name]
+        if check is not None:
+            breakdown |= _counting(check.rewards, criteria if name == "env" else None)
+    basis = [RewardType.DB, RewardType.ENV_ASSERTION, RewardType.ACTION, RewardType.COMMUNICATE]
+    judged = [RewardType.NL_ASSERTION] if checks["nl"] else []
+    return _combined(checks, breakdown, basis + judged)
+
+
+def _combined(
+    checks: Mapping[str, CheckOutcome | None], breakdown: dict[str, float], basis: list[RewardType]
+) -> Verdict:
+    made = [check for check in checks.values() if check is not None]
     findings: Findings = {}
     for check in made:
         findings.update(check.findings)
     info: dict[str, object] = {
         name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")
     }
-    reward_info = _reward_info(
-        math.prod(breakdown.values(), start=1.0),
-        findings,
-        criteria.reward_basis,
-        breakdown,
-        info,
-    )
+    reward = math.prod(breakdown.values(), start=1.0)
+    reward_info = _reward_info(reward, findings, basis, breakdown, info)
     return Verdict(reward_info, next((check.match for check in made if check.match), None))
 
 
@@ -191,13 +251,17 @@ def _counting(rewards: Mapping[RewardType, float], criteria: Criteria | None) ->
     }
 
 
-def cut_off(reason: str | None) -> RewardInfo:
+def cut_off(reason: str | None, rules: RuleSet) -> RewardInfo:
     """The verdict on a simulation that neither side ended: no check is run."""
-    # The original shows the name of a Python object; reasons it does not have are shown as text.
-    names = {known.value: f"TerminationReason.{known.name}" for known in TerminationReason}
-    shown = names.get(reason, reason) if reason else "none recorded"
+    shown = rules.evaluation.reason_text(reason) if reason else "none recorded"
     note = f"Simulation terminated prematurely. Termination reason: {shown}"
-    return _reward_info(0.0, info={"note": note})
+    return _unscored(0.0, note, rules)
+
+
+def _unscored(reward: float, note: str, rules: RuleSet) -> RewardInfo:
+    basis = rules.evaluation.unscored_basis
+    verdict = _reward_info(reward, info={"note": note})
+    return {**verdict, "reward_basis": None if basis is None else list(basis)}
 
 
 def _not_replayable(error: ReplayError) -> RewardInfo:
@@ -233,10 +297,9 @@ def _reward_info(
     }
 
 
-def _evaluation_type(name: str) -> EvaluationType:
-    try:
-        return EvaluationType(name)
-    except ValueError:
+def _evaluation_type(name: str, rules: RuleSet) -> EvaluationType:
+    if name not in rules.evaluation.types:
         raise ConfigurationError(
-            f"evaluation_type is {name!r}; choose one of: {', '.join(EvaluationType)}"
-        ) from None
+            f"evaluation_type is {name!r}; choose one of: {', '.join(rules.evaluation.types)}"
+        )
+    return EvaluationType(name)

@@ -16,10 +16,10 @@ def db_statistics(domain: Domain, folder: Path) -> dict[str, int]:
 
 @cache
 def tool_types(domain: Domain) -> dict[str, str]:
-    """Which tool reads and which writes, on both sides."""
+    """Which tool reads and which writes, on both sides; of equal names the user's counts."""
     return {
         (name := definition["function"]["name"]): kit.tool_type(name).value
-        for kit in (domain.user_toolkit, domain.toolkit)
+        for kit in (domain.toolkit, domain.user_toolkit)
         if kit is not None
         for definition in kit.definitions()
     }

@@ -53,7 +53,8 @@ def gold_state(setting: Setting) -> GoldState:
 
 def _question(setting: Setting, task: str) -> _Question:
     domain, folder = setting.domain, setting.folder
-    return _Question((id(domain), folder, file_versions(domain, folder), task), setting)
+    versions = file_versions(domain, folder)
+    return _Question((id(domain), folder, versions, setting.rules.replay, task), setting)
 
 
 @once(maxsize=_KEPT)
@@ -71,7 +72,14 @@ def _gold_state(question: _Question) -> GoldState:
 def evaluators_world(setting: Setting) -> World:
     """A world in which the evaluator's way begins; the original knows no solo mode here."""
     start = setting.task.start
-    return world_at_start(setting.domain, setting.folder, start, start.history, reference=True)
+    return world_at_start(
+        setting.domain,
+        setting.folder,
+        start,
+        start.history,
+        reference=True,
+        rules=setting.rules.replay,
+    )
 
 
 def evaluators_call(world: World, call: Tau2ToolCall) -> Exception | None:

@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules, RuleSet
 from maseval.benchmark.tau2.world.replay import refuse_user_messages
 from maseval.benchmark.tau2.world.stage import Place
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
@@ -19,16 +20,24 @@ from maseval.benchmark.tau2.world.world import World, WorldState
 
 
 class Setting(NamedTuple):
-    """A task, the domain it belongs to, and the folder of that domain's files."""
+    """A task, the domain it belongs to, the folder of that domain's files, and the rules."""
 
     domain: Domain
     folder: Path
     task: TaskSpec
     solo: bool = False
+    rules: RuleSet = RULES_0_2_0
 
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """A fresh world in which the task begins, after the calls of ``history``."""
-        return world_at_start(self.domain, self.folder, self.task.start, history, solo=self.solo)
+        return world_at_start(
+            self.domain,
+            self.folder,
+            self.task.start,
+            history,
+            solo=self.solo,
+            rules=self.rules.replay,
+        )
 
     def may_write(self, call: Tau2ToolCall) -> bool:
         """Whether a call means a tool of a kind that changes the world."""
@@ -48,6 +57,7 @@ def world_at_start(
     *,
     solo: bool = False,
     reference: bool = False,
+    rules: ReplayRules = RULES_0_2_0.replay,
 ) -> World:
     """A fresh world as ``start`` sets it up, after the calls of ``history``.
 
@@ -56,7 +66,7 @@ def world_at_start(
     domain.check_solo(solo)
     if solo:
         refuse_user_messages(history)
-    world = Place(domain, folder, start, solo, reference).world()
+    world = Place(domain, folder, start, solo, reference, rules).world()
     world.resume(history)
     return world
 
@@ -68,9 +78,16 @@ class Beginning(NamedTuple):
     hashes: tuple[str, str | None]
 
 
-def beginning(domain: Domain, folder: Path, start: InitialState, *, solo: bool) -> Beginning:
+def beginning(
+    domain: Domain,
+    folder: Path,
+    start: InitialState,
+    *,
+    solo: bool,
+    rules: ReplayRules = RULES_0_2_0.replay,
+) -> Beginning:
     """Where a simulation begins; worked out once, because a hash reads a whole database."""
-    return _beginning(Place(domain, folder, start, solo))
+    return _beginning(Place(domain, folder, start, solo, rules=rules))
 
 
 @once(maxsize=4096)

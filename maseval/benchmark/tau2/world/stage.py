@@ -12,6 +12,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.tasks import InitialState
 from maseval.benchmark.tau2.world.world import World
 
@@ -28,6 +29,7 @@ class Place:
     start: InitialState = field(compare=False)
     solo: bool = False
     reference: bool = False
+    rules: ReplayRules = RULES_0_2_0.replay
     key: Hashable = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +43,7 @@ class Place:
 
     def set_up(self) -> World:
         """The world made from its files, however long that takes."""
-        world = World(self.domain, self.folder, solo=self.solo)
+        world = World(self.domain, self.folder, solo=self.solo, rules=self.rules)
         for toolkit in (world.tools, world.user_tools) if self.reference else ():
             if toolkit is not None:
                 toolkit.as_reference()

@@ -8,12 +8,14 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 
@@ -39,10 +41,18 @@ class WorldState(NamedTuple):
 class World:
     """One simulation's databases and tools."""
 
-    def __init__(self, domain: Domain, folder: Path, *, solo: bool = False) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        folder: Path,
+        *,
+        solo: bool = False,
+        rules: ReplayRules = RULES_0_2_0.replay,
+    ) -> None:
         domain.check_solo(solo)
         self.domain = domain
         self.solo = solo
+        self.rules = rules
         self.tools: ToolKitBase[Any] = domain.toolkit(domain.db.load(folder / domain.db_file))
         self.user_tools: ToolKitBase[Any] | None = None
         if domain.user_toolkit and domain.user_db and domain.user_db_file:
@@ -168,9 +178,17 @@ class World:
         self.resume(message_history)
 
     def resume(self, message_history: Sequence[Tau2Message]) -> None:
-        """Make the calls of a conversation again, each of which must have the recorded answer."""
-        replay(self.respond, message_history)
+        """Make the calls of a conversation again, as far as the rules have them made."""
+        replay(self.respond, message_history, self._is_replayed, strict=self.rules.strict)
         self.sync()
+
+    def _is_replayed(self, call: Tau2ToolCall) -> bool:
+        return not self.rules.mutating_only or self.mutates(call["name"])
+
+    def mutates(self, tool_name: str) -> bool:
+        """Whether a tool of that name, on whichever side, may change a database."""
+        kits = (kit for kit in (self.tools, self.user_tools) if kit and kit.has_tool(tool_name))
+        return any(kit.mutates(tool_name) for kit in islice(kits, 1))
 
     def initialize(
         self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
@@ -179,8 +197,13 @@ class World:
         data = data or {}
         if data.get("agent_data") is not None:
             self.tools.update_db(data["agent_data"])
+            if self.rules.shares_databases and self.user_tools:
+                self.user_tools.db = self.tools.db
         if data.get("user_data") is not None:
-            self._customer_for("update_db").update_db(data["user_data"])
+            customer = self._customer_for("update_db")
+            customer.update_db(data["user_data"])
+            if self.rules.shares_databases:
+                self.tools.db = customer.db
         for action in actions or ():
             self.run_function(action)
 

@@ -3,11 +3,18 @@
 After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 """
 
+from dataclasses import replace
+
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS
-from maseval.benchmark.tau2.domains.retail.tools import LenientRetailTools, RetailTools
+from maseval.benchmark.tau2.domains.retail.tools import (
+    ItemRetailTools,
+    LenientItemRetailTools,
+    LenientRetailTools,
+    RetailTools,
+)
 
 RETAIL = Domain(
     name="retail",
@@ -19,4 +26,6 @@ RETAIL = Domain(
     permanence=PERMANENCE,
 )
 
-__all__ = ["RETAIL", "RetailDB", "RetailTools"]
+RETAIL_WITH_ITEMS = replace(RETAIL, toolkit=ItemRetailTools, lenient_toolkit=LenientItemRetailTools)
+
+__all__ = ["RETAIL", "RETAIL_WITH_ITEMS", "RetailDB", "RetailTools"]

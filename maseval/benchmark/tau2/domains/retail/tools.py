@@ -417,13 +417,38 @@ class RetailTools(ToolKitBase[RetailDB]):
             card.balance = round(card.balance + amount, 2)
 
 
-class LenientRetailTools(RetailTools):
+class ItemRetailTools(RetailTools):
+    """The shop's tools since v1.0.0: an item can be looked up without its product."""
+
+    @is_tool(ToolType.READ, after="get_product_details")
+    def get_item_details(self, item_id: str) -> Variant:
+        """Get one variant of a product: its options, its price and whether it is available.
+
+        Args:
+            item_id: The item's id, for example "1008292230". This is not a product id.
+        """
+        for product_id in self.db.products:
+            variants = self.db.products.view(product_id).variants
+            if item_id in variants:
+                return variants[item_id]
+        raise ValueError("Item not found")
+
+
+class _Lenient(RetailTools):
     """Understands an order id without its ``#``, which the original does not."""
 
     def _known_order_id(self, order_id: str) -> str:
         if isinstance(order_id, str) and not order_id.startswith("#"):
             order_id = f"#{order_id}"
         return super()._known_order_id(order_id)
+
+
+class LenientRetailTools(_Lenient):
+    """The tools of v0.2.0, but order ids may lack their ``#``."""
+
+
+class LenientItemRetailTools(_Lenient, ItemRetailTools):
+    """The tools of v1.0.1, but order ids may lack their ``#``."""
 
 
 def _require(key: str, known: Container[str], refusal: str) -> None:

@@ -1,13 +1,11 @@
 """Failures that are neither side's: the recording is broken, or the task is."""
 
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
+from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
-
-_ENDINGS = {each.value for each in TerminationReason}
 
 
 def nothing_recorded(failure: Failure) -> Label | None:
@@ -20,7 +18,7 @@ def nothing_recorded(failure: Failure) -> Label | None:
 def ended_from_outside(failure: Failure) -> Label | None:
     """It was ended by something outside the benchmark's rules: a time-out, a crash."""
     reason = failure.subject.case.recording.termination_reason
-    if reason in _ENDINGS:
+    if reason in FIRST_ENDINGS:
         return None
     return Label("infrastructure", "ended from outside", "ended from outside", (str(reason),))
 

@@ -1,0 +1,119 @@
+"""A release of the benchmark: its rules and tools, and whose tasks are worked on with them.
+
+Rules and tasks of two releases may be combined: ``1.0.1+tasks.0.2.0`` means the tasks of v0.2.0
+under the rules, and with the tools, of v1.0.1.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from maseval.benchmark.tau2.data.files import UnknownVersionError
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.airline import AIRLINE
+from maseval.benchmark.tau2.domains.retail import RETAIL, RETAIL_WITH_ITEMS
+from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RULES_1_0_1, RuleSet
+
+_TASKS = "+tasks."
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is chosen together: rules, tools and tasks.
+
+    ``domains`` are the domains as this release has them; a domain that it does not change stands
+    for itself. ``tasks_of`` is the release whose tasks and splits are used, if not its own.
+    """
+
+    rules: RuleSet
+    domains: Mapping[str, Domain]
+    tasks_of: "Release | None" = None
+
+    @property
+    def version(self) -> str:
+        """Whose rules and tools: ``0.2.0`` or ``1.0.1``."""
+        return self.rules.version
+
+    @property
+    def name(self) -> str:
+        """The name by which ``release_named`` finds it again."""
+        return self.version + (f"{_TASKS}{self.tasks_of.version}" if self.tasks_of else "")
+
+    @property
+    def tasks(self) -> "Release":
+        """The release whose tasks these are."""
+        return self.tasks_of or self
+
+    def with_tasks_of(self, other: "Release") -> "Release":
+        """The same rules and tools for the tasks of another release."""
+        return replace(self, tasks_of=None if other.version == self.version else other)
+
+    def domain(self, domain: str | Domain) -> Domain:
+        """A domain as this release has it; one that is not the original's stands for itself."""
+        chosen = domain_named(domain)
+        known = any(each.domains.get(chosen.name) is chosen for each in RELEASES.values())
+        return self.domains[chosen.name] if known else chosen
+
+
+def _of_1_0_1(domains: Iterable[Domain]) -> dict[str, Domain]:
+    """Its task files hold every task; which of them belong to a split, a file beside them says."""
+    files = {"base": "tasks.json"}
+    return {
+        domain.name: replace(
+            domain, version="1.0.1", task_files=files, splits_file="split_tasks.json"
+        )
+        for domain in domains
+    }
+
+
+V0_2_0 = Release(
+    RULES_0_2_0,
+    {domain.name: domain for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW)},
+)
+V1_0_1 = Release(RULES_1_0_1, _of_1_0_1((AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW)))
+
+RELEASES: Mapping[str, Release] = MappingProxyType(
+    {release.version: release for release in (V0_2_0, V1_0_1)}
+)
+DEFAULT_RELEASE = V0_2_0
+
+AnyVersion = str | Release | None
+"""A release, its name, or None for the default."""
+
+
+def release_named(version: AnyVersion = None) -> Release:
+    """The release of that name: ``0.2.0``, ``v1.0.1``, or ``1.0.1+tasks.0.2.0``."""
+    match version:
+        case None:
+            return DEFAULT_RELEASE
+        case Release():
+            return version
+        case str():
+            rules, mixed, tasks = version.partition(_TASKS)
+            found = _known(rules, version)
+            return found.with_tasks_of(_known(tasks, version)) if mixed else found
+        case _:
+            raise _unknown(version)
+
+
+def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
+    """The release that was asked for; without any, the one that a domain object belongs to."""
+    if version is None and isinstance(domain, Domain):
+        version = domain.version
+    return release_named(version)
+
+
+def _known(name: str, asked: str) -> Release:
+    try:
+        return RELEASES[name.removeprefix("v")]
+    except KeyError:
+        raise _unknown(asked) from None
+
+
+def _unknown(asked: object) -> UnknownVersionError:
+    known = ", ".join(RELEASES)
+    return UnknownVersionError(
+        f"version is {asked!r}; choose one of: {known}, or combine the rules of one with the tasks "
+        f"of the other, such as '1.0.1{_TASKS}0.2.0'"
+    )

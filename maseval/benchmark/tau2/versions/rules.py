@@ -1,0 +1,180 @@
+"""The rules of a release: how conversations are held, replayed, scored and summarised.
+
+Wherever two releases of the original differ, the difference is a field here; the code asks the
+field and never the version.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from maseval.benchmark.tau2.conversation.messages import (
+    message_text,
+    message_text_of_1_0_1,
+)
+from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.core.exceptions import ConfigurationError
+
+FIRST_ENDINGS = frozenset(
+    {
+        TerminationReason.USER_STOP,
+        TerminationReason.AGENT_STOP,
+        TerminationReason.MAX_STEPS,
+        TerminationReason.TOO_MANY_ERRORS,
+    }
+)
+
+
+@dataclass(frozen=True)
+class ReplayRules:
+    """How a recorded conversation is brought back to its end state.
+
+    ``mutating_only`` makes only the calls of tools that change something; the recorded answers to
+    all others are not looked at. Not ``strict``, a different answer is accepted and the change
+    stays; ``can_be_lenient`` says whether the release knows that. ``shares_databases``: initial
+    values for one side make both sides use that side's database.
+    """
+
+    mutating_only: bool = False
+    strict: bool = True
+    can_be_lenient: bool = False
+    shares_databases: bool = False
+
+
+@dataclass(frozen=True)
+class EvaluationRules:
+    """What a verdict is made of.
+
+    ``unscored_basis`` is the reward basis of a verdict for which nothing was looked at, and
+    ``reason_text`` how its note names the reason. ``judge_in_all``: the judge is part of ``all``
+    where the task's basis names it. ``names_tool_types``: each action check says what kind of tool
+    the action uses. ``messages_required``: a simulation without messages is not one.
+    """
+
+    types: tuple[str, ...]
+    reason_text: Callable[[str], str]
+    unscored_basis: tuple[str, ...] | None
+    judge_in_all: bool = False
+    names_tool_types: bool = False
+    messages_required: bool = True
+
+
+@dataclass(frozen=True)
+class LoopRules:
+    """Who speaks when, and what ends a simulation.
+
+    ``greeting_is_seen``: the agent's own history begins with its greeting. ``counts_errors``:
+    failed tool calls count towards ``max_errors``. ``answers_first``: limits are looked at only
+    when no call waits for its answer. ``says_goodbye``: both sides are told when it is over.
+    ``speech_alone`` is how a simulation without a user ends in which the agent speaks; None if
+    that is an error of the run. ``endings`` are the reasons that the release knows.
+    """
+
+    endings: frozenset[TerminationReason]
+    describe: Callable[[Tau2Message], str]
+    describe_empty: Callable[[Tau2Message], str]
+    greeting_is_seen: bool = False
+    counts_errors: bool = False
+    answers_first: bool = False
+    says_goodbye: bool = False
+    speech_alone: TerminationReason | None = None
+
+
+@dataclass(frozen=True)
+class ParticipantRules:
+    """How the reference agent and the simulated user speak to their models.
+
+    ``skips_blank_messages``: the user does not hear an agent's empty message.
+    ``disables_claude_thinking``: models named ``claude...`` are sent ``thinking: disabled``.
+    """
+
+    skips_blank_messages: bool = False
+    disables_claude_thinking: bool = False
+
+
+@dataclass(frozen=True)
+class MetricsRules:
+    """What a summary counts: simulations that ended in one of ``left_out`` are not in it.
+
+    ``detailed`` summaries count actions, database matches and endings as well, and say so of a run
+    without any simulation instead of refusing it.
+    """
+
+    left_out: frozenset[TerminationReason] = frozenset()
+    detailed: bool = False
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """All rules of one release."""
+
+    version: str
+    replay: ReplayRules
+    evaluation: EvaluationRules
+    loop: LoopRules
+    participants: ParticipantRules
+    metrics: MetricsRules
+
+    def leniently(self, lenient: bool = True) -> "RuleSet":
+        """The same rules with a replay that accepts different answers, or that does not."""
+        if lenient and not self.replay.can_be_lenient:
+            raise ConfigurationError(
+                f"lenient_replay is True, but tau2-bench {self.version} replays strictly only; "
+                "leave it out, or score by the rules of 1.0.1"
+            )
+        return replace(self, replay=replace(self.replay, strict=not lenient))
+
+
+def _python_name(reason: str) -> str:
+    """The original shows the name of a Python object; reasons it does not have stay as they are."""
+    names = {known.value: f"TerminationReason.{known.name}" for known in FIRST_ENDINGS}
+    return names.get(reason, reason)
+
+
+def _empty(message: Tau2Message) -> str:
+    return f"AssistantMessage must have either content or tool calls. Got {message_text(message)}"
+
+
+def _empty_of_1_0_1(message: Tau2Message) -> str:
+    kind = f"{message['role'].capitalize()}Message"
+    return f"{kind} must have either content or tool_calls. Got {message_text_of_1_0_1(message)}"
+
+
+_FIRST_TYPES = (
+    *("all", "env", "action", "communicate", "nl_assertions"),
+    "all_with_nl_assertions",
+)
+
+RULES_0_2_0 = RuleSet(
+    version="0.2.0",
+    replay=ReplayRules(),
+    evaluation=EvaluationRules(_FIRST_TYPES, _python_name, unscored_basis=("DB",)),
+    loop=LoopRules(FIRST_ENDINGS, message_text, _empty),
+    participants=ParticipantRules(disables_claude_thinking=True),
+    metrics=MetricsRules(),
+)
+
+RULES_1_0_1 = RuleSet(
+    version="1.0.1",
+    replay=ReplayRules(mutating_only=True, can_be_lenient=True, shares_databases=True),
+    evaluation=EvaluationRules(
+        (*_FIRST_TYPES, "all_ignore_basis", "all_with_nl_assertions_ignore_basis"),
+        reason_text=str,
+        unscored_basis=None,
+        judge_in_all=True,
+        names_tool_types=True,
+        messages_required=False,
+    ),
+    loop=LoopRules(
+        frozenset(TerminationReason),
+        message_text_of_1_0_1,
+        _empty_of_1_0_1,
+        greeting_is_seen=True,
+        counts_errors=True,
+        answers_first=True,
+        says_goodbye=True,
+        speech_alone=TerminationReason.AGENT_ERROR,
+    ),
+    participants=ParticipantRules(skips_blank_messages=True),
+    metrics=MetricsRules(frozenset({TerminationReason.INFRASTRUCTURE_ERROR}), detailed=True),
+)

@@ -1,0 +1,159 @@
+"""Verdicts of v1.0.1: every recorded evaluation and every real conversation, key for key."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.core.scripted import ScriptedModelAdapter
+from tests.contract.replay import assert_same, records
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+SHOWN_OF_AN_ERROR = 80
+TIMESTAMP = re.compile(r"timestamp: \S+")
+# These texts are Python's or a library's; the vectors have those of Python 3.12.
+FOREIGN_TEXTS = ("TypeError", "AttributeError", "ValidationError")
+
+
+def outcome(simulation: dict[str, Any], judge_reply: str | None, **options: Any) -> dict[str, Any]:
+    """What scoring gives, in the form of a record; a judge is there only if one was asked."""
+    judge = ScriptedModelAdapter([] if judge_reply is None else [judge_reply])
+    before = json.dumps(simulation)
+    try:
+        verdict = score_simulation(simulation, strict=True, nl_model=judge, **options)
+        found = {"reward_info": json.loads(json.dumps(verdict)), "exception": None}
+    except Exception as error:
+        found = {
+            "reward_info": None,
+            "exception": {"type": type(error).__name__, "message": str(error)},
+        }
+    assert json.dumps(simulation) == before, "changed by being scored"
+    return found
+
+
+def comparable(outcome: dict[str, Any], shown: int | None = None) -> str:
+    exception = outcome["exception"]
+    if exception is not None:
+        text: str | None = TIMESTAMP.sub("timestamp: <TS>", exception["message"])[:shown]
+        if exception["type"] in FOREIGN_TEXTS and sys.version_info[:2] != (3, 12):
+            text = None
+        exception = {"type": exception["type"], "message": text}
+    return json.dumps({"reward_info": outcome["reward_info"], "exception": exception})
+
+
+def task_of(record: dict[str, Any], domain: Domain) -> dict[str, Any] | None:
+    """The task with the record's changes; None where it has none and scoring looks it up."""
+    override, version = record["task_override"], record["task_source"]
+    if override is None and version == "1.0.1":
+        return None
+    task: dict[str, Any] = dict(load_raw_task(domain, record["task_id"], version=version))
+    for key, value in (override or {}).items():
+        if key == "evaluation_criteria" and value is not None:
+            value = {**task["evaluation_criteria"], **value}
+        task[key] = value
+    return task
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("airline", 134), ("retail", 161), ("telecom", 127), ("mock", 44)]
+)
+def test_every_recorded_evaluation_comes_out_the_same(vectors, domain_called, name, count):
+    recorded = records(vectors / "evaluations" / f"{name}.jsonl.gz")
+
+    assert len(recorded) >= count
+    assert_same(evaluation_differences(recorded, domain_called(name)))
+
+
+def evaluation_differences(recorded: list[dict[str, Any]], domain: Domain) -> Iterator[str]:
+    for record in recorded:
+        found = outcome(
+            record["simulation"],
+            record["judge_reply"],
+            domain=domain,
+            task=task_of(record, domain),
+            evaluation_type=record["evaluation_type"],
+            solo=record["solo_mode"],
+            lenient_replay=not record["strict_replay"],
+            version="1.0.1",
+        )
+        if comparable(found) != comparable(record):
+            yield f"{record['id']} {record['variant']}\n  {found}\n  {comparable(record)}"
+
+
+@pytest.fixture(scope="module")
+def conversations(contract_dir: Path) -> dict[str, dict[str, Any]]:
+    files = sorted((contract_dir / "conversations").glob("*.jsonl.gz"))
+    return {record["id"]: record for file in files for record in records(file)}
+
+
+@pytest.mark.parametrize("tasks", ["0.2.0", "1.0.1"])
+def test_real_conversations_get_the_recorded_verdicts_under_both_sets_of_tasks(
+    vectors, data, conversations, tasks
+):
+    recorded = [
+        each
+        for each in records(vectors / "conversation_verdicts.jsonl.gz")
+        if each["tasks"] == tasks
+    ]
+
+    assert len(recorded) >= 400
+    assert_same(verdict_differences(recorded, conversations))
+
+
+def verdict_differences(
+    recorded: list[dict[str, Any]], conversations: dict[str, dict[str, Any]]
+) -> Iterator[str]:
+    for record in recorded:
+        conversation = conversations[record["id"]]
+        workflow = record["domain"] == "telecom" and conversation["policy_variant"] == "workflow"
+        found = outcome(
+            conversation["simulation"],
+            record["judge_reply"],
+            domain="telecom-workflow" if workflow else record["domain"],
+            solo=record["solo"],
+            lenient_replay=not record["strict_replay"],
+            version="1.0.1" if record["tasks"] == "1.0.1" else "1.0.1+tasks.0.2.0",
+        )
+        if comparable(found, SHOWN_OF_AN_ERROR) != comparable(record, SHOWN_OF_AN_ERROR):
+            yield f"{record['id']} ({record['tasks']})\n  {found}\n  {comparable(record)}"
+
+
+def test_real_conversations_of_v1_get_the_verdict_that_was_recorded(vectors, data):
+    recorded = records(vectors / "conversations_v1" / "conversations.jsonl.gz")
+
+    assert len(recorded) >= 51
+    assert_same(conversation_differences(recorded))
+
+
+def conversation_differences(recorded: list[dict[str, Any]]) -> Iterator[str]:
+    for record in recorded:
+        for tasks, expected in record["v1_0_1"].items():
+            task = record["embedded_task"] if tasks == "embedded" else None
+            found = outcome(
+                record["simulation"], None, domain=record["domain"], task=task, version="1.0.1"
+            )
+            if comparable(found) != comparable(expected):
+                yield f"{record['id']} ({tasks})\n  {found}\n  {expected}"
+        if found["reward_info"]["reward"] != record["recorded_reward_info"]["reward"]:
+            yield f"{record['id']}: its author got {record['recorded_reward_info']['reward']}"
+
+
+def test_the_default_is_still_v0_2_0(data, conversations):
+    record = next(
+        each
+        for each in conversations.values()
+        if each["reward_info"] and each["domain"] == "retail"
+    )
+
+    plain = score_simulation(record["simulation"], domain="retail")
+
+    assert plain == score_simulation(record["simulation"], domain="retail", version="0.2.0")
+    assert plain == record["reward_info"]
