@@ -38,11 +38,7 @@ class Scripted:
         self.histories.append([shown(message) for message in history])
 
     def reply(self, incoming: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        if len(incoming) > 1:
-            packaged = [shown(message) for message in incoming]
-            self.inputs.append({"role": "multi_tool", "tool_messages": packaged})
-        else:
-            self.inputs.append(shown(incoming[0]))
+        self.inputs.append(packaged(incoming))
         if not self.script:
             raise ScriptRanOut
         line = self.script.pop(0)
@@ -54,6 +50,13 @@ class Scripted:
 
     def is_stop(self, message: dict[str, Any]) -> bool:
         return "<<AGENT_STOP>>" in (message["content"] or "")
+
+
+def packaged(messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a side is handed; several results at once come as one."""
+    if len(messages) == 1:
+        return shown(messages[0])
+    return {"role": "multi_tool", "tool_messages": [shown(message) for message in messages]}
 
 
 def shown(message: dict[str, Any]) -> dict[str, Any]:

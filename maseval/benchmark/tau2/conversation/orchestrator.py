@@ -1,10 +1,11 @@
 """Who speaks next: the agent, the user, or the environment.
 
 A step hands the last message to whom it concerns and appends the answer. The rules, the order of
-checks and the texts are those of tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT,
-Sierra Research).
+checks and the texts are those of tau2-bench, src/tau2/orchestrator/orchestrator.py (MIT, Sierra
+Research); where releases differ, the environment's release decides.
 """
 
+import time
 from collections.abc import Sequence
 from typing import Literal
 
@@ -15,14 +16,14 @@ from maseval.benchmark.tau2.conversation.messages import (
     has_text,
     is_tool_call,
     is_user_stop,
-    message_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.conversation.participants import Participant
+from maseval.benchmark.tau2.conversation.participants import Listener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
-from maseval.core.exceptions import AgentError, MASEvalError, UserError
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, LoopRules
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
 
 Role = Literal["agent", "user", "env"]
 
@@ -43,8 +44,16 @@ class HistoryError(MASEvalError, ValueError):
     """A task's own message history is not a conversation."""
 
 
+class UnansweredCallError(AgentError, ValueError):
+    """A side stopped with a message that also calls a tool."""
+
+
 class Orchestrator:
-    """Runs one simulation to its end and records it in the environment's trajectory."""
+    """Runs one simulation to its end and records it in the environment's trajectory.
+
+    ``validate_communication`` ends it when a side says nothing, or speaks and calls tools at once;
+    ``timeout`` is in seconds. v0.2.0 has neither.
+    """
 
     def __init__(
         self,
@@ -54,15 +63,23 @@ class Orchestrator:
         *,
         max_steps: int = 100,
         max_errors: int = 10,
+        validate_communication: bool = False,
+        timeout: float | None = None,
     ) -> None:
         self.environment = environment
+        self.rules = environment.release.rules.loop
+        if validate_communication:
+            self._require_ending(TerminationReason.AGENT_ERROR, "validate_communication")
+        if timeout is not None:
+            self._require_ending(TerminationReason.TIMEOUT, "timeout")
         self.trajectory = environment.trajectory
         self.agent = agent
         self.user = user
         self.max_steps = max_steps
         self.max_errors = max_errors
-        # Kept for the original's termination rule; nothing in v0.2.0 ever counts an error.
-        self.num_errors = 0
+        self.validate_communication = validate_communication
+        self.timeout = timeout
+        self.num_errors = 0  # nothing in v0.2.0 ever counts one
         self.done = False
         self.from_role: Role | None = None
         self.to_role: Role | None = None
@@ -70,14 +87,51 @@ class Orchestrator:
         environment.step_limit = max_steps
 
     def run(self) -> None:
-        """Take steps until a side stops or the limit is reached; the limit overrides a stop."""
+        """Take steps until a side stops or a limit is reached; a limit overrides a stop."""
+        began = time.perf_counter()
         self.initialize()
-        while not self.done:
-            self.step()
-            if self.trajectory.steps >= self.max_steps:
-                self._end(TerminationReason.MAX_STEPS)
-            if self.num_errors >= self.max_errors:
-                self._end(TerminationReason.TOO_MANY_ERRORS)
+        try:
+            while not self.done:
+                self.step()
+                if not (self.rules.answers_first and self.to_role == "env"):
+                    self._check_limits(time.perf_counter() - began)
+        except Exception:
+            self._say_goodbye(to=None)
+            raise
+        self._say_goodbye(self.to_role)
+        self._refuse_unanswered_call()
+
+    def _require_ending(self, reason: TerminationReason, option: str) -> None:
+        if reason not in self.rules.endings:
+            version = self.environment.release.version
+            raise ConfigurationError(
+                f"{option} ends simulations as {reason.value!r}, which tau2-bench {version} does "
+                "not know; leave it out, or run tasks of version 1.0.1"
+            )
+
+    def _check_limits(self, elapsed: float) -> None:
+        if self.trajectory.steps >= self.max_steps:
+            self._end(TerminationReason.MAX_STEPS)
+        if self.num_errors >= self.max_errors:
+            self._end(TerminationReason.TOO_MANY_ERRORS)
+        if not self.done and self.timeout is not None and elapsed >= self.timeout:
+            self._end(TerminationReason.TIMEOUT)
+
+    def _say_goodbye(self, to: Role | None) -> None:
+        if not self.rules.says_goodbye:
+            return
+        for role, side in (("agent", self.agent), ("user", self.user)):
+            if isinstance(side, Listener):
+                side.stop(self._incoming if to == role else None)
+
+    def _refuse_unanswered_call(self) -> None:
+        stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
+        stopped = self.trajectory.termination_reason in stops
+        if self.rules.answers_first and stopped and self.to_role == "env":
+            raise UnansweredCallError(
+                "Environment should not receive the last message. Last message: "
+                f"{self.rules.describe(self._incoming[-1])}"
+            )
 
     def _end(self, reason: TerminationReason) -> None:
         self.done = True
@@ -87,16 +141,17 @@ class Orchestrator:
         """Begin with the greeting, or where the task's own history ends."""
         history = list(self.trajectory.messages)
         if history:
-            check_history(history)
+            check_history(history, self.rules)
             self._resume(history)
         elif self.user is None:
             self._begin_solo()
         else:
-            self.agent.begin([])
+            self.trajectory.open_with(assistant_message(INITIAL_GREETING, cost=0.0))
+            greeting = [self.trajectory.messages[-1]]
+            self.agent.begin(greeting if self.rules.greeting_is_seen else [])
             self.user.begin([])
-            greeting = assistant_message(INITIAL_GREETING, cost=0.0)
-            self.trajectory.open_with(greeting)
-            self._deliver("agent", "user", [self.trajectory.messages[-1]])
+            self._deliver("agent", "user", greeting)
+        self._check_communication()
         self.environment.world.settle()
 
     def _begin_solo(self) -> None:
@@ -104,8 +159,14 @@ class Orchestrator:
         message = self._checked(self.agent.reply([]), EmptyAgentTurnError)
         self.trajectory.open_with(message)
         self._deliver("agent", self._receiver(message), [message])
+        self._note_agents_stop(message)
+
+    def _note_agents_stop(self, message: SpokenMessage) -> None:
+        alone = self.user is None and not is_tool_call(message)
         if self.agent.is_stop(message):
             self._end(TerminationReason.AGENT_STOP)
+        elif alone and self.rules.speech_alone is not None:
+            self._end(self.rules.speech_alone)
 
     def _resume(self, history: list[Tau2Message]) -> None:
         last = history[-1]
@@ -143,6 +204,7 @@ class Orchestrator:
                 self._let_user_speak()
             case "agent":
                 self._let_agent_speak()
+        self._check_communication()
         self.environment.world.settle()
 
     def _answer_calls(self) -> None:
@@ -151,6 +213,8 @@ class Orchestrator:
         if not answers:
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
+        if self.rules.counts_errors:
+            self.num_errors += sum(answer.get("error", False) for answer in answers)
         caller = self.from_role
         assert caller is not None
         self._deliver("env", caller, self.trajectory.messages[-len(answers) :])
@@ -169,37 +233,49 @@ class Orchestrator:
     def _let_agent_speak(self) -> None:
         message = self._checked(self.agent.reply(self._incoming), EmptyAgentTurnError)
         self._append("agent", message)
-        if self.agent.is_stop(message):
-            self._end(TerminationReason.AGENT_STOP)
+        self._note_agents_stop(message)
 
     def _append(self, sender: Role, message: SpokenMessage) -> None:
         self.trajectory.add(message)
         self._deliver(sender, self._receiver(message), [self.trajectory.messages[-1]])
 
-    @staticmethod
-    def _checked(message: SpokenMessage, error: type[AgentError | UserError]) -> SpokenMessage:
-        problem = emptiness(message)
-        if problem:
-            raise error(problem)
+    def _checked(
+        self, message: SpokenMessage, error: type[AgentError | UserError]
+    ) -> SpokenMessage:
+        if is_empty(message):
+            raise error(self.rules.describe_empty(message))
         return message
 
+    def _check_communication(self) -> None:
+        if not self.validate_communication or self.from_role == "env":
+            return
+        message, solo = self._incoming[-1], self.user is None
+        stop = message["role"] == "assistant" and self.agent.is_stop(message)
+        if not follows_protocol(message, solo=solo and not stop):
+            agent = self.from_role == "agent"
+            self._end(TerminationReason.AGENT_ERROR if agent else TerminationReason.USER_ERROR)
 
-def emptiness(message: Tau2Message) -> str | None:
-    """What v0.2.0 says of a message with neither text nor calls; None for any other."""
-    if has_text(message) or is_tool_call(message):
-        return None
-    return f"AssistantMessage must have either content or tool calls. Got {message_text(message)}"
+
+def is_empty(message: Tau2Message) -> bool:
+    """Whether a message has neither text nor calls."""
+    return not has_text(message) and not is_tool_call(message)
 
 
-def check_history(history: Sequence[Tau2Message]) -> None:
+def follows_protocol(message: Tau2Message, *, solo: bool = False) -> bool:
+    """Whether a message is either text or calls; with nobody to talk to, only calls will do."""
+    if solo:
+        return is_tool_call(message) and not has_text(message)
+    return has_text(message) != is_tool_call(message)
+
+
+def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0.loop) -> None:
     """Refuse a history that could not have happened, in the original's words."""
     expected, requestor = 0, None
     for message in history:
         match message["role"]:
             case "assistant" | "user" as role:
-                problem = emptiness(message)
-                if problem:
-                    raise HistoryError(problem)
+                if is_empty(message):
+                    raise HistoryError(rules.describe_empty(message))
                 calls = message.get("tool_calls")
                 if calls is not None:
                     if expected > 0:

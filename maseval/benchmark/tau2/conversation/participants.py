@@ -31,6 +31,14 @@ class Participant(Protocol):
         """Whether this side's own message ends the conversation."""
 
 
+@runtime_checkable
+class Listener(Protocol):
+    """A side that wants to know when the simulation is over."""
+
+    def stop(self, last: Sequence[Tau2Message] | None) -> None:
+        """It is over; ``last`` is what this side would have answered, if it was its turn."""
+
+
 class TextAgent:
     """An agent that answers a text with a text."""
 

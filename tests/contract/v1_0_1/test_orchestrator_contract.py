@@ -1,0 +1,99 @@
+"""The run loop of v1.0.1: every recorded orchestration comes out the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.trajectory import cost_of
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.environment import Tau2Environment
+from tests.contract.replay import assert_same, records
+from tests.contract.test_orchestrator_contract import (
+    Scripted,
+    ScriptRanOut,
+    differences,
+    packaged,
+    shown,
+    without_times,
+)
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+
+class Listening(Scripted):
+    """A scripted side that also notes what it is told at the end."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.goodbyes: list[Any] = []
+
+    def stop(self, last: Any) -> None:
+        self.goodbyes.append(None if last is None else packaged(last))
+
+
+def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]:
+    """What our run loop makes of a recording."""
+    state = dict(load_raw_task(domain, record["task_id"]).get("initial_state") or {})
+    if record["message_history"] is not None:
+        state["message_history"] = record["message_history"]
+    folder = domain.data_dir or data / "domains" / domain.folder_name
+    agent = Listening(record["agent_script"], "assistant")
+    user = Listening(record["user_script"], "user")
+    exception: dict[str, Any] | None = None
+    environment = orchestrator = None
+    try:
+        environment = Tau2Environment(
+            {"domain": domain, "initial_state": state, "db_path": folder / domain.db_file}
+        )
+        options = ("max_steps", "max_errors", "validate_communication", "timeout")
+        orchestrator = Orchestrator(
+            environment, agent, user, **{option: record[option] for option in options}
+        )
+        orchestrator.run()
+    except ScriptRanOut:
+        exception = {"type": "Stop"}
+    except Exception as error:
+        base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+        exception = {"type": base.__name__, "message": without_times(str(error))}
+    if orchestrator is None or environment is None:
+        return {"exception": exception}
+    trajectory = environment.trajectory
+    messages = trajectory.messages
+    if exception is None:
+        messages = trajectory.to_simulation()["messages"]
+    if orchestrator.from_role is None:  # refused before it began
+        messages = []
+    return {
+        "exception": exception,
+        "termination_reason": trajectory.termination_reason,
+        "step_count": trajectory.steps,
+        "num_errors": orchestrator.num_errors,
+        "done": orchestrator.done,
+        "from_role": orchestrator.from_role,
+        "to_role": orchestrator.to_role,
+        "messages": [shown(message) for message in messages],
+        "agent_inputs": agent.inputs,
+        "user_inputs": user.inputs,
+        "agent_init_history": agent.histories,
+        "user_init_history": user.histories,
+        "agent_stop_calls": agent.goodbyes,
+        "user_stop_calls": user.goodbyes,
+        "agent_cost": cost_of(trajectory.messages, "assistant"),
+        "user_cost": cost_of(trajectory.messages, "user"),
+        "final_agent_db_hash": environment.get_db_hash(),
+        "final_user_db_hash": environment.get_user_db_hash(),
+    }
+
+
+def test_every_recorded_orchestration_comes_out_the_same(vectors, data, domain_called):
+    recorded = records(vectors / "orchestrator.jsonl.gz")
+
+    assert len(recorded) >= 55
+    assert_same(
+        line
+        for record in recorded
+        for line in differences(record, played(record, domain_called(record["domain"]), data))
+    )
