@@ -16,15 +16,19 @@ from maseval.benchmark.tau2.conversation.prompts import (
     template,
 )
 from maseval.benchmark.tau2.data_loader import (
-    DEFAULT_VERSION,
     data_fingerprint,
     load_guidelines,
 )
-from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.user import Tau2User
+from maseval.benchmark.tau2.versions.releases import (
+    AnyVersion,
+    Release,
+    release_named,
+    release_of,
+)
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -57,6 +61,10 @@ class Tau2Benchmark(Benchmark):
     Args:
         mode: ``"solo"`` gives the agent both sides' tools and no user.
         lenient_order_ids: Accept retail order ids without their ``#``; not the original's rule.
+        version: Whose rules and tools the tasks are run with, such as ``1.0.1``; without it, those
+            of the release that the tasks were loaded from.
+        validate_communication: End a simulation when a side says nothing, or speaks and calls
+            tools in one message; v0.2.0 does not know this.
         short_conversations: Ask the user to finish quickly; not the original's rule.
     """
 
@@ -78,6 +86,8 @@ class Tau2Benchmark(Benchmark):
         mode: str | Mode = Mode.NORMAL,
         lenient_order_ids: bool = False,
         short_conversations: bool = False,
+        version: AnyVersion = None,
+        validate_communication: bool = False,
     ) -> None:
         super().__init__(
             callbacks,
@@ -98,6 +108,8 @@ class Tau2Benchmark(Benchmark):
         self.mode = Mode(mode)
         self.lenient_order_ids = lenient_order_ids
         self.short_conversations = short_conversations
+        self.release = None if version is None else release_named(version)
+        self.validate_communication = validate_communication
         self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
 
     def run(
@@ -110,19 +122,32 @@ class Tau2Benchmark(Benchmark):
     @cached_property
     def benchmark_level_config(self) -> dict[str, object]:
         """The machine, and the rules and data behind every verdict of the run."""
-        named = (task.environment_data.get("domain", "retail") for task in self.tasks.to_list())
-        domains = {domain.name: domain for domain in map(domain_named, named)}
+        releases: set[str] = set()
+        data: dict[str, dict[str, str]] = {}
+        for task in self.tasks.to_list():
+            release = self.release_of_task(task)
+            domain = release.domain(task.environment_data.get("domain", "retail"))
+            releases.add(release.name)
+            if domain.name not in data:
+                data[domain.name] = data_fingerprint(domain, version=release)
+        names = sorted(releases) or [release_named(self.release).name]
         return {
             **super().benchmark_level_config,
             "tau2": {
-                "rules": f"tau2-bench {DEFAULT_VERSION}",
+                "rules": ", ".join(f"tau2-bench v{name}" for name in names),
                 "mode": self.mode.value,
                 "max_steps": self.max_invocations,
                 "lenient_order_ids": self.lenient_order_ids,
                 "short_conversations": self.short_conversations,
-                "data": {name: data_fingerprint(domains[name]) for name in sorted(domains)},
+                "data": {name: data[name] for name in sorted(data)},
             },
         }
+
+    def release_of_task(self, task: Task) -> Release:
+        """The release by which a task is run: the benchmark's rules if it has any, else its own."""
+        domain = task.environment_data.get("domain", "retail")
+        own = release_of(domain, task.environment_data.get("version"))
+        return own if self.release is None else self.release.with_tasks_of(own.tasks)
 
     def setup_environment(
         self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
@@ -131,6 +156,7 @@ class Tau2Benchmark(Benchmark):
         return Tau2Environment(
             {
                 **task.environment_data,
+                "version": self.release_of_task(task).name,
                 "solo": self.mode is Mode.SOLO,
                 "lenient_order_ids": self.lenient_order_ids,
             }
@@ -153,23 +179,26 @@ class Tau2Benchmark(Benchmark):
             register_name="user_simulator",
             seed=seed_generator.derive_seed("simulators/user"),
         )
-        toolkit = environment.user_toolkit
+        tools = environment.create_user_tools(task.user_data.get("user_tools"))
         return Tau2User(
             model,
             scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),
             task.query,
-            tools=environment.create_user_tools(),
-            tool_definitions=toolkit.definitions() if toolkit else None,
-            llm_args=llm_args_for(model_id, task.user_data),
+            tools=tools,
+            tool_definitions=environment.user_definitions(tools),
+            llm_args=llm_args_for(model_id, task.user_data, environment),
             max_turns=None,
-            guidelines=self._guidelines(environment, task),
+            guidelines=self._guidelines(environment, task, bool(tools)),
+            skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
         )
 
-    def _guidelines(self, environment: Tau2Environment, task: Task) -> str:
-        with_tools = environment.user_toolkit is not None
+    def _guidelines(self, environment: Tau2Environment, task: Task, with_tools: bool) -> str:
         text = environment.world.domain.guidelines(with_tools)
         if text is None:
-            text = self._load_guidelines(with_tools, task.environment_data.get("data_dir"))
+            release = environment.release
+            # A folder of the user's own has the files of the release that the tasks are from.
+            folder = task.environment_data.get("data_dir") if release.tasks_of is None else None
+            text = self._load_guidelines(with_tools, folder, version=release.version)
         if self.short_conversations:
             text = f"{text}\n\n{template('short_conversations')}"
         return text
@@ -217,7 +246,13 @@ class Tau2Benchmark(Benchmark):
             return self._answer_once(agents, task, environment)
         agent_side = self._agent_side(agents, task, environment)
         user_side = None if user is None else _user_side(user)
-        Orchestrator(environment, agent_side, user_side, max_steps=self.max_invocations).run()
+        Orchestrator(
+            environment,
+            agent_side,
+            user_side,
+            max_steps=self.max_invocations,
+            validate_communication=self.validate_communication,
+        ).run()
         spoken = (m["content"] for m in reversed(environment.trajectory.messages))
         return next((text for text in spoken if text), None)
 
@@ -246,9 +281,13 @@ def _user_side(user: User) -> Participant:
     return user if isinstance(user, Participant) else TextUser(user)
 
 
-def llm_args_for(model_id: str, data: dict[str, Any]) -> dict[str, object]:
+def llm_args_for(
+    model_id: str, data: dict[str, Any], environment: Tau2Environment
+) -> dict[str, object]:
     """The original's parameters, and over them those that were asked for."""
-    thinking = {"thinking": {"type": "disabled"}} if model_id.startswith("claude") else {}
+    disables = environment.release.rules.participants.disables_claude_thinking
+    claude = model_id.startswith("claude")
+    thinking = {"thinking": {"type": "disabled"}} if disables and claude else {}
     return {"temperature": 0.0, **thinking, **data.get("llm_args", {})}
 
 

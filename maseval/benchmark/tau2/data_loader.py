@@ -270,12 +270,17 @@ def _task(
         query = instructions.get("task_instructions")
     else:
         query = instructions
+    only = raw.get("user_tools")
     protocol.tags.update(labels)
     task = Task(
         query=query or "",
         protocol=protocol,
         environment_data={**world, "initial_state": raw.get("initial_state")},
-        user_data={"persona": scenario.get("persona"), "instructions": instructions},
+        user_data={
+            "persona": scenario.get("persona"),
+            "instructions": instructions,
+            **({} if only is None else {"user_tools": only}),
+        },
         evaluation_data={
             "actions": criteria.get("actions"),
             "env_assertions": criteria.get("env_assertions"),

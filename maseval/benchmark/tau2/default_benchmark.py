@@ -50,7 +50,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
             environment.tools,
             environment.policy,
             model,
-            llm_args=llm_args_for(model_id, agent_data),
+            llm_args=llm_args_for(model_id, agent_data, environment),
             max_tool_calls=agent_data.get("max_tool_calls"),
             verbose=agent_data.get("verbose", 0),
             tool_definitions=definitions,

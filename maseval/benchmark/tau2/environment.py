@@ -124,11 +124,23 @@ class Tau2Environment(Environment):
             tools |= self._recorded(self.user_toolkit, "assistant")
         return tools
 
-    def create_user_tools(self) -> dict[str, Callable[..., str]]:
-        """The customer's tools by name."""
+    def create_user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
+        """The customer's tools by name, or those that a task names; an unknown name means none."""
         if self.user_toolkit is None or self.solo:
             return {}
-        return self._recorded(self.user_toolkit, "user")
+        tools = self._recorded(self.user_toolkit, "user")
+        if only is None:
+            return tools
+        known = set(only) <= tools.keys()
+        return {name: tool for name, tool in tools.items() if known and name in only}
+
+    def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:
+        """What a model is shown of these tools of the customer; None if there are none."""
+        if self.user_toolkit is None:
+            return None
+        wanted = set(tools)
+        shown = (d for d in self.user_toolkit.definitions() if d["function"]["name"] in wanted)
+        return list(shown) or None
 
     def _recorded(
         self, toolkit: ToolKitBase[Any], requestor: Requestor

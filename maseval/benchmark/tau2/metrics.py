@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from statistics import fmean
 from typing import Any, TypedDict
 
+from maseval.benchmark.tau2.run_metrics import as_dict, compute_run_metrics
+from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import (
     TaskKey,
@@ -111,12 +113,17 @@ def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
     }
 
 
-def compute_metrics(simulations: Iterable[Mapping[str, Any]], num_trials: int) -> dict[str, float]:
-    """The summary that v0.2.0 computes from simulations in its own form, which may be an iterator.
+def compute_metrics(
+    simulations: Iterable[Mapping[str, Any]], num_trials: int, *, version: AnyVersion = None
+) -> dict[str, float]:
+    """The summary that the original computes from simulations in its own form.
 
     ``num_trials`` is the number that the run declares: no k beyond it is reported, though every
-    simulation counts. The mean cost is NaN if no cost is known.
+    simulation counts. The mean cost is NaN if no cost is known. Since v1.0.0 infrastructure errors
+    are left out; ``run_metrics.by_convention`` has the leaderboard's numbers as well.
     """
+    if release_named(version).rules.metrics.detailed:
+        return as_dict(compute_run_metrics(simulations, num_trials))
     rewards: list[tuple[str, float]] = []
     costs: list[float] = []
     for simulation in simulations:

@@ -44,8 +44,10 @@ class Tau2User(MessageUser):
         exhausted_response: str | None = None,
         *,
         guidelines: str | None = None,
+        skips_blank_messages: bool = False,
     ) -> None:
         super().__init__(initial_query, tools, max_turns, exhausted_response)
+        self.skips_blank_messages = skips_blank_messages
         self.model = model
         self.scenario = scenario
         if tool_definitions is None and self.tools:

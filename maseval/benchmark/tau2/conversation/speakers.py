@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from maseval.benchmark.tau2.conversation.chat import answer_of, to_chat
 from maseval.benchmark.tau2.conversation.messages import (
     assistant_message,
+    has_text,
     is_tool_call,
     is_user_stop,
     user_message,
@@ -144,6 +145,7 @@ class MessageUser(User):
         self.messages: list[Tau2Message] = []
         self.turns = 0
         self.stopped = False
+        self.skips_blank_messages = False
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
@@ -158,11 +160,14 @@ class MessageUser(User):
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The user's next message: a text, or tool calls."""
-        self.messages.extend(incoming)
+        self.messages.extend(message for message in incoming if self._hears(message))
         message = self._answer(self.messages)
         self.messages.append(message)
         self.stopped = is_user_stop(message)
         return message
+
+    def _hears(self, message: Tau2Message) -> bool:
+        return not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the user's message ends the conversation."""

@@ -26,7 +26,7 @@ class UserScenario(TypedDict, total=False):
 
 
 class RawTask(TypedDict):
-    """A task before ``TaskSpec`` has read what scoring needs of it."""
+    """A task before ``TaskSpec`` has read what scoring needs of it; v0.2.0 lacks the last three."""
 
     id: str
     user_scenario: UserScenario
@@ -34,3 +34,6 @@ class RawTask(TypedDict):
     ticket: NotRequired[str | None]
     initial_state: NotRequired[dict[str, object] | None]
     evaluation_criteria: NotRequired[dict[str, object] | None]
+    issues: NotRequired[list[dict[str, object]] | None]
+    required_documents: NotRequired[list[str] | None]
+    user_tools: NotRequired[list[str] | None]

@@ -94,13 +94,12 @@ class ParticipantRules:
 
 @dataclass(frozen=True)
 class MetricsRules:
-    """What a summary counts: simulations that ended in one of ``left_out`` are not in it.
+    """How a run is summarised.
 
-    ``detailed`` summaries count actions, database matches and endings as well, and say so of a run
-    without any simulation instead of refusing it.
+    ``detailed`` summaries leave infrastructure errors out, count actions, database matches and
+    endings as well, and take a run without any simulation; see ``run_metrics``.
     """
 
-    left_out: frozenset[TerminationReason] = frozenset()
     detailed: bool = False
 
 
@@ -176,5 +175,5 @@ RULES_1_0_1 = RuleSet(
         speech_alone=TerminationReason.AGENT_ERROR,
     ),
     participants=ParticipantRules(skips_blank_messages=True),
-    metrics=MetricsRules(frozenset({TerminationReason.INFRASTRUCTURE_ERROR}), detailed=True),
+    metrics=MetricsRules(detailed=True),
 )
