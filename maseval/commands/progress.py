@@ -2,16 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maseval.commands.results import SimulationLine
+from maseval.commands.results import SimulationLine, any_verdict
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES
-from maseval.stats.estimation import Estimate
-from maseval.stats.intervals import wilson
+from maseval.stats.estimation import Estimate, estimate
+from maseval.stats.trials import count_trials
 
 Turn = Callable[[Simulation], tuple[str, float] | None]
 """For whom a running simulation waits, and for how many seconds; None before it has begun."""
@@ -30,8 +30,8 @@ class RunningSimulation(NamedTuple):
 class RunStatus:
     """A run at one moment; counts include what earlier sessions finished.
 
-    ``running`` begins with the slowest. ``left`` is how many seconds the rest will take at this
-    rate, and ``stopping`` why nothing more is started.
+    ``pass_1`` is None before the first verdict. ``running`` begins with the slowest. ``left`` is
+    how many seconds the rest will take at this rate, and ``stopping`` why nothing more is started.
     """
 
     planned: int
@@ -110,7 +110,7 @@ class RunProgress:
                 (self._look_at(one, moment - since) for one, since in running.items()),
                 key=lambda each: -each.seconds,
             ),
-            pass_1=_share(passed, len(lines)) if lines else None,
+            pass_1=_pass_1(lines) if any_verdict(lines) else None,
             cost=self.cost,
             tokens=self.tokens,
             elapsed=moment - self._began,
@@ -130,8 +130,10 @@ class RunProgress:
         )
 
 
-def _share(passed: int, total: int) -> Estimate:
-    return Estimate("pass^k", 1, passed / total, wilson(passed, total))
+def _pass_1(lines: Sequence[SimulationLine]) -> Estimate:
+    """The number that the finished run will show, of what is there so far."""
+    results = (((line.domain, line.task_id), line.outcome == "pass") for line in lines)
+    return estimate([*count_trials(results).values()])
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]

@@ -1,7 +1,6 @@
 """A run in numbers: what the commands return, as plain records for a terminal or a script."""
 
 import builtins
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +49,8 @@ class DomainScore:
     """How well one domain, or all of them together, went.
 
     ``failed`` counts simulations without a result, which resuming tries again; in ``pass_hat`` they
-    count as not passed. ``pass_hat`` has every k up to the fewest trials that a task has had.
+    count as not passed. ``pass_hat`` has every k up to the fewest trials that a task has had; it is
+    empty if no simulation has a verdict.
     """
 
     name: str
@@ -171,6 +171,11 @@ def _error(report: Report) -> str | None:
     return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
 
 
+def any_verdict(lines: Iterable[SimulationLine]) -> bool:
+    """Whether any simulation was judged; if none was, a score would say nothing of the agent."""
+    return any(line.outcome in ("pass", "fail") for line in lines)
+
+
 def run_summary(lines: Sequence[SimulationLine], planned: Iterable[Simulation]) -> RunSummary:
     """The numbers of a run, as far as it has come."""
     outcomes = [
@@ -180,34 +185,44 @@ def run_summary(lines: Sequence[SimulationLine], planned: Iterable[Simulation]) 
     found = summarise(outcomes, planned=planned)
     order = list(dict.fromkeys(one.domain for one in planned))
     domains = sorted(found.domains, key=lambda each: order.index(each.group or ""))
-    failed = Counter(line.domain for line in lines if line.status in RERUN_STATUSES)
     return RunSummary(
-        [_score(group, failed[group.group or ""]) for group in domains],
-        _score(found.overall, failed.total(), "all"),
+        [
+            _score(group, [line for line in lines if line.domain == group.group])
+            for group in domains
+        ],
+        _score(found.overall, lines, "all"),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=" ".join(filter(None, (METHOD, _missing(found.overall)))),
+        method=" ".join(filter(None, (METHOD, _missing(found.overall, lines)))),
     )
 
 
-def _score(found: GroupSummary, failed: int, name: str | None = None) -> DomainScore:
+def _score(
+    found: GroupSummary, lines: Sequence[SimulationLine], name: str | None = None
+) -> DomainScore:
     return DomainScore(
         name or found.group or "all",
         tasks=found.tasks - found.untried,
         planned=found.planned,
         recorded=found.done,
-        failed=failed,
+        failed=sum(line.status in RERUN_STATUSES for line in lines),
         passed=found.passed,
         pass_hat={
             each.k: each
             for each in found.estimates
             if each.measure == "pass^k" and each.value is not None
-        },
+        }
+        if any_verdict(lines)
+        else {},
     )
 
 
-def _missing(overall: GroupSummary) -> str:
+def _missing(overall: GroupSummary, lines: Sequence[SimulationLine]) -> str:
     """The range in which the missing simulations leave the number."""
+    if not any_verdict(lines):
+        return (
+            f"None of the {overall.planned} planned simulations has a verdict: there is no score."
+        )
     bounds = overall.estimate("pass^k", 1).bounds
     if bounds is None:
         return ""

@@ -13,7 +13,6 @@ from maseval.core.outcome import (
     checked_report,
     cost_of,
     kind_of,
-    outcome_of,
     reward_of,
     task_key,
     termination_of,
@@ -47,7 +46,7 @@ def build_page(
     """The page of these reports, ordered by domain, task and trial."""
     known = [checked_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     tasks = _by_task(known)
-    rates = success_rates([outcome_of(each) for trials in tasks.values() for each in trials])
+    rates = success_rates([each for trials in tasks.values() for each in trials])
     rows = [
         {**_row(report), "task": position, "trial": trial}
         for position, trials in enumerate(tasks.values())

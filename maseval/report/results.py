@@ -2,37 +2,38 @@
 
 from collections.abc import Sequence
 
-from maseval.core.outcome import Outcome
+from maseval.core.outcome import domain_of, kind_of, task_key
 from maseval.core.shapes import Shape, entries, mapping
-from maseval.stats.intervals import wilson
+from maseval.stats.estimation import estimate
+from maseval.stats.intervals import LEVEL, OVER_TASKS
+from maseval.stats.trials import count_trials
 
 _NOTES = (
-    "Success rate: passed simulations / all simulations. Errors and missing verdicts count as not "
-    "passed.",
-    "95% CI: Wilson, over simulations. Trials of one task are correlated, so with several trials "
-    "per task the true uncertainty is larger.",
+    "Success rate: share of passed trials, mean over tasks. Errors and missing verdicts count as "
+    "not passed.",
+    f"{LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md).",
 )
 
 
-def success_rates(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def success_rates(reports: Sequence[Shape]) -> dict[str, object]:
     """The results of a run that comes without a summary: each domain's, and those of all."""
-    domains: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        domains.setdefault(outcome.group, []).append(outcome)
+    domains: dict[str, list[Shape]] = {}
+    for report in reports:
+        domains.setdefault(domain_of(report), []).append(report)
     groups = {} if len(domains) == 1 else domains
-    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", outcomes)]]
+    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", reports)]]
     return {"rows": rows, "notes": list(_NOTES)}
 
 
-def _success_rate(name: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
-    passed, total = sum(each.passed is True for each in outcomes), len(outcomes)
-    interval = wilson(passed, total)
-    value = passed / total if total else None
+def _success_rate(name: str, reports: Sequence[Shape]) -> dict[str, object]:
+    kinds = [(task_key(report), kind_of(report)) for report in reports]
+    tasks = count_trials((task, kind == "pass") for task, kind in kinds)
+    judged = any(kind in ("pass", "fail") for _, kind in kinds)
     return {
         "name": name,
-        "tasks": len({each.key for each in outcomes}),
-        "simulations": total,
-        "success": {"value": value, "low": interval.low, "high": interval.high},
+        "tasks": len(tasks),
+        "simulations": len(reports),
+        "success": estimate([*tasks.values()]).in_brief() if judged else {"value": None},
     }
 
 

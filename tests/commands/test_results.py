@@ -57,6 +57,17 @@ def test_nothing_run_is_no_number():
     assert run_summary([], planned("1")).overall.pass_hat == {}
 
 
+def test_without_any_verdict_there_is_no_number():
+    lines = [line("1", 0, "error", status="setup_failed"), line("1", 1, "unjudged")]
+
+    summary = run_summary(lines, planned("1"))
+
+    assert summary.overall.pass_hat == summary.domains[0].pass_hat == {}
+    assert "None of the 2 planned simulations has a verdict" in summary.method
+    assert "%" not in summary.method.split("None of")[1]
+    assert "pass^1" not in summary.overall.to_dict()
+
+
 def test_the_numbers_are_those_of_the_benchmark(tmp_path):
     result = tau2.run(domain="library", agent="noisy", trials=3, output=tmp_path / "r")
 

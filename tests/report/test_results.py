@@ -1,18 +1,34 @@
 import pytest
 
 from maseval.report.results import success_rates, summary_table
-from maseval.stats import outcomes_of
+from maseval.stats import estimate
+from maseval.stats.trials import Trials
 from tests.report.builders import broken, report
 
 
 def test_errors_stay_in_the_denominator():
     finished = [report("a"), broken("a", 1), report("b", passed=False), report("b", 1, passed=None)]
 
-    (row,) = success_rates(outcomes_of(finished))["rows"]
+    (row,) = success_rates(finished)["rows"]
 
     rate = row["success"]
     assert (row["tasks"], row["simulations"], rate["value"]) == (2, 4, 0.25)
-    assert (rate["low"], rate["high"]) == pytest.approx((0.0456, 0.6994), abs=1e-4)
+    assert rate == estimate([Trials(2, 1), Trials(2, 0)]).in_brief()
+
+
+def test_tasks_count_once_however_many_trials_they_have():
+    finished = [report("a"), report("b", passed=False), report("b", 1, passed=False)]
+
+    (row,) = success_rates(finished)["rows"]
+
+    assert row["success"]["value"] == 0.5
+
+
+@pytest.mark.parametrize("reports", [[broken("a"), report("b", passed=None)], []])
+def test_without_any_verdict_there_is_no_number(reports):
+    (*_, row) = success_rates(reports)["rows"]
+
+    assert row["success"] == {"value": None}
 
 
 def test_a_summary_becomes_columns_even_where_a_row_lacks_one():
