@@ -1,7 +1,7 @@
 """A run's results as commands print them: numbers, errors, and how to look closer or resume."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import typer
 from rich.console import Console
@@ -20,50 +20,103 @@ MARKS = {
     "unjudged": "[yellow]?[/yellow]",
 }
 
-_WIDTH_BESIDE_MEASURES = 34
-_WIDTH_OF_A_MEASURE = 21
+_SHOWN_K = (1, 2, 4, 8)
 _MOST_REASONS = 3
 
 
 def scores(summary: RunSummary, width: int) -> Table:
-    """Each domain's pass^k with its interval; on a narrow console one below the other."""
-    table = Table()
+    """Each domain's pass^k with its interval, in the first form that fits; no number is cut.
+
+    The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
+    4, 8 and the last; where these do not, they stand below each other.
+    """
+    every = sorted({k for score in summary.rows for k in score.pass_hat})
+    some = some_k(every)
+    return first_fitting(
+        width,
+        lambda: _across(summary, every, estimate),
+        lambda: _across(summary, every, stacked),
+        lambda: _across(summary, some, estimate),
+        lambda: _across(summary, some, stacked),
+        lambda: _turned(summary, some, estimate),
+        lambda: _turned(summary, some, stacked),
+    )
+
+
+def some_k(every: Sequence[int]) -> list[int]:
+    """1, 2, 4, 8 and the last of them."""
+    return [k for k in every if k in (*_SHOWN_K, every[-1])]
+
+
+def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
+    """The first form of a table that needs no more than ``width`` columns, or the last one."""
+    endless = Console(width=10_000)
+    for form in forms:
+        table = form()
+        if endless.measure(table).maximum <= width:
+            break
+    return table
+
+
+def _across(
+    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
+) -> Table:
+    table = Table(caption=_left_out(summary, ks))
     table.add_column("domain")
-    table.add_column("tasks", justify="right")
-    table.add_column("done", justify="right")
-    ks = sorted({k for score in summary.rows for k in score.pass_hat})
-    narrow = _WIDTH_BESIDE_MEASURES + _WIDTH_OF_A_MEASURE * len(ks) > width
-    for k in ks:
-        table.add_column(f"pass^{k}", justify="right")
+    for name in ("tasks", "done", *(f"pass^{k}" for k in ks)):
+        table.add_column(name, justify="right", no_wrap=True)
     for position, score in enumerate(summary.rows):
         last_of_domains = len(summary.rows) > 1 and position == len(summary.rows) - 2
         table.add_row(
             inert(score.name),
             str(score.tasks),
-            _counts(score),
-            *((stacked if narrow else estimate)(score.pass_hat.get(k)) for k in ks),
+            _counts(score, "\n" if shown is stacked else " "),
+            *(shown(score.pass_hat.get(k)) for k in ks),
             end_section=last_of_domains,
         )
     return table
 
 
+def _turned(
+    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
+) -> Table:
+    """A row for each number, for a console that is narrow."""
+    table = Table(caption=_left_out(summary, ks), show_header=False)
+    table.add_column("domain", overflow="fold")
+    table.add_column("measure", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    for score in summary.rows:
+        table.add_section()
+        table.add_row(inert(score.name), "tasks", str(score.tasks))
+        table.add_row("", "done", _counts(score, "\n"))
+        for k in ks:
+            if k in score.pass_hat:
+                table.add_row("", f"pass^{k}", shown(score.pass_hat[k]))
+    return table
+
+
+def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
+    every = {k for score in summary.rows for k in score.pass_hat}
+    return f"{len(every) - len(ks)} more k: maseval report" if len(every) > len(ks) else None
+
+
 def estimate(value: Estimate | None) -> str:
     """``61.3% [57.9, 64.8]``, in which the interval is plainly not the value."""
-    if value is None:
+    if value is None or value.value is None:
         return ""
     return f"{value.value:.1%} [dim]\\[{100 * value.low:.1f}, {100 * value.high:.1f}][/dim]"
 
 
 def stacked(value: Estimate | None) -> str:
     """The interval below the value."""
-    if value is None:
+    if value is None or value.value is None:
         return ""
     return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
 
 
-def _counts(score: DomainScore) -> str:
+def _counts(score: DomainScore, between: str = " ") -> str:
     text = f"{score.recorded}/{score.planned}"
-    return f"{text} [red]({score.failed} failed)[/red]" if score.failed else text
+    return f"{text}{between}[red]({score.failed} failed)[/red]" if score.failed else text
 
 
 def used(summary: RunSummary) -> str:

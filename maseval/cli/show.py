@@ -1,6 +1,7 @@
 """``maseval show``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,15 @@ from maseval import commands
 from maseval.cli.console import counting, here, inert, stdout
 from maseval.cli.conversation import print_simulation
 from maseval.cli.options import Explain, RunName, examples
-from maseval.cli.results import MARKS, print_errors, print_rehearsal, scores, used
+from maseval.cli.results import (
+    MARKS,
+    first_fitting,
+    print_errors,
+    print_rehearsal,
+    scores,
+    some_k,
+    used,
+)
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
 from maseval.commands.results import SimulationLine
 
@@ -86,18 +95,27 @@ def print_labels(labels: LabelCounts, console: Console) -> None:
     for what, number in labels["by_what"].items():
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
     if rows := rows_without(labels):
-        console.print(_table({"all: the official number": labels["official"], **rows}))
+        counted = {"all: the official number": labels["official"], **rows}
+        console.print(_counted(counted, console.width))
         console.print("[dim]Beside the official number, never in its place.[/dim]")
     console.print("`maseval tau2 explain RUN TASK` shows the evidence.")
 
 
-def _table(rows: Mapping[str, LabelRow]) -> Table:
+def _counted(rows: Mapping[str, LabelRow], width: int) -> Table:
+    every = list(next(iter(rows.values()))["values"])
+    some = [every[k - 1] for k in some_k(range(1, len(every) + 1))]
+    return first_fitting(
+        width, *(partial(_columns, rows, names) for names in (every, some, every[:1]))
+    )
+
+
+def _columns(rows: Mapping[str, LabelRow], names: Sequence[str]) -> Table:
     table = Table()
     table.add_column("counted")
-    table.add_column("left out", justify="right")
-    for name in next(iter(rows.values()))["values"]:
-        table.add_column(name, justify="right")
+    for name in ("left out", *names):
+        table.add_column(name, justify="right", no_wrap=True)
     for name, row in rows.items():
-        values = ("" if value is None else f"{value:.1%}" for value in row["values"].values())
-        table.add_row(name, str(row["left_out"] or ""), *values)
+        values = (row["values"].get(each) for each in names)
+        shown = ("" if value is None else f"{value:.1%}" for value in values)
+        table.add_row(name, str(row["left_out"] or ""), *shown)
     return table

@@ -3,6 +3,7 @@
 import io
 import re
 
+import pytest
 from rich.console import Console
 
 from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
@@ -39,6 +40,36 @@ def test_an_interval_stands_beside_its_value_or_below_it():
 
     assert "80.0% [50.0, 90.0]" in wide
     assert "50.0-90.0" in narrow and "…" not in narrow
+
+
+def many_trials(trials):
+    measured = {
+        k: Estimate("pass^k", k, 1 / k, Interval(0.5 / k, 1.0, 0.95, "made up"))
+        for k in range(1, trials + 1)
+    }
+    names = ("airline", "retail", "telecom", "all")
+    each = [DomainScore(name, 278, 11120, 11120, 3, 9, measured) for name in names]
+    return RunSummary(each[:-1], each[-1], 0.0, 0, "method")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 400])
+@pytest.mark.parametrize("trials", [5, 8, 40])
+def test_no_number_is_ever_cut(trials, width):
+    shown = drawn(scores(many_trials(trials), width), width)
+
+    assert "…" not in shown and max(map(len, shown.splitlines())) <= width
+    for k in {1, 2, 4, min(8, trials), trials}:
+        assert shown.count(f"{1 / k:.1%}") >= 4
+        assert len(re.findall(rf"\b{50 / k:.1f}(-|, )100\.0\b", shown)) >= 4
+    assert shown.count("11120/11120") == 4 and shown.count("(3 failed)") == 4
+
+
+def test_what_is_not_shown_is_announced():
+    narrow = drawn(scores(many_trials(8), 80), 80)
+    wide = drawn(scores(many_trials(8), 300), 300)
+
+    assert "pass^3" not in narrow and "4 more k: maseval report" in narrow
+    assert "pass^3" in wide and "more k" not in wide
 
 
 def test_failed_simulations_are_shown_apart():
