@@ -13,6 +13,7 @@ from pathlib import Path
 
 from maseval import commands
 from maseval.commands.tau2.own_agents import MakeAgent
+from maseval.interface.extras import how_to_install
 
 
 @contextmanager
@@ -21,8 +22,7 @@ def needing(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        way = f"Install it with: pip install 'maseval[{extra}]'"
-        raise SystemExit(f"{error.name} is not installed. {way}") from None
+        raise SystemExit(f"{error.name} is not installed. {how_to_install(extra)}") from None
 
 
 def main(*agents: MakeAgent) -> None:

@@ -1,6 +1,6 @@
 """tau2 with a LangGraph agent, made by LangChain's create_agent.
 
-pip install 'maseval[langgraph]'
+pip install '.[langgraph]'
 python examples/tau2_benchmark/tau2_langgraph.py --scripted
 python examples/tau2_benchmark/tau2_langgraph.py --model gpt-4.1 --user-model gpt-4.1
 """

@@ -1,6 +1,6 @@
 """tau2 with an agent that knows its tools only through MCP: an MCP client and OpenAI's SDK.
 
-    pip install 'maseval[mcp,openai]'
+    pip install '.[mcp,openai]'
     python examples/tau2_benchmark/tau2_mcp.py --scripted
     python examples/tau2_benchmark/tau2_mcp.py --model gpt-4.1 --user-model gpt-4.1
 

@@ -1,4 +1,4 @@
-"""tau2 with an agent of smolagents. Install it with: pip install 'maseval[smolagents]'
+"""tau2 with an agent of smolagents. Install it with: pip install '.[smolagents]'
 
 Without a key, with a scripted model; then with a real one:
 

@@ -22,10 +22,16 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
         package: The name it is installed under, if that differs from the module's.
     """
     if not is_installed(module):
-        raise MissingExtraError(
-            f"{package or module} is not installed. Install it with: pip install 'maseval[{extra}]'"
-        )
+        raise MissingExtraError(f"{package or module} is not installed. {how_to_install(extra)}")
     return import_module(module)
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra of maseval.
+
+    It names the checkout, because the package index knows another project as ``maseval``.
+    """
+    return f"Install it in maseval's checkout with: pip install '.[{extra}]'"
 
 
 def is_installed(module: str) -> bool:

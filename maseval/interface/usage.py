@@ -23,8 +23,7 @@ class LiteLLMCostCalculator:
     ) -> None:
         if not extras.is_installed("litellm"):
             raise extras.MissingExtraError(
-                "LiteLLMCostCalculator requires litellm. "
-                "Install it with: pip install 'maseval[litellm]'"
+                f"LiteLLMCostCalculator requires litellm. {extras.how_to_install('litellm')}"
             )
         self._custom_pricing = {name: dict(rates) for name, rates in (custom_pricing or {}).items()}
         self._model_id_map = dict(model_id_map or {})

@@ -34,5 +34,5 @@ def test_an_example_tells_how_to_install_what_is_missing(name, library, extra, t
     )
 
     assert done.returncode == 1
-    assert f"pip install 'maseval[{extra}]'" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr and "solved" not in done.stdout

@@ -456,7 +456,7 @@ def test_without_the_library_the_command_tells_how_to_install_it(monkeypatch):
     result = maseval(*LIBRARY, "--user", "scripted")
 
     assert result.exit_code == 1
-    assert "pip install 'maseval[mcp]'" in result.stderr
+    assert "pip install '.[mcp]'" in result.stderr
 
 
 def test_a_server_is_for_one_task():

@@ -1,5 +1,8 @@
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +21,8 @@ def test_a_missing_library_names_the_command_that_installs_it(module):
         extras.load(module, extra="nowhere", package="nowhere-to-be-found")
 
     assert str(caught.value) == (
-        "nowhere-to-be-found is not installed. Install it with: pip install 'maseval[nowhere]'"
+        "nowhere-to-be-found is not installed. "
+        "Install it in maseval's checkout with: pip install '.[nowhere]'"
     )
     assert isinstance(caught.value, ImportError) and isinstance(caught.value, MASEvalError)
 
@@ -30,6 +34,8 @@ def test_a_library_that_is_there_is_imported():
 def test_no_library_is_imported_before_it_is_used():
     program = f"""
 import sys
+import tomllib
+from pathlib import Path
 import maseval, maseval.interface
 from maseval.interface import inference
 from maseval.interface.inference import *
@@ -68,7 +74,9 @@ def test_every_provider_is_known_and_says_how_to_install_it(model_id, extra, mon
     with pytest.raises(extras.MissingExtraError) as caught:
         resolve_model(model_id)
 
-    assert str(caught.value).endswith(f"Install it with: pip install 'maseval[{extra}]'")
+    assert str(caught.value).endswith(
+        f"Install it in maseval's checkout with: pip install '.[{extra}]'"
+    )
 
 
 def test_a_slip_of_the_pen_is_met_with_the_provider_that_was_meant():
@@ -79,5 +87,31 @@ def test_a_slip_of_the_pen_is_met_with_the_provider_that_was_meant():
 def test_without_litellm_the_calculator_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(extras, "is_installed", lambda module: False)
 
-    with pytest.raises(ImportError, match=r"requires litellm.*maseval\[litellm\]"):
+    with pytest.raises(ImportError, match=r"requires litellm.*\.\[litellm\]"):
         LiteLLMCostCalculator()
+
+
+CHECKOUT = Path(__file__).parents[2]
+INDEXED = re.compile(r"pip install (-U |--upgrade )?['\"]?maseval\b")
+
+
+def texts_people_read():
+    yield CHECKOUT / "README.md"
+    for folder, kind in (("docs", "*.md"), ("examples", "*.py"), ("maseval", "*.py")):
+        yield from (CHECKOUT / folder).rglob(kind)
+
+
+def test_nobody_is_sent_to_the_index_where_another_project_has_the_name():
+    assert [str(file) for file in texts_people_read() if INDEXED.search(file.read_text())] == []
+
+
+def test_the_extra_that_an_error_names_is_one_that_the_checkout_has():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    named = {
+        extra
+        for file in texts_people_read()
+        for extras_named in re.findall(r"pip install '\.\[([a-z,-]+)\]'", file.read_text())
+        for extra in extras_named.split(",")
+    }
+
+    assert named and named <= set(project["optional-dependencies"])

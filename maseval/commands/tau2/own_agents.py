@@ -237,7 +237,9 @@ _EXTRAS = {
 def _way_out(error: BaseException) -> str:
     module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if module in _EXTRAS:
-        return f". Install it with: pip install 'maseval[{_EXTRAS[module]}]'"
+        from maseval.interface.extras import how_to_install  # help must not load the interface
+
+        return f". {how_to_install(_EXTRAS[module])}"
     if "relative import" in str(error):
         return "; name a module of a package like package.module:function"
     return ""

@@ -137,7 +137,7 @@ def _completion(**request: object) -> object:
         return _library().completion(**request)
     except ModuleNotFoundError as error:  # it needs more than it installs
         raise extras.MissingExtraError(
-            f"litellm needs {error.name}. Install it with: pip install 'maseval[litellm]'"
+            f"litellm needs {error.name}. {extras.how_to_install('litellm')}"
         ) from error
 
 

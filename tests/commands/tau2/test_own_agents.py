@@ -190,7 +190,7 @@ def test_all_agents_of_a_cast_are_traced(tmp_path):
         ("broken.py:agent", "ZeroDivisionError"),
         ("leaving.py:agent", "SystemExit"),
         ("no.such.module:agent", "ModuleNotFoundError"),
-        ("framework.py:agent", r"pip install 'maseval\[llamaindex\]'"),
+        ("framework.py:agent", r"pip install '\.\[llamaindex\]'"),
         ("relative.py:agent", "like package.module:function"),
         ("agents.py:", "write it like"),
         (":agent", "write it like"),

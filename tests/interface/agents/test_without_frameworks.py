@@ -68,7 +68,8 @@ PACKAGES = {
 @pytest.mark.parametrize("module", USES, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_the_command_that_installs_it_is_named(module):
     package, extra = PACKAGES[module]
-    told = f"{package} is not installed. Install it with: pip install 'maseval[{extra}]'"
+    way = f"Install it in maseval's checkout with: pip install '.[{extra}]'"
+    told = f"{package} is not installed. {way}"
 
     for use in (*USES[module], lambda: module.as_tools([look])):
         with pytest.raises(MissingExtraError, match=re.escape(told)):

@@ -256,7 +256,7 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
     monkeypatch.setattr(extras, "is_installed", lambda module: False)
 
     with (
-        pytest.raises(MissingExtraError, match=re.escape("pip install 'maseval[mcp]'")),
+        pytest.raises(MissingExtraError, match=re.escape("pip install '.[mcp]'")),
         serve_tools([weigh]),
     ):
         pass
