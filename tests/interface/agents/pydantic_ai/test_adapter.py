@@ -189,5 +189,5 @@ def test_a_tool_that_waits_for_approval_is_a_mistake_of_the_set_up(library, fram
     either = [str, library.DeferredToolRequests]
     with served(LOOKING) as (_, url):
         agent = library.Agent(framework.model_at(url), tools=[waiting], output_type=either)
-        with pytest.raises(ConfigurationError, match="call of: look"):
+        with pytest.raises(ConfigurationError, match="its calls to: look"):
             PydanticAIAgentAdapter(agent, "clerk").run("Look")
