@@ -9,6 +9,7 @@ from rich.table import Table
 
 from maseval.cli.console import count, duration, here, inert, money, print_json, shortened
 from maseval.cli.errors import INCOMPLETE
+from maseval.commands.prices import unpriced_models
 from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine, lines_of
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
@@ -119,16 +120,23 @@ def _counts(score: DomainScore, between: str = " ") -> str:
     return f"{text}{between}[red]({score.failed} failed)[/red]" if score.failed else text
 
 
-def used(summary: RunSummary) -> str:
+def used(summary: RunSummary, config: Mapping[str, object]) -> str:
     """What the run used, or nothing if no model took part."""
-    return consumption(summary.cost, summary.tokens)
+    return consumption(summary.cost, summary.tokens, unpriced_models(config))
 
 
-def consumption(cost: float, tokens: int) -> str:
-    """Tokens and money; tokens without a cost are those of a model whose price is not known."""
+def consumption(cost: float, tokens: int, unpriced: Sequence[str] | None = None) -> str:
+    """Tokens and money; without ``unpriced``, tokens that cost nothing are of unknown price."""
     if not tokens and not cost:
         return ""
-    return f"{count(tokens)} tokens, {money(cost) if cost else 'cost not known'}"
+    return f"{count(tokens)} tokens, {_cost(cost, unpriced)}"
+
+
+def _cost(cost: float, unpriced: Sequence[str] | None) -> str:
+    if unpriced:
+        without = f"no price for {' and '.join(map(inert, unpriced))}"
+        return f"{money(cost)} ({without})" if cost else f"cost not known ({without})"
+    return money(cost) if cost or unpriced is not None else "cost not known"
 
 
 def print_errors(
@@ -170,7 +178,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     """The numbers, what they took, and how to look closer or resume."""
     console.print(scores(result.summary, console.width))
     console.print(f"[dim]{inert(result.summary.method)}[/dim]")
-    overall, cost = result.summary.overall, used(result.summary)
+    overall, cost = result.summary.overall, used(result.summary, result.config)
     earlier = overall.recorded - result.ran
     took = f"{result.ran} simulations in {duration(result.seconds)}"
     facts = [took, *([f"{earlier} from before"] if earlier > 0 else []), *([cost] if cost else [])]

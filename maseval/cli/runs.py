@@ -7,8 +7,9 @@ import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import here, inert, print_json, stdout
+from maseval.cli.console import here, inert, money, print_json, stdout
 from maseval.cli.options import AsJson, examples
+from maseval.commands.prices import unpriced_models
 from maseval.runs import RunState, default_root
 
 EXAMPLES = examples(
@@ -35,8 +36,8 @@ def runs(
         stdout().print(f"No runs in {inert(str(folder))}; `maseval demo` makes one.")
         return
     table = Table()
-    for name in ("run", "state", "done", "failed", "changed", "agent"):
-        table.add_column(name, justify="right" if name in ("done", "failed") else "left")
+    for name in ("run", "state", "done", "failed", "cost", "changed", "agent"):
+        table.add_column(name, justify="right" if name in ("done", "failed", "cost") else "left")
     for state in found:
         colour = _COLOURS[state.state]
         table.add_row(
@@ -44,6 +45,7 @@ def runs(
             f"[{colour}]{inert(_state(state))}[/{colour}]",
             f"{state.done}/{state.planned}",
             str(state.failed or ""),
+            _cost(state),
             state.updated[:16].replace("T", " "),
             inert(_agent(state)),
         )
@@ -54,6 +56,13 @@ def _state(state: RunState) -> str:
     if state.holder is not None:
         return f"running (process {state.holder.pid})"
     return f"{state.state}: {state.problem}" if state.problem else state.state
+
+
+def _cost(state: RunState) -> str:
+    if not state.cost and not state.tokens:
+        return ""
+    free = unpriced_models(state.config or {}) == []
+    return money(state.cost or 0.0) if state.cost or free else "not known"
 
 
 def _agent(state: RunState) -> str:
@@ -75,6 +84,8 @@ def _record(state: RunState) -> dict[str, object]:
         "planned": state.planned,
         "started": state.started,
         "updated": state.updated,
+        "cost": state.cost,
+        "tokens": state.tokens,
         "problem": state.problem,
         "config": state.config,
     }

@@ -60,7 +60,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     print_rehearsal(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
-    if cost := used(view.summary):
+    if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]")

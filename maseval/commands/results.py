@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from maseval.commands.prices import unpriced_models
 from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
@@ -123,6 +124,12 @@ class RunResult:
         overall = self.summary.overall
         return overall.recorded - overall.failed == overall.planned
 
+    @property
+    def _known_cost(self) -> float | None:
+        """The cost, or None for tokens of unknown price."""
+        free = not self.summary.tokens or unpriced_models(self.config) == []
+        return self.summary.cost if self.summary.cost or free else None
+
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``--json`` prints."""
         summary = self.summary
@@ -132,9 +139,9 @@ class RunResult:
             "stopped": self.stopped,
             "ran": self.ran,
             "seconds": round(self.seconds, 3),
-            # Tokens without a cost: the price of the model is not known.
-            "cost": summary.cost if summary.cost or not summary.tokens else None,
+            "cost": self._known_cost,
             "tokens": summary.tokens,
+            "prices": self.config.get("prices"),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
             "intervals": summary.method,

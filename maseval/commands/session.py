@@ -32,6 +32,7 @@ class Session:
     secrets: Secrets
     turn: Turn = lambda simulation: None
     budget: Budget | None = None
+    priced: bool = False
     time_limit: float | None = None
     retry_failed: bool = True
     display: Display | None = None
@@ -42,12 +43,13 @@ class Session:
         progress = RunProgress(len(self.folder.planned), self.turn, self.time_limit)
         for line in lines_of(self.folder):
             progress.recall(line)
-        watch = _Watch(self.benchmark, progress, self.budget)
+        watch = _Watch(self.benchmark, progress, self.budget, self.priced)
         self.benchmark.add_callback(watch)
         watch.check_budget()
         show = self.display or (lambda progress: nullcontext())
         with _interruptible(watch), show(progress):
             self._run_parts(parts, agent_data, progress)
+        self.folder.note_use(progress.cost, progress.tokens)
         return RunResult(
             folder=self.folder.path,
             summary=run_summary(self._recorded(progress), self.folder.planned),
@@ -85,10 +87,13 @@ class Session:
 class _Watch(BenchmarkCallback):
     """Keeps the progress up to date, and stops the run when there is a reason to."""
 
-    def __init__(self, benchmark: Benchmark, progress: RunProgress, budget: Budget | None) -> None:
+    def __init__(
+        self, benchmark: Benchmark, progress: RunProgress, budget: Budget | None, priced: bool
+    ) -> None:
         self.benchmark = benchmark
         self.progress = progress
         self.budget = budget
+        self.priced = priced
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         # Every part is a run of its own, and forgets that the one before was stopped.
@@ -104,7 +109,8 @@ class _Watch(BenchmarkCallback):
 
     def check_budget(self) -> None:
         if self.budget is not None:
-            self.stop_if(self.budget.objection(self.progress.cost, self.progress.tokens))
+            cost, tokens = self.progress.cost, self.progress.tokens
+            self.stop_if(self.budget.objection(cost, tokens, priced=self.priced))
 
     def stop_if(self, reason: str | None) -> None:
         """Start nothing more; the first reason is the one that is reported."""

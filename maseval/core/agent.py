@@ -40,6 +40,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.logs: list[JsonObject] = []
         self._cost_calculator = cost_calculator
         self._model_id = model_id
+        self._assumed_model_id: str | None = None
 
     def __repr__(self) -> str:
         return f"AgentAdapter(name={self.name!r}, agent_type={self._agent_type!r})"
@@ -70,6 +71,14 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             callback.on_run_end(self, result)
         return result
 
+    def use_prices(self, calculator: CostCalculator, model_id: str | None = None) -> None:
+        """Compute costs with ``calculator``, unless the agent was made with one.
+
+        ``model_id`` is the model to assume where neither the adapter nor the framework names one.
+        """
+        self._cost_calculator = self._cost_calculator or calculator
+        self._assumed_model_id = model_id
+
     def get_messages(self) -> MessageHistory:
         """The conversation so far; empty if the agent keeps none."""
         return MessageHistory() if self.messages is None else self.messages
@@ -77,7 +86,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def gather_usage(self) -> Usage:
         usage = self._gather_usage()
         calculator = self._resolve_cost_calculator()
-        model_id = self._model_id or self._resolve_model_id()
+        model_id = self._model_id or self._resolve_model_id() or self._assumed_model_id
         if calculator is None or model_id is None:
             return usage
         if not isinstance(usage, TokenUsage) or usage.cost != 0.0:

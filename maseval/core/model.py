@@ -136,6 +136,10 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._account_for(response)
         return response
 
+    def use_prices(self, calculator: CostCalculator) -> None:
+        """Compute costs with ``calculator``, unless the model was made with one."""
+        self._cost_calculator = self._cost_calculator or calculator
+
     def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
         """The text answered to a single user message, ``""`` if there was none."""
         message: Message = {"role": "user", "content": prompt}

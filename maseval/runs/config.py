@@ -1,7 +1,8 @@
 """The configuration of a run, in a form that can be compared with another.
 
-Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. All other keys are
-settings, which the simulations of the run share.
+Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
+what the models cost when the run was started. All other keys are settings, which the simulations
+of the run share.
 """
 
 import hashlib
@@ -19,6 +20,8 @@ from maseval.core.task import Task
 
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data"})
+# Prices change from day to day, and no result with them.
+_NOTES = frozenset({"prices"})
 
 
 class Simulation(NamedTuple):
@@ -116,7 +119,7 @@ class RunConfig:
 
     def differences(self, new: "RunConfig") -> list[str]:
         """What ``new`` changes: ``path.of.key: old -> new``."""
-        return list(_differences(self.values, new.values, ()))
+        return list(_differences(_without_notes(self.values), _without_notes(new.values), ()))
 
 
 def _canonical(values: object) -> str:
@@ -124,7 +127,11 @@ def _canonical(values: object) -> str:
 
 
 def _settings(values: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in values.items() if key not in _NAMES | {"trials"}}
+    return {key: value for key, value in values.items() if key not in _NAMES | _NOTES | {"trials"}}
+
+
+def _without_notes(values: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in values.items() if key not in _NOTES}
 
 
 def _check_plan(values: Mapping[str, object]) -> None:

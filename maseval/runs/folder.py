@@ -70,6 +70,7 @@ class RunFolder:
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
+        self._used: tuple[float, int] | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -222,6 +223,10 @@ class RunFolder:
         # What names the simulation stays, even if some password happens to be the same word.
         return {**self._secrets.removed_from(line), **{key: line[key] for key in named}}
 
+    def note_use(self, cost: float, tokens: int) -> None:
+        """Say what all sessions used together, for the lists of runs."""
+        self._used = cost, tokens
+
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
         writer, self._writer = self._writer, None
@@ -284,7 +289,7 @@ class RunFolder:
 
     def _closing(self) -> Closing:
         failed = sum(status in RERUN_STATUSES for status in self.recorded.values())
-        return {
+        closing: Closing = {
             "kind": "closed",
             "at": now(),
             "done": len(self.planned) - len(self.missing()),
@@ -292,6 +297,9 @@ class RunFolder:
             "planned": len(self.planned),
             "config": self.config.values if self._extended else None,
         }
+        if self._used is not None:
+            closing["cost"], closing["tokens"] = self._used
+        return closing
 
     def _report_damage(self) -> None:
         if self.set_aside:

@@ -15,7 +15,10 @@ from maseval.runs.log import RERUN_STATUSES, heads_of, is_closing, last_record
 
 @dataclass(frozen=True)
 class RunState:
-    """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed."""
+    """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed.
+
+    ``cost`` (in usd) and ``tokens`` are None until a session has ended that counted them.
+    """
 
     path: Path
     state: Literal["running", "complete", "incomplete", "damaged"]
@@ -27,6 +30,8 @@ class RunState:
     config: dict[str, Any] | None = None
     holder: Holder | None = None
     problem: str | None = None
+    cost: float | None = None
+    tokens: int | None = None
 
     @property
     def name(self) -> str:
@@ -58,7 +63,9 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
     holder = holder_of(path / LOCK)
     closing = last_record(path / LOG)
+    cost = tokens = None
     if is_closing(closing):
+        cost, tokens = closing.get("cost"), closing.get("tokens")
         done, failed, planned = closing["done"], closing["failed"], closing["planned"]
         values = closing["config"] or config.values
     else:
@@ -77,6 +84,8 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         _changed(path / LOG) or started,
         values,
         holder,
+        cost=cost,
+        tokens=tokens,
     )
 
 

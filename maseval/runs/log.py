@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict, TypeGuard, cast
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard, cast
 
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
@@ -57,7 +57,10 @@ class ReportPlace(NamedTuple):
 
 
 class Closing(TypedDict):
-    """The line that ends a session; ``config`` only if the run was extended."""
+    """The line that ends a session; ``config`` only if the run was extended.
+
+    ``cost`` (in usd) and ``tokens`` are those of all sessions, if the writer counted them.
+    """
 
     kind: Literal["closed"]
     at: str
@@ -65,6 +68,8 @@ class Closing(TypedDict):
     failed: int
     planned: int
     config: dict[str, Any] | None
+    cost: NotRequired[float]
+    tokens: NotRequired[int]
 
 
 @dataclass

@@ -184,15 +184,6 @@ def test_a_budget_that_is_used_up_starts_nothing(tmp_path):
     assert last_json(again.stdout)["ran"] == 0
 
 
-def test_a_budget_in_money_needs_prices(tmp_path):
-    run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
-
-    stopped = maseval(*run, "--budget", "$5")
-
-    assert stopped.exit_code == 3
-    assert "prices are not known" in last_json(stopped.stdout)["stopped"]
-
-
 def test_a_fault_that_every_task_shares_stops_the_run():
     def locked_out(name, **options):
         error = AuthenticationError("no such key", provider="locked", model_id=name)

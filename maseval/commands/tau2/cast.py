@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
+from maseval.commands.prices import AgentPrices, Prices
 from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter
@@ -34,7 +35,12 @@ TrialKey = tuple[str, int]
 class CastBenchmark(DefaultAgentTau2Benchmark):
     """tau2 with whoever the set-up names on each side."""
 
-    def __init__(self, setup: RunSetup, rehearsals: ModelServer | None = None) -> None:
+    def __init__(
+        self,
+        setup: RunSetup,
+        rehearsals: ModelServer | None = None,
+        prices: Prices | None = None,
+    ) -> None:
         super().__init__(
             max_invocations=setup.options.max_steps,
             num_workers=setup.options.concurrency,
@@ -44,6 +50,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         )
         self.setup = setup
         self.rehearsals = rehearsals
+        self.prices = prices or Prices()
         self.add_callback(_Cleaning(self.forget))
         self._environments: dict[TrialKey, Tau2Environment] = {}
         self._rehearsed: dict[TrialKey, str] = {}
@@ -68,7 +75,13 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         """A model with the connection that was given for its role."""
         model = self.setup.models.get(kwargs.get("register_name", ""))
-        return super().get_model_adapter(model_id, **(model.options if model else {}), **kwargs)
+        return self._priced_model(model_id, **(model.options if model else {}), **kwargs)
+
+    def _priced_model(self, model_id: str, **options: Any) -> ModelAdapter:
+        adapter = super().get_model_adapter(model_id, **options)
+        if price := self.prices.at(model_id, options.get("base_url")):
+            adapter.use_prices(price)
+        return adapter
 
     def setup_environment(
         self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
@@ -115,6 +128,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         if isinstance(agent, OwnAgent):
             cast = cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
             self._check_new(cast[0])
+            self._put_prices_on([*cast[0], *cast[1].values()], agent)
             return cast
         adapter = make_agent(
             agent,
@@ -134,6 +148,13 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
                     "make a new one whenever the function is called"
                 )
             self._seen.add(agent)
+
+    def _put_prices_on(self, agents: Sequence[AgentAdapter], own: OwnAgent) -> None:
+        if own.rehearse:
+            return
+        model = own.client
+        for agent in agents:
+            agent.use_prices(AgentPrices(self.prices, model.base_url), model.id)
 
     def _brief(
         self,
@@ -158,7 +179,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             model,
             seed,
             agent.args,
-            super().get_model_adapter,
+            self._priced_model,
         )
 
     def _forget_rehearsal(self, trial: TrialKey) -> None:

@@ -137,6 +137,14 @@ class RunOptions(ConversationOptions):
     retry_failed: Annotated[
         bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
     ] = True
+    prices: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "JSON or TOML file of prices in usd per million tokens, before those of the price list",
+            EXECUTION,
+            typed=Path,
+        ),
+    ] = None
     fork: Annotated[
         bool,
         Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),

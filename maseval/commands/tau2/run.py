@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.commands.budget import Budget
 from maseval.commands.options import takes
+from maseval.commands.prices import Prices, PriceTable
 from maseval.commands.results import RunResult
 from maseval.commands.session import Session
 from maseval.commands.tau2.cast import CastBenchmark
@@ -37,20 +38,25 @@ def run(options: RunOptions) -> RunResult:
     for each in tasks.values():
         setup.assign_models(each)
     setup.check_models()
-    config = {**_config(tasks), **setup.to_config()}
+    prices = Prices.of(options.prices)
+    priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
+    if budget is not None:
+        budget.check_watchable(priced.unknown)
+    config = {**_config(tasks), **setup.to_config(), **priced.to_config()}
     path = Path(options.output) if options.output is not None else _new_folder(setup)
     rehearsed = isinstance(setup.agent, OwnAgent) and setup.agent.rehearse
     with (
         RunFolder.open(path, config, fork=options.fork) as folder,
         ModelServer() if rehearsed else nullcontext() as server,
     ):
-        benchmark = CastBenchmark(setup, server)
+        benchmark = CastBenchmark(setup, server, prices)
         session = Session(
             folder,
             benchmark,
             Secrets.of(config),
             turn=benchmark.turn,
             budget=budget,
+            priced=bool(priced.known),
             time_limit=options.timeout,
             retry_failed=options.retry_failed,
             display=options.display,

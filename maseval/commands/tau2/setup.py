@@ -168,6 +168,13 @@ class RunSetup:
         for model in self.models.values():
             resolve_model(model.model_id, **model.options)
 
+    @property
+    def paid_models(self) -> list[ModelSpec]:
+        """The models that may cost something, as far as they were named."""
+        own = [self.agent.model] if isinstance(self.agent, OwnAgent) else []
+        rehearsed = isinstance(self.agent, OwnAgent) and self.agent.rehearse
+        return [*(model for model in own if model and not rehearsed), *self.models.values()]
+
     def to_config(self) -> dict[str, object]:
         """All that the results depend on, apart from tasks and data."""
         scripted: dict[str, object] = {"player": self.agent}

@@ -1,0 +1,109 @@
+"""What a run costs: prices, budgets in money, and where the cost is shown."""
+
+import json
+
+import pytest
+
+from tests.cli.commandline import last_json, maseval, slow_agent
+
+LIBRARY = ("tau2", "run", "--domain", "library", "-n", 2, "--concurrency", 1)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def agent(tmp_path):
+    return slow_agent(tmp_path, 0)
+
+
+@pytest.fixture
+def prices(tmp_path):
+    (tmp_path / "prices.json").write_text(
+        json.dumps({f"scripted/{tmp_path}/slow.json": {"input": 10, "output": 30}})
+    )
+    return ("--prices", "prices.json")
+
+
+def test_a_budget_that_cannot_be_watched_is_refused_before_the_first_call(agent, tmp_path):
+    refused = maseval(*LIBRARY, *agent, "--budget", "20usd")
+
+    assert refused.exit_code == 2
+    told = " ".join(refused.stderr.split())
+    assert f"the price of 'scripted/{tmp_path}/slow.json' is not known" in told
+    assert "--prices FILE" in told and "'2M tokens'" in told
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_model_of_ones_own_server_has_no_price_whatever_it_is_called(tmp_path):
+    pytest.importorskip("openai")
+    own = ("--agent-model", "openai/gpt-4.1", "--base-url", "http://127.0.0.1:9/v1")
+
+    refused = maseval(*LIBRARY, *own, "--user", "scripted", "--budget", "20usd")
+
+    assert refused.exit_code == 2
+    assert "the price of 'openai/gpt-4.1' is not known" in " ".join(refused.stderr.split())
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_prices_a_budget_in_money_stops_the_run(agent, prices):
+    stopped = maseval(*LIBRARY, *agent, *prices, "--budget", "0.0001usd", "--json")
+
+    told = last_json(stopped.stdout)
+    assert stopped.exit_code == 3 and told["ran"] == 1
+    assert told["cost"] > 0.0001 and "budget of $0.00 is reached" in told["stopped"]
+
+
+def test_the_cost_is_in_the_run_the_list_and_the_report_and_the_prices_in_the_run(
+    agent, prices, tmp_path
+):
+    ran = maseval(*LIBRARY, *agent, *prices, "--output", "runs/r", "--json")
+
+    told = last_json(ran.stdout)
+    (noted,) = told["prices"]["models"].values()
+    assert noted["source"] == "prices.json" and (noted["input"], noted["output"]) == (10, 30)
+    shown = f"${told['cost']:.4f}"
+    assert shown in ran.stderr and shown in maseval("show", "r").stdout
+    assert shown in maseval("runs").stdout
+    (listed,) = json.loads(maseval("runs", "--json").stdout)
+    assert listed["cost"] == pytest.approx(told["cost"]) and listed["tokens"] == told["tokens"]
+    maseval("report", "r", "--output", "report.html")
+    assert '"cost"' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_model_without_a_price_is_named_where_the_cost_should_stand(agent, tmp_path):
+    ran = maseval(*LIBRARY, *agent, "--output", "runs/r")
+
+    assert "cost not known (no price for scripted/" in " ".join(ran.stdout.split())
+    assert "not known" in maseval("runs").stdout
+
+
+def test_a_model_that_costs_nothing_is_believed(agent, tmp_path):
+    name = f"scripted/{tmp_path}/slow.json"
+    (tmp_path / "free.toml").write_text(f'["{name}"]\ninput = 0\noutput = 0\n')
+
+    ran = maseval(*LIBRARY, *agent, "--prices", "free.toml", "--budget", "$1", "--json")
+
+    assert ran.exit_code == 0 and last_json(ran.stdout)["cost"] == 0
+    assert "$0.00" in ran.stderr
+
+
+def test_other_prices_do_not_keep_a_run_from_being_resumed(agent, prices, tmp_path):
+    run = [*LIBRARY, *agent, "--output", "r", "--json"]
+    maseval(*run, *prices, "--budget", "0.0001usd")
+
+    resumed = maseval(*run)
+
+    assert resumed.exit_code == 0 and last_json(resumed.stdout)["ran"] == 1
+
+
+def test_a_price_file_with_a_mistake_is_explained(agent, tmp_path):
+    (tmp_path / "prices.json").write_text('{"m": {"input": 1}}')
+
+    refused = maseval(*LIBRARY, *agent, "--prices", "prices.json")
+
+    assert refused.exit_code == 2
+    assert "prices.json has ['input'] for model 'm'" in " ".join(refused.stderr.split())
+    assert not (tmp_path / "runs").exists()
