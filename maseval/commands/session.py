@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from maseval.commands.budget import Budget
+from maseval.commands.equal_failures import EqualFailures
 from maseval.commands.progress import Display, RunProgress, Turn
 from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
@@ -94,6 +95,7 @@ class _Watch(BenchmarkCallback):
         self.progress = progress
         self.budget = budget
         self.priced = priced
+        self.failures = EqualFailures(progress.lines.values())
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         # Every part is a run of its own, and forgets that the one before was stopped.
@@ -104,8 +106,10 @@ class _Watch(BenchmarkCallback):
         self.progress.started(Simulation.of_task(task, repeat_idx))
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        self.progress.finished(line_of(report))
+        line = line_of(report)
+        self.progress.finished(line)
         self.check_budget()
+        self.stop_if(self.failures.objection(line))
 
     def check_budget(self) -> None:
         if self.budget is not None:

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
 from maseval.commands.prices import AgentPrices, Prices
-from maseval.commands.tau2.own_agents import AgentBrief, AgentModel, cast_of
+from maseval.commands.tau2.own_agents import NO_KEY, AgentBrief, AgentModel, cast_of
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -171,7 +171,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             played = make_model(agent.rehearse, task, environment, seed=seed)
             name = self.rehearsals.add(played, f"{played.model_id}-{trial[1]}")
             self._rehearsed[trial] = name
-            model = AgentModel(name, self.rehearsals.url, "no-key-needed")
+            model = AgentModel(name, self.rehearsals.url, NO_KEY)
         return AgentBrief(
             environment.tools,
             environment.policy,

@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
+from maseval.commands.results import line_of
 from maseval.commands.tau2.sources import InDomain, SimulationSource, open_source, record_of
 from maseval.commands.tau2.support import sections_of
 from maseval.core.exceptions import ConfigurationError
@@ -79,7 +80,7 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
         if isinstance(found, Omitted):
             if trial is not None:
                 raise NothingToExplainError(
-                    f"{each} ended with {found.status}, so there is no verdict to explain; "
+                    f"{each} {_ended(folder, each)}, so there is no verdict to explain; "
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
             continue
@@ -87,10 +88,16 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
             first = each, found, None
     if first is None:
         raise NothingToExplainError(
-            f"no trial of {trials[0].domain}/{trials[0].task_id} finished, so there is no "
-            f"verdict to explain; `maseval show {folder.path} {task}` shows what happened"
+            f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
+            f"{trials[0].trial} {_ended(folder, trials[0])}), so there is no verdict to explain; "
+            f"`maseval show {folder.path} {task}` shows what happened"
         )
     return first
+
+
+def _ended(folder: RunFolder, simulation: Simulation) -> str:
+    line = line_of(folder.report(simulation))
+    return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 
 def _in_file(source: SimulationSource, task: str, trial: int | None) -> Found:

@@ -134,6 +134,9 @@ class RunOptions(ConversationOptions):
     budget: Annotated[
         str | None, Flag("Start no more simulations after 5usd or '2M tokens'", EXECUTION)
     ] = None
+    probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
+        True
+    )
     retry_failed: Annotated[
         bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
     ] = True

@@ -1,5 +1,6 @@
 """``maseval tau2 run``: simulations into a run folder."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.commands.budget import Budget
 from maseval.commands.options import takes
 from maseval.commands.prices import Prices, PriceTable
+from maseval.commands.probe import probe
 from maseval.commands.results import RunResult
 from maseval.commands.session import Session
 from maseval.commands.tau2.cast import CastBenchmark
@@ -16,6 +18,8 @@ from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.commands.tau2.tasks import TasksByDomain, select_tasks
 from maseval.core.storage.secrets import Secrets
 from maseval.runs import RunFolder, default_root, task_ids
+from maseval.runs.config import RunConfig
+from maseval.runs.config_file import CONFIG
 from maseval.server import ModelServer
 
 
@@ -37,6 +41,7 @@ def run(options: RunOptions) -> RunResult:
     )
     for each in tasks.values():
         setup.assign_models(each)
+    setup.check_mode(tasks)
     setup.check_models()
     prices = Prices.of(options.prices)
     priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
@@ -44,6 +49,8 @@ def run(options: RunOptions) -> RunResult:
         budget.check_watchable(priced.unknown)
     config = {**_config(tasks), **setup.to_config(), **priced.to_config()}
     path = Path(options.output) if options.output is not None else _new_folder(setup)
+    if options.probe and _has_work(path, config, retry_failed=options.retry_failed):
+        probe(setup.probes)
     rehearsed = isinstance(setup.agent, OwnAgent) and setup.agent.rehearse
     with (
         RunFolder.open(path, config, fork=options.fork) as folder,
@@ -70,6 +77,16 @@ def _config(tasks: TasksByDomain) -> dict[str, object]:
         "tasks": task_ids(task for each in tasks.values() for task in each),
         "data": {domain: data_fingerprint(domain) for domain in tasks},
     }
+
+
+def _has_work(path: Path, config: Mapping[str, object], *, retry_failed: bool) -> bool:
+    """Whether any simulation is still to be run."""
+    if not (path / CONFIG).exists():
+        return True
+    folder, wanted = RunFolder.read(path), RunConfig.of(config)
+    return wanted.planned.keys() != folder.planned or bool(
+        folder.missing(retry_failed=retry_failed)
+    )
 
 
 def _new_folder(setup: RunSetup) -> Path:

@@ -1,20 +1,28 @@
 """Who takes part in a run: the meaning of its options, checked before anything is begun."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
+from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.commands.options import ExtraArguments, recorded
+from maseval.commands.probe import Probe
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_agents import (
+    ANYWHERE,
+    NO_KEY,
+    AgentBrief,
     AgentModel,
     MakeAgent,
+    check_imports,
     check_signature,
     load_agent,
     named,
     source_sha256,
+    uses_chat_model,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model
@@ -167,6 +175,46 @@ class RunSetup:
         """Raise now what would make every simulation fail: an unknown name, a missing key."""
         for model in self.models.values():
             resolve_model(model.model_id, **model.options)
+        if isinstance(self.agent, OwnAgent):
+            self._check_own_agent(self.agent)
+
+    def _check_own_agent(self, agent: OwnAgent) -> None:
+        check_imports(agent.make)
+        if not uses_chat_model(agent.make):
+            return
+        model = AgentModel(agent.rehearse, ANYWHERE, NO_KEY) if agent.rehearse else agent.client
+        if model.id is not None:
+            AgentBrief({}, "", "", model).chat_model()  # raises if its library is missing
+
+    def check_mode(self, tasks: Mapping[str, Sequence[Task]]) -> None:
+        """Raise now if the tasks of a domain cannot be run in the mode."""
+        if self.mode is not Mode.SOLO:
+            return
+        for domain, each in tasks.items():
+            lacking = [task.id for task in each if not task.metadata.get("ticket")]
+            needs_ticket = isinstance(self.agent, ModelSpec)
+            if domain_named(domain).solo_refusal or (lacking and needs_ticket):
+                raise ConfigurationError(
+                    f"mode is 'solo', but the tasks of {domain} cannot be done without a user; "
+                    "choose telecom, whose tasks have a ticket for that, or mode 'normal'"
+                )
+
+    @property
+    def probes(self) -> list[Probe]:
+        """What to ask each model before the run."""
+        roles = [
+            Probe(
+                model.model_id,
+                model.options,
+                {"temperature": 0.0, **model.args},
+                tools=role == "agent_model",
+            )
+            for role, model in self.models.items()
+        ]
+        own = self.agent.model if isinstance(self.agent, OwnAgent) else None
+        if own is None or self.options.rehearse:
+            return roles
+        return [Probe(own.model_id, own.options, {}, foreign=True), *roles]
 
     @property
     def paid_models(self) -> list[ModelSpec]:

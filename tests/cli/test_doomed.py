@@ -1,0 +1,194 @@
+"""Runs that cannot succeed: they say so before the first simulation, or as soon as it shows."""
+
+import socket
+
+import pytest
+
+from maseval import ScriptedModelAdapter, register_model
+from maseval.runs import RunFolder
+from maseval.server import ModelServer
+from tests.cli.commandline import finished, last_json, maseval, require_data
+from tests.interface.provider_server import OpenAIProtocol, Reply, serving
+
+LIBRARY = ("tau2", "run", "--domain", "library")
+SCRIPTED = ("--user", "scripted")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def dead_address():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def said(result):
+    return " ".join(result.stderr.split())
+
+
+def test_an_address_at_which_nobody_answers_is_named_and_nothing_is_started(dead_address, tmp_path):
+    pytest.importorskip("openai")
+
+    refused = maseval(*LIBRARY, *SCRIPTED, "--base-url", dead_address, "--agent-model", "mine")
+
+    assert refused.exit_code == 1
+    assert f"the model 'mine' at {dead_address} cannot be used, so nothing was started" in said(
+        refused
+    )
+    assert "--no-probe" in said(refused) and "Traceback" not in refused.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_model_of_an_agent_of_ones_own_is_asked_too(dead_address, tmp_path):
+    pytest.importorskip("openai")
+    (tmp_path / "own.py").write_text("def agent(brief):\n    return lambda query: 'Yes.'\n")
+    own = ("--agent", "own.py:agent", "--agent-model", "mine", "--base-url", dead_address)
+
+    refused = maseval(*LIBRARY, *SCRIPTED, *own)
+
+    assert refused.exit_code == 1 and dead_address in said(refused)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply(OpenAIProtocol.error("no such key"), status=401), "refused the credentials"),
+        (Reply(OpenAIProtocol.error("unknown", code="model_not_found"), 404), "does not have"),
+        (Reply(OpenAIProtocol.error("no tool parser is set"), 400), "no tool parser is set"),
+        (Reply("<html>Welcome to nginx</html>"), "cannot be read"),
+    ],
+)
+def test_a_server_that_refuses_the_first_call_gets_no_second_simulation(reply, words, tmp_path):
+    pytest.importorskip("openai")
+    with serving() as server:
+        server.will(*[reply] * 4)
+        refused = maseval(
+            *(*LIBRARY, *SCRIPTED, "--agent-model", "mine", "--base-url", f"{server.url}/v1")
+        )
+
+        assert refused.exit_code == 1 and words in said(refused) and server.url in said(refused)
+        assert len(server.requests) <= 2
+        assert server.requests[0].body["tools"] and server.requests[0].body["temperature"] == 0
+    assert not (tmp_path / "runs").exists()
+
+
+def test_each_model_is_asked_once_before_the_first_simulation_unless_that_is_not_wanted():
+    pytest.importorskip("openai")
+    model = ScriptedModelAdapter(lambda messages, tools: "Good-bye. ###STOP###", model_id="both")
+    run = [*LIBRARY, "-n", 1, "--agent-model", "both", "--user-model", "both", "--max-steps", 4]
+
+    with ModelServer(model) as server:
+        asked = maseval(*run, "--base-url", server.url, "--output", "asked", "--json")
+        probes = [r for r in model.requests if r["messages"][-1]["content"].startswith("Reply wi")]
+        model.requests.clear()
+        maseval(*run, "--base-url", server.url, "--output", "asked", "--json")
+        again = len(model.requests)
+        maseval(*run, "--base-url", server.url, "--output", "unasked", "--json", "--no-probe")
+
+    assert asked.exit_code == 0, asked.stderr
+    # The agent's has tools, the user's has none.
+    assert [bool(probe["tools"]) for probe in probes] == [True, False]
+    assert again == 0, "a finished run asks nobody"
+    assert not any("Reply with" in str(r["messages"][-1]["content"]) for r in model.requests)
+
+
+def test_a_busy_server_does_not_keep_a_run_from_starting():
+    pytest.importorskip("openai")
+    busy = Reply(OpenAIProtocol.error("slow down"), 429, {"Retry-After": "0"})
+    with serving() as server:
+        server.will(busy, busy, *[OpenAIProtocol.text("Good-bye.")] * 30)
+        ran = maseval(
+            *(*LIBRARY, *SCRIPTED, "-n", 1, "--agent-model", "m", "--json", "--max-steps", 6),
+            *("--base-url", f"{server.url}/v1"),
+        )
+
+    assert ran.exit_code == 0, ran.stderr
+
+
+@pytest.mark.parametrize(("domain", "agent"), [("retail", "gold"), ("library", "llm")])
+def test_solo_mode_is_refused_where_a_domain_does_not_have_it(domain, agent, tmp_path):
+    if domain == "retail":
+        require_data()
+    model = ("--agent-model", "scripted/echo") if agent == "llm" else ()
+
+    refused = maseval(
+        *("tau2", "run", "--domain", domain, "--agent", agent, *model, "--mode", "solo")
+    )
+
+    assert refused.exit_code == 2
+    assert f"mode is 'solo', but the tasks of {domain} cannot be done without a user" in said(
+        refused
+    )
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("player", [(), ("--rehearse", "gold")])
+def test_a_package_that_an_agent_imports_late_is_named_before_anything_starts(player, tmp_path):
+    (tmp_path / "late.py").write_text(
+        "def agent(brief):\n    from no_such_framework.agents import Agent\n    return Agent()\n"
+    )
+
+    refused = maseval(*LIBRARY, *SCRIPTED, "--agent", "late.py:agent", *player)
+
+    assert refused.exit_code == 2
+    assert "late.py:agent needs 'no_such_framework', which is not installed" in said(refused)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_package_that_an_agent_can_do_without_is_not_missed(tmp_path):
+    (tmp_path / "either.py").write_text(
+        "def agent(brief):\n"
+        "    try:\n        import no_such_framework\n"
+        "    except ImportError:\n        return lambda query: 'Yes.'\n"
+    )
+
+    ran = maseval(*LIBRARY, *SCRIPTED, "-n", 1, "--agent", "either.py:agent", "--max-steps", 6)
+
+    assert ran.exit_code == 0, ran.stderr
+
+
+def test_a_run_in_which_all_fails_in_the_same_way_stops_early_with_the_cause():
+    def broken(name, **options):
+        return ScriptedModelAdapter([ValueError("the model is out of order")], loop=True)
+
+    register_model("broken", broken)
+
+    stopped = maseval(
+        *(*LIBRARY, *SCRIPTED, "--agent-model", "broken/x", "--concurrency", 1, "--output", "r"),
+        "--json",
+    )
+
+    told = last_json(stopped.stdout)
+    assert stopped.exit_code == 3 and told["ran"] == 5 < told["overall"]["planned"]
+    assert "the first 5 simulations all failed in the same way" in told["stopped"]
+    assert "the model is out of order" in told["stopped"]
+    assert "pass^1" not in told["overall"] and "0.0%" not in stopped.stderr
+    rest = maseval(
+        *(*LIBRARY, *SCRIPTED, "--agent-model", "broken/x", "--concurrency", 1, "--output", "r"),
+        *("--no-retry-failed", "--json"),
+    )
+    assert last_json(rest.stdout)["ran"] == 5
+    assert len(RunFolder.read("r").recorded) == 10
+
+
+def test_failures_after_a_success_stop_nothing(tmp_path):
+    (tmp_path / "fickle.py").write_text(
+        "made = []\n"
+        "def agent(brief):\n"
+        "    made.append(brief)\n"
+        "    if len(made) > 1:\n        raise ValueError('no more')\n"
+        "    return lambda query: 'Yes.'\n"
+    )
+
+    _, out, errors = finished(
+        *(*LIBRARY, *SCRIPTED, "--agent", "fickle.py:agent", "--concurrency", 1, "--json"),
+        *("--max-steps", 6),
+        folder=tmp_path,
+    )
+
+    assert last_json(out)["ran"] == 12 and last_json(out)["stopped"] is None, errors
