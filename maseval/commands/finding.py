@@ -39,9 +39,10 @@ def open_run(run: str | os.PathLike[str]) -> RunFolder:
 
 
 def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
-    """The run, or the path of a results file."""
+    """The run, or the path of a results file, or of a folder that holds one."""
     path = Path(name)
-    if path.is_file():
+    holds_results = (path / "results.json").is_file() and not (path / "config.json").exists()
+    if path.is_file() or holds_results:
         return path
     try:
         return open_run(name)

@@ -40,6 +40,6 @@ class SimulationForm(TypedDict):
     agent_cost: NotRequired[float | None]
     user_cost: NotRequired[float | None]
     reward_info: NotRequired[RewardInfo | None]
-    messages: list[Tau2Message]
+    messages: list[Tau2Message] | None
     trial: NotRequired[int | None]
     seed: NotRequired[int | None]

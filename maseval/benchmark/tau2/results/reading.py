@@ -1,9 +1,10 @@
 """Results files: what tau2-bench wrote, and what we wrote, one simulation at a time.
 
-Three forms are recognised by their content, packed with gzip or not:
+Four forms are recognised by their content, packed with gzip or not:
 
-* a results file of tau2-bench v0.2.0: one object with ``info``, ``tasks`` and ``simulations``, in
-  any order;
+* a results file of tau2-bench v0.2.0 or v1.0.x: one object with ``info``, ``tasks`` and
+  ``simulations``, in any order;
+* a folder of v1.0.x: the same object in ``results.json``, each simulation in a file of its own;
 * one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict;
 * one report of ours a line, as ``FileResultLogger`` writes them.
 """
@@ -17,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.forms.run_info import RunInfo
 from maseval.benchmark.tau2.forms.simulation import SimulationForm
@@ -30,13 +32,21 @@ from maseval.benchmark.tau2.results.checking import (
     checked,
     short,
 )
+from maseval.benchmark.tau2.results.directory import (
+    NOT_SUPPORTED,
+    RESULTS_NAME,
+    SIMULATIONS_NAME,
+    FullDuplexResultsError,
+    is_voice,
+    simulation_files,
+)
 from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
 from maseval.core.report import Report
 
 logger = logging.getLogger(__name__)
 
-Layout = Literal["results", "lines"]
+Layout = Literal["results", "lines", "directory"]
 OnMalformed = Callable[[ResultsFormatError], object]
 
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
@@ -61,7 +71,7 @@ class RecordedSimulation:
 
 
 class ResultsFile:
-    """A results file that may be larger than memory. Iterating gives the simulations.
+    """A results file, or folder, that may be larger than memory. Iterating gives the simulations.
 
     Each iteration reads the file from the start. A file that is cut off gives its whole
     simulations and then a ``ResultsFormatError``.
@@ -69,6 +79,8 @@ class ResultsFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        if self.path.is_dir():
+            self.path /= RESULTS_NAME
         layout = layout_of(self.path)
         if layout is None:
             raise ResultsFormatError(
@@ -105,7 +117,7 @@ class ResultsFile:
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
         """
-        read = self._from_results if self.layout == "results" else self._from_line
+        read = self._from_line if self.layout == "lines" else self._from_results
         for index, value in enumerate(self._values()):
             try:
                 recorded = read(index, value)
@@ -129,6 +141,9 @@ class ResultsFile:
         return None
 
     def _values(self) -> Iterator[object]:
+        if self.layout == "directory":
+            yield from self._files()
+            return
         count = 0
         try:
             with JsonFile(self.path) as stream:
@@ -141,24 +156,55 @@ class ResultsFile:
                 f"{self.path}, after {count} whole simulations: {error}"
             ) from error
 
+    def _files(self) -> Iterator[object]:
+        """The simulations of a folder, which has a file for each."""
+        files = simulation_files(self.path, self._member("simulation_index"))
+        if not files and self._member("simulations"):
+            logger.warning(
+                "%s holds simulations, but a folder named %s lies beside it and is read instead",
+                *(self.path, SIMULATIONS_NAME),
+            )
+        for file in files:
+            with opened(file) as stream:
+                yield stream.value()
+
     def _from_results(self, index: int, value: object) -> RecordedSimulation:
-        domain, solo = self._setting
+        domain, solo, voice = self._setting
+        if voice:
+            raise FullDuplexResultsError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
         return self._recorded(index, value, domain=domain, solo=solo)
 
     @cached_property
-    def _setting(self) -> tuple[str | None, bool]:
-        """The domain, and whether the agent worked alone, as far as the file says."""
+    def _setting(self) -> tuple[str | None, bool, bool]:
+        """The domain, whether the agent worked alone, and whether they talked, as the file says."""
         try:
             info = self._member("info")
         except ResultsFormatError as error:  # reported again after all before it is read
             logger.warning("%s; the simulations come without their domain", error)
-            return None, False
+            return None, False, False
         match info:
             case {"environment_info": {"domain_name": str(domain)}}:
                 agent = info.get("agent_info") or {}
-                return domain, agent.get("implementation") == _SOLO_AGENT
+                return domain, agent.get("implementation") == _SOLO_AGENT, is_voice(info)
             case _:
-                return None, False
+                return None, False, False
+
+    @property
+    def form(self) -> str:
+        """Which release's form it has: ``1.0.1`` or ``0.2.0``, told by the keys of either."""
+        if self.layout == "directory" or self._has_index:
+            return "1.0.1"
+        first = next(self._values(), None)
+        return "1.0.1" if isinstance(first, dict) and "mode" in first else "0.2.0"
+
+    @cached_property
+    def _has_index(self) -> bool:
+        with opened(self.path) as stream:
+            for key in stream.members():
+                if key == "simulation_index":
+                    return True
+                stream.skip()
+        return False
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
@@ -211,6 +257,8 @@ class ResultsFile:
     ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
+        if isinstance(value, Mapping) and is_full_duplex(value):
+            raise FullDuplexResultsError(f"{where}: {NOT_SUPPORTED}")
         simulation = checked(SIMULATION, value, where)
         beside = None if verdict is None else checked(REWARD_INFO, verdict, f"{where}, reward_info")
         return RecordedSimulation(
@@ -229,7 +277,16 @@ def read_results(path: str | os.PathLike[str]) -> ResultsFile:
 
 
 def layout_of(path: Path) -> Layout | None:
-    """How a file holds its simulations; None if it holds none."""
+    """How a file holds its simulations; None if it holds none.
+
+    As in v1.0.x, a file with a folder named ``simulations`` beside it has them in that folder.
+    """
+    layout = _layout_of_content(path)
+    beside = path.parent / SIMULATIONS_NAME
+    return "directory" if layout == "results" and beside.is_dir() else layout
+
+
+def _layout_of_content(path: Path) -> Layout | None:
     with opened(path) as stream:
         if stream.peek() != "{":
             return None

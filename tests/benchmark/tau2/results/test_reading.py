@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from maseval.benchmark.tau2.conversation.recording import FullDuplexError
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
+from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import MASEvalError
 from tests.benchmark.tau2.results.builders import info, lines, results, simulation, task, written
 
@@ -287,3 +289,43 @@ def test_a_large_file_needs_little_memory(tmp_path):
     assert path.stat().st_size > megabytes * 1_000_000
     assert int(found) == count
     assert int(kilobytes) < 20_000
+
+
+VOICE = [
+    ({"mode": "full_duplex"}, {}),
+    ({"ticks": []}, {}),
+    ({}, {"audio_native_config": {"provider": "some"}}),
+    ({}, {"user_info": {"implementation": "voice_streaming_user_simulator"}}),
+]
+
+
+@pytest.mark.parametrize(("of_simulation", "of_info"), VOICE)
+def test_a_voice_simulation_is_named_as_not_supported(tmp_path, of_simulation, of_info):
+    whole = results(simulation(**of_simulation))
+    whole["info"] = {**whole["info"], **of_info}
+    left_out = []
+
+    file = read_results(written(tmp_path / "r.json", whole))
+
+    assert list(file.records(left_out.append)) == []
+    assert "full-duplex (voice) simulation is not supported" in str(left_out[0])
+
+
+def test_a_voice_simulation_is_never_scored():
+    with pytest.raises(FullDuplexError, match="not supported"):
+        score_simulation(simulation(mode="full_duplex"), domain="airline")
+
+
+def test_a_folder_holds_a_file_for_each_simulation_of_its_index(tmp_path):
+    head = {**results(), "simulation_index": [{"id": "b"}, {"id": "a"}]}
+    del head["simulations"]
+    (tmp_path / "simulations").mkdir()
+    written(tmp_path / "results.json", head)
+    for each in ("a", "b"):
+        written(tmp_path / "simulations" / f"{each}.json", simulation(each))
+
+    assert [each["id"] for each in read_results(tmp_path)] == ["a", "b"]
+
+    written(tmp_path / "simulations" / "c.json", simulation("c"))
+    with pytest.raises(ResultsFormatError, match=r"Extra simulation files not in index: \['c'\]"):
+        list(read_results(tmp_path))
