@@ -1,4 +1,4 @@
-"""Results of v1.0.x are read as the original reads them: a file, a folder, and broken ones."""
+"""Results of v1.0.x are read as the original reads them, and written as it writes them."""
 
 import hashlib
 import json
@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.results import ResultsFormatError, read_results
-from maseval.benchmark.tau2.run_metrics import compute_run_metrics
+from maseval.benchmark.tau2 import (
+    DefaultAgentTau2Benchmark,
+    configure_model_ids,
+    load_tasks,
+)
+from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
+from maseval.benchmark.tau2.run_metrics import by_convention, compute_run_metrics
 from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.core.exceptions import OutputExistsError
+from maseval.core.model import ModelAdapter
+from maseval.core.report import Report
+from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.replay import records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
@@ -105,3 +114,73 @@ def test_a_real_file_is_scored_as_its_authors_did(results, data):
             version="1.0.1",
         )
         assert json.loads(json.dumps(verdict)) == recorded.verdict
+
+
+class Scripted(DefaultAgentTau2Benchmark):
+    """The second trial fails: the user's model breaks down."""
+
+    def get_model_adapter(self, model_id: str, **options: Any) -> ModelAdapter:
+        scripts = {
+            "agent": [{"name": "calculate", "arguments": {"expression": "1 + 1"}}, "Two."] * 2,
+            "user": ["Hello", "###STOP###"],
+            "broken": [RuntimeError("no answer")],
+        }
+        model = ScriptedModelAdapter(scripts[model_id], model_id=model_id)
+        return self.register("models", options["register_name"], model)
+
+
+def run(user: str) -> list[Report]:
+    tasks = load_tasks("airline", limit=1, max_retries=0, version="1.0.1")
+    configure_model_ids(tasks, user_model_id=user)
+    benchmark = Scripted(progress_bar=False, seed=7, agent_data={"model_id": "agent"})
+    return benchmark.run(tasks)
+
+
+@pytest.mark.parametrize("directory", [False, True])
+def test_runs_are_written_in_the_form_of_their_release(data, cases, tmp_path, directory):
+    reports = [*run("user"), *run("broken")]
+    target = tmp_path / ("run" if directory else "results.json")
+
+    summary = export_results(reports, target, directory=directory)
+
+    assert summary.written == 2 and not summary.omitted
+    file = read_results(target)
+    assert file.form == "1.0.1"
+    assert len(list(file)) == 2
+    head = json.loads(file.path.read_text())
+    written = head.get("simulations") or [
+        json.loads(each.read_text()) for each in (target / "simulations").iterdir()
+    ]
+    fine, failed = sorted(written, key=lambda each: each["termination_reason"], reverse=True)
+    assert fine["termination_reason"] == "user_stop"
+    assert failed["termination_reason"] == "infrastructure_error"
+    assert failed["messages"] == [] and failed["reward_info"] is None
+    assert set(failed["info"]) == {
+        *("error", "error_type", "error_traceback", "failed_after_attempts"),
+    }
+    order = cases["key_order"]
+    assert list(fine) == order["simulation"]
+    assert list(fine["messages"][0]) == order["assistant_message"]
+    assert [list(m) for m in fine["messages"] if m["role"] == "tool"] == [order["tool_message"]]
+    assert list(fine["reward_info"]) == order["reward_info"]
+    assert list(head["tasks"][0])[: len(order["task"])] == order["task"]
+    assert list(head["info"]) == order["info"]
+    for side in ("user_info", "agent_info", "environment_info"):
+        assert list(head["info"][side]) == order[side]
+    defaults = cases["info_defaults"]
+    assert file.info["text_streaming_config"] == defaults["text_streaming_config"]
+    assert fine["policy"] == file.info["environment_info"]["policy"]
+    expected = [key for key in order["results"] if key != "simulations" or not directory]
+    assert list(head) == expected
+    metrics = by_convention(file, 1)
+    assert metrics["metrics"]["total_simulations"] == 1
+    assert metrics["leaderboard"]["total_simulations"] == 2
+
+
+def test_a_folder_is_not_written_over(data, tmp_path):
+    reports = run("user")
+    export_results(reports, tmp_path / "run", directory=True)
+
+    with pytest.raises(OutputExistsError):
+        export_results(reports, tmp_path / "run", directory=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["run"]

@@ -1,11 +1,11 @@
-"""The simulation inside a report of ours, in v0.2.0's form."""
+"""The simulation inside a report of ours, in the form of the release it was run by."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from uuid import NAMESPACE_OID, uuid5
 
-from maseval.benchmark.tau2.forms.message import complete
-from maseval.benchmark.tau2.forms.simulation import SimulationForm
-from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.versions.releases import Release, release_named
 from maseval.core.report import Report, TaskExecutionStatus
 
 
@@ -19,23 +19,58 @@ class Omitted(NamedTuple):
 
 
 def simulation_of(report: Report) -> dict[str, Any] | Omitted:
-    """The simulation of a repetition, as v0.2.0 writes it.
+    """The simulation of a repetition, as its release writes it.
 
-    A repetition that ended in a way that v0.2.0 does not know, such as a time-out, is ``Omitted``.
+    A repetition that ended in a way that v0.2.0 does not know, such as a time-out, is ``Omitted``;
+    in v1.0.1 it is an infrastructure error.
     """
+    rules = release_of_report(report).rules
     recorded = environment_of(report).get("simulation")
-    if not recorded:
-        return _omitted(report, "it has no simulation")
-    if recorded.get("termination_reason") not in FIRST_ENDINGS:
-        return _omitted(report, "v0.2.0 has no termination reason for it")
+    if not recorded or recorded.get("termination_reason") not in rules.loop.endings:
+        if TerminationReason.INFRASTRUCTURE_ERROR in rules.loop.endings:
+            return _form(report, _infrastructure_error(report))
+        reason = "v0.2.0 has no termination reason for it" if recorded else "it has no simulation"
+        return _omitted(report, reason)
+    messages = [rules.files.message(message) for message in recorded["messages"]]
+    known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
+    return _form(report, known)
+
+
+def release_of_report(report: Report) -> Release:
+    """By which release a repetition was run; earlier runs do not say, and were v0.2.0's."""
+    environment = (report.get("config") or {}).get("environment") or {}
+    return release_named(environment.get("version"))
+
+
+def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
+    keys = release_of_report(report).rules.files.simulation
     known = {
+        **simulation,
         "task_id": report["task_id"],
-        "reward_info": _reward_info(report),
-        "messages": [complete(message) for message in recorded["messages"]],
         "trial": report["repeat_idx"],
         "seed": report.get("seed"),
     }
-    return {key: known.get(key, recorded.get(key)) for key in SimulationForm.__annotations__}
+    return {key: known.get(key, default) for key, default in keys.items()}
+
+
+def _infrastructure_error(report: Report) -> dict[str, Any]:
+    """What the original stores for a simulation that could not be carried out."""
+    error, when = report.get("error") or {}, report.get("started_at")
+    return {
+        "id": str(uuid5(NAMESPACE_OID, f"{report['task_id']}/{report['repeat_idx']}")),
+        "timestamp": when,
+        "start_time": when,
+        "end_time": when,
+        "duration": 0.0,
+        "termination_reason": TerminationReason.INFRASTRUCTURE_ERROR.value,
+        "messages": [],
+        "info": {
+            "error": error.get("error_message"),
+            "error_type": error.get("error_type"),
+            "error_traceback": error.get("traceback"),
+            "failed_after_attempts": len(report.get("attempts") or ()) + 1,
+        },
+    }
 
 
 def environment_of(report: Report) -> Mapping[str, Any]:

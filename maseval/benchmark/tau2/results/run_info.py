@@ -9,6 +9,7 @@ from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelin
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.run_info import RunInfo, SideInfo, UserInfo
 from maseval.benchmark.tau2.results.checking import RUN_INFO, checked
+from maseval.benchmark.tau2.versions.releases import DEFAULT_RELEASE, Release
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,7 @@ def run_info(
     domain: Domain,
     known: Mapping[str, object],
     data_dir: AnyPath | None = None,
+    release: Release = DEFAULT_RELEASE,
 ) -> RunInfo:
     """The ``info`` of a results file, from the ``config`` of one of its reports.
 
@@ -38,12 +40,12 @@ def run_info(
             "the run accepted order ids without their #, which the original does not: "
             "it may score these simulations differently"
         )
-    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    folder = load_domain_config(domain, data_dir, version=release)["db_path"].parent
     gathered = {
         "git_commit": (benchmark.get("git") or {}).get("commit_hash", "unknown"),
         "max_steps": rules.get("max_steps", _MAX_STEPS),
         "max_errors": _MAX_ERRORS,
-        "user_info": _user_info(config.get("user"), domain, rules, data_dir),
+        "user_info": _user_info(config.get("user"), domain, rules, data_dir, release),
         "agent_info": _agent_info(config.get("agents") or {}, mode),
         "environment_info": {
             "domain_name": domain.name,
@@ -69,6 +71,7 @@ def _user_info(
     domain: Domain,
     rules: Mapping[str, object],
     data_dir: AnyPath | None,
+    release: Release,
 ) -> UserInfo:
     if not user:
         return {
@@ -81,7 +84,7 @@ def _user_info(
     guidelines = (
         None
         if rules.get("short_conversations")
-        else load_guidelines(domain.user_toolkit is not None, data_dir)
+        else load_guidelines(domain.user_toolkit is not None, data_dir, version=release)
     )
     return {
         "implementation": "user_simulator",

@@ -1,18 +1,27 @@
-"""Our results in v0.2.0's form, so that the original can load, show and re-score them."""
+"""Our results in the original's form, so that it can load, show and re-score them."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from maseval.benchmark.tau2.data.store import AnyPath
-from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.forms.file_form import filled
 from maseval.benchmark.tau2.results.checking import SIMULATION, TASK, checked
-from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
+from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
+from maseval.benchmark.tau2.results.reports import (
+    Omitted,
+    environment_of,
+    release_of_report,
+    simulation_of,
+)
 from maseval.benchmark.tau2.results.run_info import run_info
+from maseval.benchmark.tau2.versions.releases import Release, release_of
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
@@ -38,12 +47,13 @@ def export_results(
     info: Mapping[str, object] | None = None,
     data_dir: AnyPath | None = None,
     overwrite: bool = False,
+    directory: bool = False,
 ) -> ExportSummary:
-    """Write the reports of a run as a results file of tau2-bench v0.2.0.
+    """Write the reports of a run as a results file of the tau2-bench release it was run by.
 
     The reports may come from an iterator: one at a time is held. The file appears whole or not at
     all. Repetitions that v0.2.0's form cannot hold, such as time-outs, are left out and listed in
-    ``<name>.omitted.json`` beside it.
+    ``<name>.omitted.json`` beside it; v1.0.1 writes them as infrastructure errors.
 
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned, of one domain.
@@ -52,18 +62,21 @@ def export_results(
         info: Takes precedence over what the reports say, key by key, in the file's ``info``.
         data_dir: A data folder other than the cache.
         overwrite: Replace a file that is there.
+        directory: Write a folder with a file for each simulation, which v1.0.1 can read as well.
     """
     target = Path(path)
+    if directory:
+        return _export_folder(reports, target, domain, dict(info or {}), data_dir)
     if target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; set overwrite=True to replace it")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
-        export = _Export(spool, domain)
+        export = _Export(spool, domain, data_dir)
         for report in reports:
             export.add(report)
         with atomic_file(target) as file:
-            export.write(file, dict(info or {}), data_dir)
+            export.write(file, dict(info or {}))
     return ExportSummary(
         target,
         export.domain.name,
@@ -73,11 +86,39 @@ def export_results(
     )
 
 
+def _export_folder(
+    reports: Iterable[Report],
+    target: Path,
+    domain: str | Domain | None,
+    info: Mapping[str, object],
+    data_dir: AnyPath | None,
+) -> ExportSummary:
+    """The folder appears whole or not at all, and never in the place of another one."""
+    if target.exists():
+        raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as name:
+        folder = Path(name) / target.name
+        (folder / SIMULATIONS_NAME).mkdir(parents=True)
+        with tempfile.TemporaryFile(dir=name) as spool:
+            export = _Export(spool, domain, data_dir)
+            for report in reports:
+                export.add(report)
+            export.write_folder(folder, info)
+        folder.rename(target)
+    return ExportSummary(target, export.domain.name, export.written, export.omitted, None)
+
+
 class _Export:
     """The file while its simulations are collected."""
 
-    def __init__(self, spool: IO[bytes], domain: str | Domain | None) -> None:
+    def __init__(
+        self, spool: IO[bytes], domain: str | Domain | None, data_dir: AnyPath | None
+    ) -> None:
         self._spool = spool
+        self._data_dir = data_dir
+        self._release: Release | None = None
+        self._policies: dict[bool, str] = {}
         self._domain = None if domain is None else domain_named(domain)
         self._config: Mapping[str, object] = {}
         self._seed: int | None = None
@@ -105,34 +146,96 @@ class _Export:
             return
         if not self.written:  # the first one's configuration stands for the whole run's
             self._config, self._seed = report.get("config") or {}, report.get("seed")
+        if self.release.rules.files.keeps_policy and simulation["messages"]:
+            simulation["policy"] = self._policy(report)
         where = f"report of task {report['task_id']!r}, repetition {report['repeat_idx']}"
-        form = strict_json.dumps(checked(SIMULATION, simulation, where))
+        checked(SIMULATION, simulation, where)
+        form = strict_json.dumps(simulation)
         self._spool.write(b",\n" * bool(self.written) + form.encode("ascii"))
         self.written += 1
 
-    def write(self, file: IO[bytes], info: Mapping[str, object], data_dir: AnyPath | None) -> None:
-        tasks = (load_raw_task(self.domain, task_id, data_dir) for task_id in self._task_ids)
-        forms = [strict_json.dumps(checked(TASK, task, "task")) for task in tasks]
-        known = {"num_trials": self._num_trials, "seed": self._seed, **info}
-        about = run_info(self._config, self.domain, known, data_dir)
-        head = f'{{"timestamp": "{now()}",\n"info": {strict_json.dumps(about)},\n"tasks": [\n'
-        file.write((head + ",\n".join(forms) + '\n],\n"simulations": [\n').encode("ascii"))
+    @property
+    def release(self) -> Release:
+        return self._release or release_of(self.domain)
+
+    def _policy(self, report: Report) -> str:
+        environment = (report.get("config") or {}).get("environment") or {}
+        solo = bool(environment.get("solo"))
+        if solo not in self._policies:
+            config = load_domain_config(self.domain, self._data_dir, version=self.release)
+            self._policies[solo] = self.domain.policy(config["db_path"].parent, solo=solo)
+        return self._policies[solo]
+
+    def write(self, file: IO[bytes], info: Mapping[str, object]) -> None:
+        file.write(f'{{{self._head(info)},\n"simulations": [\n'.encode("ascii"))
         self._spool.seek(0)
         shutil.copyfileobj(self._spool, file)
-        file.write(b"\n]}\n")
+        more = self.release.rules.files.results
+        rest = "".join(f',\n"{key}": {strict_json.dumps(value)}' for key, value in more.items())
+        file.write(f"\n]{rest}}}\n".encode("ascii"))
+
+    def write_folder(self, folder: Path, info: Mapping[str, object]) -> None:
+        index = []
+        self._spool.seek(0)
+        for line in self._spool:
+            simulation = json.loads(line.rstrip(b",\n"))
+            name = f"{simulation['id']}.json"
+            (folder / SIMULATIONS_NAME / name).write_bytes(line.rstrip(b",\n"))
+            index.append(index_entry(simulation))
+        head = f'{{{self._head(info)},\n"simulation_index": {strict_json.dumps(index)}}}\n'
+        (folder / RESULTS_NAME).write_text(head, encoding="ascii")
+
+    def _head(self, info: Mapping[str, object]) -> str:
+        form = self.release.rules.files
+        tasks = (
+            load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
+            for task_id in self._task_ids
+        )
+        checked_tasks = (checked(TASK, task, "task") for task in tasks)
+        forms = [strict_json.dumps(filled({**task}, form.task)) for task in checked_tasks]
+        known = {"num_trials": self._num_trials, "seed": self._seed, **info}
+        about = run_info(self._config, self.domain, known, self._data_dir, self.release)
+        listed = ",\n".join(forms)
+        return (
+            f'"timestamp": "{now()}",\n"info": {strict_json.dumps(form.run_info({**about}))},\n'
+            f'"tasks": [\n{listed}\n]'
+        )
+
+    def _release_domain(self, name: str) -> Domain:
+        chosen = domain_named(name)
+        return chosen if self._release is None else self._release.domain(chosen)
+
+    def _note_release(self, report: Report) -> None:
+        found = release_of_report(report)
+        if self._release is None:
+            self._release = found
+        elif found.name != self._release.name:
+            raise ConfigurationError(
+                f"reports of tau2-bench {self._release.name} and {found.name}: a results file has "
+                "one release; export each by itself"
+            )
 
     def _note_domain(self, report: Report) -> None:
         name = environment_of(report).get("domain")
         if name is None:
             return
+        self._note_release(report)
         if self._domain is None:
-            self._domain = domain_named(name)
+            self._domain = self._release_domain(name)
         elif name != self._domain.name:
             raise ConfigurationError(
                 f"reports of {self._domain.name} and {name}: a results file has one domain; "
                 'export each by itself, such as [r for r in reports if r["task"]["metadata"]'
                 f'["domain"] == "{name}"]'
             )
+
+
+def index_entry(simulation: Mapping[str, Any]) -> dict[str, Any]:
+    """What the index of a folder says of one of its simulations."""
+    keys = ("id", "task_id", "trial", "termination_reason", "agent_cost", "duration")
+    verdict = simulation.get("reward_info")
+    entry = {key: simulation.get(key) for key in keys}
+    return {**entry, "reward": None if verdict is None else verdict["reward"]}
 
 
 def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:

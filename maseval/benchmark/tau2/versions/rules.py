@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     message_text,
     message_text_of_1_0_1,
 )
+from maseval.benchmark.tau2.forms.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
 from maseval.benchmark.tau2.forms.message import Tau2Message
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.core.exceptions import ConfigurationError
@@ -113,6 +114,7 @@ class RuleSet:
     loop: LoopRules
     participants: ParticipantRules
     metrics: MetricsRules
+    files: FileForm
 
     def leniently(self, lenient: bool = True) -> "RuleSet":
         """The same rules with a replay that accepts different answers, or that does not."""
@@ -151,6 +153,7 @@ RULES_0_2_0 = RuleSet(
     loop=LoopRules(FIRST_ENDINGS, message_text, _empty),
     participants=ParticipantRules(disables_claude_thinking=True),
     metrics=MetricsRules(),
+    files=FORM_0_2_0,
 )
 
 RULES_1_0_1 = RuleSet(
@@ -176,4 +179,5 @@ RULES_1_0_1 = RuleSet(
     ),
     participants=ParticipantRules(skips_blank_messages=True),
     metrics=MetricsRules(detailed=True),
+    files=FORM_1_0_1,
 )
