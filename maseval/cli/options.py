@@ -12,6 +12,16 @@ from rich.markup import escape
 
 from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
 
+
+def loaded_domain(given: str | None) -> str | None:
+    """The name of a domain that was typed; one in a file is loaded first."""
+    if given is None or ":" not in given:
+        return given
+    from maseval.commands.tau2.own_domains import named_domain  # help must not load the benchmark
+
+    return named_domain(given)
+
+
 RunName = Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
@@ -22,7 +32,12 @@ Split = Annotated[str, typer.Option(help="Task split: base; for telecom also sma
 RunOrFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
 DomainIfUnknown = Annotated[
     str | None,
-    typer.Option("--domain", "-d", help="The domain, if the simulations do not name it."),
+    typer.Option(
+        "--domain",
+        "-d",
+        help="The domain, if the simulations do not name it; or your own: FILE.py:NAME.",
+        callback=loaded_domain,
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 
@@ -52,18 +53,14 @@ def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
         ) from None
 
 
-def task_named(name: str, simulations: Iterable[Simulation]) -> tuple[str, str]:
-    """Domain and id of a task that is called by its id, or as ``domain/id`` where ids repeat."""
-    tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)
-    found = [task for task in tasks if name in (task[1], f"{task[0]}/{task[1]}")]
+def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
+    """The one task that is called so: by its id, its number in the list, or a part of its id."""
+    tasks = [TaskName(one.domain, one.task_id) for one in simulations]
+    found = tasks_called(name, tasks)
     if len(found) == 1:
         return found[0]
-    if found:
-        choices = " or ".join(f"{domain}/{task_id}" for domain, task_id in found)
-        raise UnknownSimulationError(f"{name!r} is a task of several domains; write {choices}")
-    some = ", ".join(f"{domain}/{task_id}" for domain, task_id in list(tasks)[:5])
-    more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
-    raise UnknownSimulationError(f"the run has no task {name!r}; it has {some}{more}")
+    words = why_not_one(name, found, tasks)
+    raise UnknownSimulationError(words if found else f"the run has no task {name!r}; {words}")
 
 
 def trials_named(

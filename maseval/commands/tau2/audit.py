@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.trust.audit import KINDS, SEVERITIES, Finding
 from maseval.benchmark.tau2.trust.audit import audit as audit_domain
+from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.tasks import BASE_DOMAINS
 from maseval.core.exceptions import ConfigurationError
 
@@ -49,7 +50,8 @@ def audit(
             f"severity is {severity!r}; choose one of: {', '.join(SEVERITIES)}"
         )
     listed = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    names = list(dict.fromkeys([domain] if isinstance(domain, str) else domain))
+    given = [domain] if isinstance(domain, str) else domain
+    names = list(dict.fromkeys(map(named_domain, given)))
     findings = [
         finding
         for name in names

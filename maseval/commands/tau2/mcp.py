@@ -6,7 +6,7 @@ The simulation is run like every other, into a run folder; only its agent is who
 import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NoReturn
 
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -15,6 +15,7 @@ from maseval.commands.results import RunResult
 from maseval.commands.tau2.mcp_simulation import McpSimulation, wait_until
 from maseval.commands.tau2.options import ConversationOptions, McpOptions, RunOptions
 from maseval.commands.tau2.own_agents import AgentBrief
+from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.run import run
 from maseval.commands.tau2.setup import RunSetup
 from maseval.commands.tau2.tasks import select_tasks
@@ -56,6 +57,7 @@ def mcp(options: McpOptions) -> RunResult | None:
         raise ConfigurationError(
             f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
         )
+    options = replace(options, domain=named_domain(options.domain))
     environment = Tau2Environment(_task(options).environment_data)
     given = _run_options(options)
     # Before any client connects, what would keep the simulation from beginning.

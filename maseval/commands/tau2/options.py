@@ -90,7 +90,12 @@ class RunOptions(ConversationOptions):
 
     domain: Annotated[
         str | Sequence[str],
-        Flag("airline, retail, telecom, ... (repeatable)", TASKS, short="-d", typed=list[str]),
+        Flag(
+            "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
+            TASKS,
+            short="-d",
+            typed=list[str],
+        ),
     ]
     task_id: Annotated[
         Sequence[str],

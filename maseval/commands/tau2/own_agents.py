@@ -5,25 +5,20 @@ what an agent may know; how its work will be judged is not in it.
 """
 
 import ast
-import difflib
 import hashlib
-import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from maseval.commands.options import ExtraArguments
+from maseval.commands.own_code import OwnCode, load_named, way_out
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-
-T = TypeVar("T")
 
 # For a model that is not asked, or by a server of our own.
 ANYWHERE = "http://127.0.0.1/v1"
@@ -158,7 +153,7 @@ def check_imports(make: MakeAgent) -> None:
         if module not in sys.modules and importlib.util.find_spec(module) is None:
             missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
             raise AgentImportError(
-                f"{named(make)} needs {module!r}, which is not installed{_way_out(missing)}"
+                f"{named(make)} needs {module!r}, which is not installed{way_out(missing)}"
             )
 
 
@@ -220,75 +215,14 @@ def load_agent(reference: str) -> MakeAgent:
             f"agent is {reference!r}; an agent that speaks chat completions is asked like a model: "
             "--agent-model NAME --agent-args base_url=URL"
         )
-    place, _, name = reference.rpartition(":")
-    if not place or not name:
-        raise AgentImportError(
-            f"agent is {reference!r}; write it like my_agent.py:function or package.module:function"
-        )
-    module = _file(Path(place)) if place.endswith(".py") else _module(place)
-    make = getattr(module, name, None)
-    if make is None:
-        alike = difflib.get_close_matches(name, vars(module), n=1)
-        hint = f"; did you mean {alike[0]!r}?" if alike else ""
-        raise AgentImportError(f"{place} has no function {name!r}{hint}")
+    make = load_named(reference, _AGENT)
     if not callable(make):
+        place, _, name = reference.rpartition(":")
         raise AgentImportError(f"{name} in {place} is {make!r}; it must be a function of a brief")
     found: MakeAgent = make
     return found
 
 
-def _file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise AgentImportError(f"there is no file {str(path)!r}")
-    _make_importable(path.parent)
-    # Under a name of its own: agents.py must not pass for the library `agents`.
-    name = f"maseval_agent_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # it is a file, and named *.py
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pydantic look up their own module
-    _loaded(path.name, partial(spec.loader.exec_module, module))
-    return module
-
-
-def _module(name: str) -> ModuleType:
-    _make_importable(Path.cwd())
-    return _loaded(name, partial(importlib.import_module, name))
-
-
-def _loaded(name: str, load: Callable[[], T]) -> T:
-    try:
-        return load()
-    except ConfigurationError:
-        raise
-    except (Exception, SystemExit) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise AgentImportError(
-            f"cannot load the agent in {name}: {why}{_way_out(error)}"
-        ) from error
-
-
-# The extra of maseval that brings a module.
-_EXTRAS = {
-    **{name: name for name in ("smolagents", "langgraph", "camel", "mcp", "openai", "anthropic")},
-    **{"langchain": "langgraph", "langchain_openai": "langgraph", "llama_index": "llamaindex"},
-    **{"agents": "openai-agents", "pydantic_ai": "pydantic-ai", "google": "google-genai"},
-}
-
-
-def _way_out(error: BaseException) -> str:
-    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if module in _EXTRAS:
-        from maseval.interface.extras import how_to_install  # help must not load the interface
-
-        return f". {how_to_install(_EXTRAS[module])}"
-    if "relative import" in str(error):
-        return "; name a module of a package like package.module:function"
-    return ""
-
-
-def _make_importable(folder: Path) -> None:
-    """Let the agent's file import its neighbours, as it can when it is run by itself."""
-    place = str(folder.resolve())
-    if place not in sys.path:
-        sys.path.insert(0, place)
+_AGENT = OwnCode(
+    "agent", "function", "my_agent.py:function or package.module:function", AgentImportError
+)

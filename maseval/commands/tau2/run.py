@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from maseval.commands.results import RunResult
 from maseval.commands.session import Session
 from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.options import RunOptions
+from maseval.commands.tau2.own_domains import named_domain, own_domains
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.commands.tau2.tasks import TasksByDomain, select_tasks
 from maseval.core.storage.secrets import Secrets
@@ -30,6 +32,7 @@ def run(options: RunOptions) -> RunResult:
     ``agent`` may also be a function of an ``AgentBrief``. ``display`` shows the progress for as
     long as the context it returns is open.
     """
+    options = replace(options, domain=[named_domain(name) for name in options.domains])
     setup = RunSetup.of(options)
     budget = None if options.budget is None else Budget.of(options.budget)
     tasks = select_tasks(
@@ -73,9 +76,11 @@ def run(options: RunOptions) -> RunResult:
 
 
 def _config(tasks: TasksByDomain) -> dict[str, object]:
+    own = own_domains(tasks)
     return {
         "tasks": task_ids(task for each in tasks.values() for task in each),
         "data": {domain: data_fingerprint(domain) for domain in tasks},
+        **({"own_domains": own} if own else {}),
     }
 
 

@@ -8,9 +8,12 @@ from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,
     load_raw_task,
+    load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
 from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.commands.task_names import TaskName, tasks_called, why_not_one
+from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.tasks import BASE_DOMAINS
 from maseval.core.exceptions import ConfigurationError
 
@@ -37,7 +40,8 @@ class DomainView:
 
 
 def show(what: str, domain: str | None = None) -> DomainView:
-    """A task (``12``, or ``retail/12``), a domain's ``tools``, or its ``policy``."""
+    """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``."""
+    domain = None if domain is None else named_domain(domain)
     if what in ("tools", "policy"):
         if domain is None:
             raise ConfigurationError(
@@ -47,27 +51,40 @@ def show(what: str, domain: str | None = None) -> DomainView:
         if what == "tools":
             return DomainView(chosen.name, tools=_tools(chosen))
         return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
-    named, slash, rest = what.partition("/")
-    if domain is None and slash:
-        return DomainView(named, task=load_raw_task(named, rest))
-    if domain is not None:
-        return DomainView(domain, task=load_raw_task(domain, what))
-    return _task_of_some_domain(what)
+    name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
+    return _task(name, [domain] if domain else _domains_of(what))
 
 
-def _task_of_some_domain(task_id: str) -> DomainView:
-    found = []
-    for name in BASE_DOMAINS:
-        try:
-            found.append(DomainView(name, task=load_raw_task(name, task_id)))
-        except UnknownTaskError:
-            continue
+def _domains_of(name: str) -> Sequence[str]:
+    """The domain before the slash, or those of the benchmark."""
+    domain, slash, _ = name.partition("/")
+    return [domain] if slash and domain in domain_names() else BASE_DOMAINS
+
+
+def _task(name: str, domains: Sequence[str]) -> DomainView:
+    every = _names(domains, only_base=True)
+    found = tasks_called(name, every)
+    if not found:
+        every = _names(domains, only_base=False)
+        found = tasks_called(name, every)
     if len(found) == 1:
-        return found[0]
+        domain, task_id = found[0]
+        return DomainView(domain, task=load_raw_task(domain, task_id))
+    words = why_not_one(name, found, every)
     if found:
-        choices = " or ".join(f"{view.domain}/{task_id}" for view in found)
-        raise ConfigurationError(f"{task_id!r} is a task of several domains; write {choices}")
-    raise UnknownTaskError(f"no domain has a task {task_id!r}; `maseval tau2 tasks` lists them")
+        raise ConfigurationError(words)
+    raise UnknownTaskError(
+        f"no task {name!r} in {', '.join(domains)}; {words} (`maseval tau2 tasks` lists them)"
+    )
+
+
+def _names(domains: Sequence[str], *, only_base: bool) -> list[TaskName]:
+    return [
+        TaskName(name, str(raw.get("id")))
+        for name in domains
+        for split in (["base"] if only_base else domain_named(name).task_files)
+        for raw in load_raw_tasks(name, split)
+    ]
 
 
 def _tools(domain: Domain) -> list[ToolLine]:

@@ -10,6 +10,8 @@ from maseval.benchmark.tau2.data_loader import (
     load_tasks,
 )
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.commands.task_names import TaskName, tasks_called, why_not_one
+from maseval.commands.tau2.own_domains import named_domain
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 
@@ -31,7 +33,7 @@ class TaskLine:
 
 def tasks(domain: str | Sequence[str] = BASE_DOMAINS, split: str = "base") -> list[TaskLine]:
     """The tasks of one domain or several."""
-    names = [domain] if isinstance(domain, str) else domain
+    names = map(named_domain, [domain] if isinstance(domain, str) else domain)
     return [_task_line(name, raw) for name in names for raw in load_raw_tasks(name, split)]
 
 
@@ -70,28 +72,29 @@ def select_tasks(
     selected: TasksByDomain = {}
     for name in dict.fromkeys(domains):
         tasks = load_tasks(domain_named(name), split, timeout_seconds=timeout).to_list()
-        if task_ids:
-            tasks = [task for task in tasks if _is_wanted(task, name, task_ids)]
-        selected[name] = tasks[:num_tasks]
-    _check_found(selected, split, task_ids)
-    return {name: tasks for name, tasks in selected.items() if tasks}
+        selected[name] = tasks
+    if task_ids:
+        wanted = _wanted(selected, split, task_ids)
+        selected = {
+            name: [task for task in tasks if TaskName(name, str(task.id)) in wanted]
+            for name, tasks in selected.items()
+        }
+    return {name: tasks[:num_tasks] for name, tasks in selected.items() if tasks}
 
 
-def _is_wanted(task: Task, domain: str, task_ids: Collection[str]) -> bool:
-    return str(task.id) in task_ids or f"{domain}/{task.id}" in task_ids
-
-
-def _check_found(selected: TasksByDomain, split: str, task_ids: Collection[str]) -> None:
-    found = {
-        name
-        for domain, tasks in selected.items()
-        for task in tasks
-        for name in (str(task.id), f"{domain}/{task.id}")
-    }
-    lacking = [task_id for task_id in task_ids if task_id not in found]
-    if lacking:
-        domains = ", ".join(selected)
-        raise UnknownTaskError(
-            f"no task {lacking[0]!r} among the {split} tasks of {domains}; "
-            f"`maseval tau2 tasks --domain {next(iter(selected))}` lists them"
-        )
+def _wanted(selected: TasksByDomain, split: str, task_ids: Collection[str]) -> set[TaskName]:
+    """The tasks that are called so; an id that several domains have means each of them."""
+    every = [TaskName(name, str(task.id)) for name, tasks in selected.items() for task in tasks]
+    wanted: set[TaskName] = set()
+    for name in task_ids:
+        found = tasks_called(name, every)
+        words = why_not_one(name, found, every)
+        if not found:
+            raise UnknownTaskError(
+                f"no task {name!r} among the {split} tasks of {', '.join(selected)}; {words} "
+                f"(`maseval tau2 tasks --domain {next(iter(selected))}` lists them)"
+            )
+        if len({task.domain for task in found}) < len(found):
+            raise UnknownTaskError(words)
+        wanted.update(found)
+    return wanted

@@ -1,0 +1,96 @@
+"""Code of your own that an option names: ``file.py:name`` or ``package.module:name``."""
+
+import difflib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple, TypeVar
+
+from maseval.core.exceptions import ConfigurationError
+
+T = TypeVar("T")
+
+
+class OwnCode(NamedTuple):
+    """What is loaded: its option, what it is, how it is written, and the error if it fails."""
+
+    option: str
+    noun: str
+    form: str
+    error: type[ConfigurationError]
+
+
+def load_named(reference: str, what: OwnCode) -> object:
+    """The object that ``reference`` names."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise what.error(f"{what.option} is {reference!r}; write it like {what.form}")
+    module = _file(Path(place), what) if place.endswith(".py") else _module(place, what)
+    found: object = getattr(module, name, None)
+    if found is None:
+        alike = difflib.get_close_matches(name, vars(module), n=1)
+        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        raise what.error(f"{place} has no {what.noun} {name!r}{hint}")
+    return found
+
+
+def _file(path: Path, what: OwnCode) -> ModuleType:
+    if not path.is_file():
+        raise what.error(f"there is no file {str(path)!r}")
+    _make_importable(path.parent)
+    # Under a name of its own: agents.py must not pass for the library `agents`.
+    name = f"maseval_{what.option}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # it is a file, and named *.py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pydantic look up their own module
+    _loaded(path.name, partial(spec.loader.exec_module, module), what)
+    return module
+
+
+def _module(name: str, what: OwnCode) -> ModuleType:
+    _make_importable(Path.cwd())
+    return _loaded(name, partial(importlib.import_module, name), what)
+
+
+def _loaded(name: str, load: Callable[[], T], what: OwnCode) -> T:
+    try:
+        return load()
+    except ConfigurationError:
+        raise
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise what.error(
+            f"cannot load the {what.option} in {name}: {why}{way_out(error)}"
+        ) from error
+
+
+# The extra of maseval that brings a module.
+_EXTRAS = {
+    **{name: name for name in ("smolagents", "langgraph", "camel", "mcp", "openai", "anthropic")},
+    **{"langchain": "langgraph", "langchain_openai": "langgraph", "llama_index": "llamaindex"},
+    **{"agents": "openai-agents", "pydantic_ai": "pydantic-ai", "google": "google-genai"},
+}
+
+
+def way_out(error: BaseException) -> str:
+    """What to do about code that cannot be loaded, as the end of a sentence; maybe nothing."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if module in _EXTRAS:
+        from maseval.interface.extras import how_to_install  # help must not load the interface
+
+        return f". {how_to_install(_EXTRAS[module])}"
+    if "relative import" in str(error):
+        return "; name a module of a package like package.module:function"
+    return ""
+
+
+def _make_importable(folder: Path) -> None:
+    """Let the file import its neighbours, as it can when it is run by itself."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)

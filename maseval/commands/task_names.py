@@ -1,0 +1,90 @@
+"""What somebody calls a task, when its id is long: a part of it, or its number in the list."""
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+_SHOWN = 4
+
+
+class TaskName(NamedTuple):
+    """A task: every domain has ids of its own."""
+
+    domain: str
+    task_id: str
+
+    def __str__(self) -> str:
+        return f"{self.domain}/{self.task_id}"
+
+
+def tasks_called(name: str, tasks: Iterable[TaskName]) -> list[TaskName]:
+    """The tasks that ``name`` may mean, by the first rule that fits any.
+
+    It is an id, the number of a task in its domain's list (from 0), or the beginning or any part
+    of an id; each with or without ``domain/`` before it.
+    """
+    every = list(dict.fromkeys(tasks))
+    domain, slash, rest = name.partition("/")
+    if slash and any(task.domain == domain for task in every):
+        every, name = [task for task in every if task.domain == domain], rest
+    rules = (_exactly, _numbered) if name.isdecimal() else (_exactly, _beginning, _containing)
+    return next((found for rule in rules if (found := rule(name, every))), [])
+
+
+def _exactly(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
+    return [task for task in tasks if task.task_id == name]
+
+
+def _numbered(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
+    met: Counter[str] = Counter()
+    found = []
+    for task in tasks:
+        if met[task.domain] == int(name):
+            found.append(task)
+        met[task.domain] += 1
+    return found
+
+
+def _by_text(
+    fits: Callable[[str, str], bool],
+) -> Callable[[str, Sequence[TaskName]], list[TaskName]]:
+    def rule(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
+        wanted = name.casefold()
+        return [task for task in tasks if name and fits(task.task_id.casefold(), wanted)]
+
+    return rule
+
+
+_beginning = _by_text(str.startswith)
+_containing = _by_text(str.__contains__)
+
+
+def why_not_one(name: str, found: Sequence[TaskName], tasks: Iterable[TaskName]) -> str:
+    """What to write instead of a name that means several tasks, or none."""
+    if found and len({task.task_id for task in found}) == 1:
+        choices = " or ".join(map(str, found))
+        return f"{name!r} is a task of several domains; write {choices}"
+    if found:
+        return f"{name!r} may be any of {len(found)} tasks: {_some(found)}; write more of the id"
+    every = list(dict.fromkeys(tasks))
+    alike = _alike(name, every)
+    return f"did you mean {_some(alike)}?" if alike else f"there are {_some(every)}"
+
+
+def _alike(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
+    wanted = name.rpartition("/")[2].casefold()
+    parts = {part: task for task in reversed(tasks) for part in _parts(task.task_id)}
+    close = difflib.get_close_matches(wanted, parts, n=_SHOWN, cutoff=0.6)
+    return list(dict.fromkeys(parts[part] for part in close))
+
+
+def _parts(task_id: str) -> list[str]:
+    """An id as a whole, and the words that one like ``[topic]first|second[persona]`` is made of."""
+    whole = task_id.casefold()
+    return [whole, *whole.replace("[", "|").replace("]", "|").split("|")]
+
+
+def _some(tasks: Sequence[TaskName]) -> str:
+    more = len(tasks) - _SHOWN
+    return ", ".join(map(str, tasks[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
