@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Required, TypedDict, cast, overload
 from uuid import uuid4
 
@@ -61,6 +62,17 @@ class ToolInvocation(TypedDict):
     status: object
     timestamp: str
     meta: object
+
+
+class MessageForm(StrEnum):
+    """How an adapter of OpenAI's protocol sends messages."""
+
+    PLAIN = "plain"
+    """Only what the protocol defines, because strict servers refuse the rest."""
+    NULLS = "nulls"
+    """Every key as given, null or not."""
+    NO_NULLS = "no nulls"
+    """Every key as given unless it is null."""
 
 
 OPENAI_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
-from maseval.core.messages import ChatResponse, Message, MessageHistory
+from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
@@ -60,6 +60,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.policy = policy
         self.endpoint: str | None = None
         """Whose rate limits apply: models of one endpoint are throttled together."""
+        self.message_form = MessageForm.PLAIN
+        """For a benchmark whose requests must have exactly the form it gives them."""
         self._usage_records: list[TokenUsage] = []
         self.logs: list[ModelCallRecord] = []
 

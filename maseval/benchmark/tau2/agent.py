@@ -7,16 +7,16 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     assistant_message,
     is_tool_call,
 )
 from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
-from maseval.benchmark.tau2.conversation.prompts import agent_prompt
 from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.agent import AgentObserver
 from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
@@ -42,6 +42,7 @@ class DefaultTau2Agent(MessageAgent):
         *,
         tool_definitions: Sequence[dict[str, Any]] | None = None,
         system_prompt: str | None = None,
+        wording: Wording = OURS,
     ) -> None:
         super().__init__(tools, max_tool_calls)
         self.policy = policy
@@ -53,11 +54,12 @@ class DefaultTau2Agent(MessageAgent):
             if tool_definitions is not None
             else [tool_definition(tool) for tool in self.tools.values()]
         )
-        self.system_prompt = system_prompt or agent_prompt(policy)
+        self.wording = wording
+        self.system_prompt = system_prompt or wording.agent_prompt(policy)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *to_chat(messages)],
+            [{"role": "system", "content": self.system_prompt}, *self.wording.chat(messages)],
             generation_params=self.llm_args,
             tools=self.tool_definitions or None,
             tool_choice=self.tool_choice if self.tool_definitions else None,

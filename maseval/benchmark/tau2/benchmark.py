@@ -3,10 +3,10 @@
 The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval drives the agent.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import cache, cached_property
-from typing import Any
+from functools import cache, cached_property, partial
 
 from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
@@ -22,6 +22,8 @@ from maseval.benchmark.tau2.data_loader import (
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.texts.choosing import NOT_COMPARABLE, AnyTexts, wording_of
+from maseval.benchmark.tau2.texts.wording import OurWording, Role, Wording
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.versions.releases import (
     AnyVersion,
@@ -34,13 +36,22 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import ModelAdapter
 from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
 
+logger = logging.getLogger(__name__)
+
 MAX_INVOCATIONS = 200
+
+_REGISTERED_AS: dict[Role, str] = {
+    "agent": "agent_model",
+    "user": "user_simulator",
+    "judge": "nl_evaluator",
+}
 
 
 class Mode(StrEnum):
@@ -66,6 +77,9 @@ class Tau2Benchmark(Benchmark):
         validate_communication: End a simulation when a side says nothing, or speaks and calls
             tools in one message; v0.2.0 does not know this.
         short_conversations: Ask the user to finish quickly; not the original's rule.
+        texts: In whose words models are asked: ``"original"``, ``"ours"``, or what ``load_texts``
+            returns. By default the original's if they are on this machine; else ours, and the log
+            says that the numbers are not comparable.
     """
 
     def __init__(
@@ -88,6 +102,7 @@ class Tau2Benchmark(Benchmark):
         short_conversations: bool = False,
         version: AnyVersion = None,
         validate_communication: bool = False,
+        texts: AnyTexts = None,
     ) -> None:
         super().__init__(
             callbacks,
@@ -110,6 +125,9 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
+        self.texts = texts
+        self._wordings = cache(partial(wording_of, texts))  # one and the same for the whole run
+        self._said_not_comparable = False
         self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
 
     def run(
@@ -118,6 +136,12 @@ class Tau2Benchmark(Benchmark):
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data)
+
+    def _texts_config(self, releases: Iterable[str]) -> dict[str, str]:
+        """The name and hash of the texts; of all of them, if tasks of several releases are run."""
+        every = [self.wording(release_named(name)).to_config() for name in sorted(releases)]
+        keys = dict.fromkeys(key for each in every for key in each)
+        return {key: ", ".join(each[key] for each in every if key in each) for key in keys}
 
     @cached_property
     def benchmark_level_config(self) -> dict[str, object]:
@@ -139,6 +163,7 @@ class Tau2Benchmark(Benchmark):
                 "max_steps": self.max_invocations,
                 "lenient_order_ids": self.lenient_order_ids,
                 "short_conversations": self.short_conversations,
+                "texts": self._texts_config(names),
                 "data": {name: data[name] for name in sorted(data)},
             },
         }
@@ -174,23 +199,51 @@ class Tau2Benchmark(Benchmark):
             return None
         way = "configure_model_ids(tasks, user_model_id=...)"
         model_id = model_id_of(task.user_data, "user", way)
-        model = self.get_model_adapter(
-            model_id,
-            register_name="user_simulator",
-            seed=seed_generator.derive_seed("simulators/user"),
-        )
+        wording = self.wording(environment.release)
+        model = self._model("user", model_id, environment, seed_generator)
         tools = environment.create_user_tools(task.user_data.get("user_tools"))
+        definitions = environment.user_definitions(tools) or ()
+        domain = environment.world.domain.folder_name
         return Tau2User(
             model,
             scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),
             task.query,
             tools=tools,
-            tool_definitions=environment.user_definitions(tools),
-            llm_args=llm_args_for(model_id, task.user_data, environment),
+            tool_definitions=wording.tools(definitions, domain, "user"),
+            llm_args=wording.params(model_id, task.user_data.get("llm_args")),
             max_turns=None,
             guidelines=self._guidelines(environment, task, bool(tools)),
             skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
+            wording=wording,
         )
+
+    def wording(self, release: Release) -> Wording:
+        """In whose words, and in which form, models are asked in a run by a release."""
+        return self._wordings(release.version)
+
+    def _model(
+        self,
+        role: Role,
+        model_id: str,
+        environment: Tau2Environment,
+        seed_generator: SeedGenerator,
+    ) -> ModelAdapter:
+        """The model that plays a role, asked in the form of the run's texts."""
+        wording = self.wording(environment.release)
+        if self.texts is None and isinstance(wording, OurWording):
+            self._say_not_comparable()
+        model = self.get_model_adapter(
+            model_id,
+            register_name=_REGISTERED_AS[role],
+            seed=wording.seed(role, seed_generator),
+        )
+        model.message_form = wording.message_form
+        return model
+
+    def _say_not_comparable(self) -> None:
+        if not self._said_not_comparable:
+            self._said_not_comparable = True
+            logger.warning(NOT_COMPARABLE)
 
     def _guidelines(self, environment: Tau2Environment, task: Task, with_tools: bool) -> str:
         text = environment.world.domain.guidelines(with_tools)
@@ -213,16 +266,9 @@ class Tau2Benchmark(Benchmark):
     ) -> Sequence[Evaluator]:
         """The original's checks; a judge model only if the task names one."""
         judge_id = task.evaluation_data.get("model_id")
-        judge = (
-            self.get_model_adapter(
-                judge_id,
-                register_name="nl_evaluator",
-                seed=seed_generator.derive_seed("evaluators/nl_judge"),
-            )
-            if judge_id
-            else None
-        )
-        return [Tau2Evaluator(task, environment, nl_model=judge)]
+        judge = self._model("judge", judge_id, environment, seed_generator) if judge_id else None
+        wording = self.wording(environment.release)
+        return [Tau2Evaluator(task, environment, nl_model=judge, wording=wording)]
 
     def run_agents(
         self,
@@ -279,16 +325,6 @@ class Tau2Benchmark(Benchmark):
 
 def _user_side(user: User) -> Participant:
     return user if isinstance(user, Participant) else TextUser(user)
-
-
-def llm_args_for(
-    model_id: str, data: dict[str, Any], environment: Tau2Environment
-) -> dict[str, object]:
-    """The original's parameters, and over them those that were asked for."""
-    disables = environment.release.rules.participants.disables_claude_thinking
-    claude = model_id.startswith("claude")
-    thinking = {"thinking": {"type": "disabled"}} if disables and claude else {}
-    return {"temperature": 0.0, **thinking, **data.get("llm_args", {})}
 
 
 def model_id_of(data: dict[str, object], role: str, way: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.agent import DONE, DefaultTau2Agent, DefaultTau2AgentAdapter, SoloAgent
-from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark, llm_args_for, model_id_of
-from maseval.benchmark.tau2.conversation.prompts import agent_prompt, resolution_steps, template
+from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark, model_id_of
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.texts.wording import SOLO
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.seeding import SeedGenerator
@@ -34,32 +34,34 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         """One reference agent, named ``default_agent``."""
         model_id = model_id_of(agent_data, "agent", 'agent_data={"model_id": ...}')
-        model = self.get_model_adapter(
-            model_id,
-            register_name="agent_model",
-            seed=seed_generator.derive_seed("agents/default_agent"),
-        )
-        definitions = list(environment.toolkit.definitions())
-        agent_class = DefaultTau2Agent
-        if self.mode is Mode.SOLO:
-            agent_class = SoloAgent
-            if environment.user_toolkit:
-                definitions += environment.user_toolkit.definitions()
-            definitions.append(DONE)
+        wording = self.wording(environment.release)
+        agent_class = SoloAgent if self.mode is Mode.SOLO else DefaultTau2Agent
         agent = agent_class(
             environment.tools,
             environment.policy,
-            model,
-            llm_args=llm_args_for(model_id, agent_data, environment),
+            self._model("agent", model_id, environment, seed_generator),
+            llm_args=wording.params(model_id, agent_data.get("llm_args")),
             max_tool_calls=agent_data.get("max_tool_calls"),
             verbose=agent_data.get("verbose", 0),
-            tool_definitions=definitions,
+            tool_definitions=self._tool_definitions(environment),
             system_prompt=self._system_prompt(environment, task),
+            wording=wording,
         )
         adapter = DefaultTau2AgentAdapter(agent)
         return [adapter], {adapter.name: adapter}
 
+    def _tool_definitions(self, environment: Tau2Environment) -> list[dict[str, Any]]:
+        tools = self.wording(environment.release).tools
+        domain = environment.world.domain.folder_name
+        definitions = tools(environment.toolkit.definitions(), domain)
+        if self.mode is not Mode.SOLO:
+            return definitions
+        if environment.user_toolkit:
+            definitions += tools(environment.user_toolkit.definitions(), domain, "user")
+        return definitions + tools([DONE], SOLO)
+
     def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        wording = self.wording(environment.release)
         match self.mode:
             case Mode.SOLO:
                 ticket = task.metadata.get("ticket")
@@ -68,13 +70,9 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
                         f"task {task.id!r} has no ticket, so it cannot be run in solo mode; "
                         "telecom's tasks have one"
                     )
-                instruction = template("solo_instruction")
-                return agent_prompt(environment.policy, instruction=instruction, ticket=ticket)
+                return wording.solo_prompt(environment.policy, ticket)
             case Mode.ORACLE_PLAN:
-                steps = resolution_steps(task.evaluation_data.get("actions") or ())
-                instruction = template("oracle_instruction")
-                return agent_prompt(
-                    environment.policy, instruction=instruction, resolution_steps=steps
-                )
+                actions = task.evaluation_data.get("actions") or ()
+                return wording.oracle_prompt(environment.policy, actions)
             case _:
-                return agent_prompt(environment.policy)
+                return wording.agent_prompt(environment.policy)

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.checks import StateMatch
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.evaluator import Evaluator
@@ -36,10 +37,15 @@ class Tau2Evaluator(Evaluator):
     environment: Tau2Environment
 
     def __init__(
-        self, task: Task, environment: Tau2Environment, nl_model: ModelAdapter | None = None
+        self,
+        task: Task,
+        environment: Tau2Environment,
+        nl_model: ModelAdapter | None = None,
+        wording: Wording = OURS,
     ) -> None:
         super().__init__(task, environment)
         self.nl_model = nl_model
+        self.wording = wording
         self._known = KnownTask.of(task)
         data = task.evaluation_data
         self.actions: list[dict[str, Any]] | None = data.get("actions")
@@ -93,7 +99,7 @@ class Tau2Evaluator(Evaluator):
         world, folder = self.environment.world, self.environment.folder
         rules = self.environment.release.rules
         setting = Setting(world.domain, folder, self._known.spec, world.solo, rules)
-        return Case(recording, setting, self._known.raw)
+        return Case(recording, setting, self._known.raw, self.wording)
 
     def _judged(self, case: Case) -> Verdict:
         judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL

@@ -6,7 +6,7 @@ After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage
 from maseval.benchmark.tau2.conversation.messages import (
     OUT_OF_SCOPE,
     STOP,
@@ -16,10 +16,10 @@ from maseval.benchmark.tau2.conversation.messages import (
     message_text,
     user_message,
 )
-from maseval.benchmark.tau2.conversation.prompts import user_prompt
 from maseval.benchmark.tau2.conversation.speakers import MessageUser
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
@@ -45,6 +45,7 @@ class Tau2User(MessageUser):
         *,
         guidelines: str | None = None,
         skips_blank_messages: bool = False,
+        wording: Wording = OURS,
     ) -> None:
         super().__init__(initial_query, tools, max_turns, exhausted_response)
         self.skips_blank_messages = skips_blank_messages
@@ -56,11 +57,13 @@ class Tau2User(MessageUser):
         self.llm_args = dict(llm_args or {})
         if guidelines is None:
             guidelines = load_guidelines(with_tools=bool(self.tool_definitions))
-        self.system_prompt = user_prompt(guidelines, scenario)
+        self.wording = wording
+        self.system_prompt = wording.user_prompt(guidelines, scenario)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        heard = self.wording.chat(flipped(messages))
         response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *to_chat(flipped(messages))],
+            [{"role": "system", "content": self.system_prompt}, *heard],
             generation_params=self.llm_args,
             tools=self.tool_definitions,
             tool_choice="auto" if self.tool_definitions else None,

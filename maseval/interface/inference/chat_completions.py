@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
+from maseval.core.messages import (
+    ChatResponse,
+    ChatUsage,
+    Message,
+    MessageForm,
+    ToolCall,
+    chat_usage,
+)
 
 _KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")
@@ -24,9 +31,21 @@ class FilteredAnswerError(MASEvalError):
     """The answer was withheld by a content filter."""
 
 
-def request_messages(messages: Iterable[Message]) -> list[Message]:
-    """The messages without keys that strict servers refuse, such as ``tool_calls: None``."""
-    return [_request_message(message) for message in messages]
+def request_messages(
+    messages: Iterable[Message], form: MessageForm = MessageForm.PLAIN
+) -> list[Message]:
+    """The messages in a form; the plain one is without keys that strict servers refuse."""
+    match form:
+        case MessageForm.PLAIN:
+            return [_request_message(message) for message in messages]
+        case MessageForm.NULLS:
+            return list(messages)
+        case MessageForm.NO_NULLS:
+            return [_without_nulls(message) for message in messages]
+
+
+def _without_nulls(message: Message) -> Message:
+    return cast(Message, {key: value for key, value in message.items() if value is not None})
 
 
 def _request_message(message: Message) -> Message:

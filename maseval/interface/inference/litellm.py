@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, cast
 
-from maseval.core.messages import ChatResponse, Message
+from maseval.core.messages import ChatResponse, Message, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContentFilterError,
@@ -84,7 +84,10 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             "api_base": self._api_base,
         }
         request |= {name: value for name, value in optional.items() if value is not None}
-        answer = _completion(model=self.model_id, messages=request_messages(messages), **request)
+        # Anything but the plain form is handed over as it is: LiteLLM decides about null.
+        plain = self.message_form is MessageForm.PLAIN
+        sent = request_messages(messages) if plain else messages
+        answer = _completion(model=self.model_id, messages=sent, **request)
         response = chat_response(answer, earlier_calls=calls_so_far(messages))
         cost = (get(answer, "_hidden_params") or {}).get("response_cost")
         if response.usage is not None and cost is not None:

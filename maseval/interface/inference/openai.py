@@ -82,7 +82,8 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         tools: ToolDefinitions | None,
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
-        request = {"model": self.model_id, "messages": request_messages(messages), **params}
+        sent = request_messages(messages, self.message_form)
+        request = {"model": self.model_id, "messages": sent, **params}
         if tools:
             request["tools"] = list(tools)
         if tool_choice is not None:

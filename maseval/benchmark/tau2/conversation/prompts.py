@@ -1,9 +1,11 @@
-"""Every word we send to a model, composed from the texts in ``prompt_templates``.
+"""What a model is sent in our own words, composed from the texts in ``prompt_templates``.
 
 The shapes are those of tau2-bench v0.2.0 (MIT, Sierra Research); policies, guidelines and
-scenarios are its data, the instructions are ours.
+scenarios are its data, the instructions are ours. ``texts`` chooses between these words and the
+original's.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,12 +14,22 @@ from typing import Any
 
 from maseval.benchmark.tau2.forms.task import UserInstructions
 
+TEMPLATES = (
+    *("agent_instruction", "oracle_instruction", "solo_instruction", "short_conversations"),
+    *("judge_system", "judge_user", "user_guidelines", "user_guidelines_tools"),
+)
+
 
 @cache
 def template(name: str) -> str:
     """One of the texts in ``prompt_templates``, without its final newline."""
     folder = files("maseval.benchmark.tau2") / "prompt_templates"
     return (folder / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def filled_template(name: str, values: Mapping[str, str]) -> str:
+    """A text with values in its places; these are inserted verbatim, whatever they contain."""
+    return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], template(name))
 
 
 def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str) -> str:
@@ -56,21 +68,21 @@ def _indented(text: str) -> str:
     return textwrap.indent(text, "\t")
 
 
-def resolution_steps(
-    actions: Iterable[Mapping[str, object]], *, with_arguments: bool = True
-) -> str:
+def resolution_steps(actions: Iterable[Mapping[str, Any]]) -> str:
     """The reference solution as numbered steps, for an agent that may see it."""
     return "\n".join(
-        f"[Step {number}] {_step(action, with_arguments)}"
-        for number, action in enumerate(actions, start=1)
+        f"[Step {number}] {_step(action)}" for number, action in enumerate(actions, start=1)
     )
 
 
-def _step(action: Mapping[str, Any], with_arguments: bool) -> str:
-    shown = action["name"]
-    if with_arguments:
-        arguments = ", ".join(f"{key}={value}" for key, value in action["arguments"].items())
-        shown = f"{shown}({arguments})"
+def _step(action: Mapping[str, Any]) -> str:
+    shown = function_text(action)
     if action.get("requestor", "assistant") == "user":
         return f"Instruct the user to perform the following action: {shown}."
     return f"Perform the following action: {shown}."
+
+
+def function_text(action: Mapping[str, Any]) -> str:
+    """An action as a call with its arguments."""
+    arguments = ", ".join(f"{key}={value}" for key, value in action["arguments"].items())
+    return f"{action['name']}({arguments})"

@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.benchmark.tau2.versions.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
@@ -48,11 +49,15 @@ class KnownTask(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A recorded conversation and where it took place; ``raw_task`` is as its author wrote it."""
+    """A recorded conversation and where it took place; ``raw_task`` is as its author wrote it.
+
+    ``wording`` is how a judge is asked about it.
+    """
 
     recording: RecordedConversation
     setting: Setting
     raw_task: Mapping[str, Any]
+    wording: Wording = OURS
 
     @property
     def messages(self) -> Sequence[Tau2Message]:

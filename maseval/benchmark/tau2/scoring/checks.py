@@ -154,6 +154,8 @@ def check_nl_assertions(
             f"the task has {len(criteria.nl_assertions)} natural-language assertions and there is "
             "no model to judge them; give one as nl_model"
         )
-    checks = judge(model, case.messages, criteria.nl_assertions, strict=strict)
+    checks = judge(
+        model, case.messages, criteria.nl_assertions, strict=strict, wording=case.wording
+    )
     reward = float(all(check["met"] for check in checks))
     return CheckOutcome({RewardType.NL_ASSERTION: reward}, {"nl_assertions": checks})

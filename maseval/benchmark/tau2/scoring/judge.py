@@ -1,21 +1,17 @@
 """Natural-language assertions: a language model says whether a conversation meets them.
 
-After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_nl_assertions.py (MIT, Sierra Research); the
-words of the prompt are ours.
+After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_nl_assertions.py (MIT, Sierra Research).
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 
 from pydantic import TypeAdapter
 
 from maseval.benchmark.tau2.forms.message import Tau2Message
 from maseval.benchmark.tau2.forms.reward import NLCheck
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter
 
 _NL_CHECK = TypeAdapter(NLCheck)
@@ -35,35 +31,19 @@ def judge(
     assertions: Sequence[str],
     *,
     strict: bool = False,
+    wording: Wording = OURS,
 ) -> list[NLCheck]:
     """Ask the judge once about all assertions.
 
     ``strict`` reads the reply as v0.2.0 does: a code fence around the JSON is an error, and a
     reply that leaves assertions out counts as if they were met.
     """
+    system, request = wording.judge_prompts(messages, assertions)
     reply = model.chat(
-        judge_messages(messages, assertions), generation_params={"temperature": 0.0}
+        [{"role": "system", "content": system}, {"role": "user", "content": request}],
+        generation_params=wording.judge_params(model.model_id),
     ).content
     return _as_the_original(reply or "") if strict else _with_care(reply or "", assertions)
-
-
-def judge_messages(messages: Sequence[Tau2Message], assertions: Sequence[str]) -> list[Message]:
-    """What the judge is sent: the task of grading, the conversation, and the assertions."""
-    holes = {
-        "conversation": "\n".join(f"{said['role']}: {said.get('content')}" for said in messages),
-        "assertions": str(list(assertions)),
-    }
-    request = re.sub(r"\{(\w+)\}", lambda hole: holes[hole[1]], _template("judge_user.txt"))
-    return [
-        {"role": "system", "content": _template("judge_system.txt")},
-        {"role": "user", "content": request},
-    ]
-
-
-@cache
-def _template(name: str) -> str:
-    folder = files("maseval.benchmark.tau2") / "prompt_templates"
-    return (folder / name).read_text(encoding="utf-8").strip()
 
 
 def _as_the_original(reply: str) -> list[NLCheck]:

@@ -32,6 +32,7 @@ from maseval.benchmark.tau2.texts.texts import Texts
 
 SIZE_LIMIT = 4 * 1024 * 1024  # the larger of the two has 164 kB
 
+_KEPT = "texts.json"
 _SHA256 = {
     "0.2.0": "0f524b729bf82efcf003da6a5c052ecf154dbfd55651fd627cf5b472b9469ec2",
     "1.0.1": "9c35db0f02a3227c29c1091f15dfb30886365990595d86d12f7801e691ceaf92",
@@ -76,8 +77,22 @@ def load_texts(
     named = source or os.environ.get("MASEVAL_TAU2_TEXTS")
     if named:
         return texts_at(Path(named).expanduser(), edition)
-    folder = default_data_dir(version) / "source"
-    return cached_texts(edition, folder, default_sources(edition.manifest), Progress(verbose))
+    sources = default_sources(edition.manifest)
+    return cached_texts(edition, cache_of(version), sources, Progress(verbose))
+
+
+def cache_of(version: str) -> Path:
+    """Where the source files and the texts in them are kept."""
+    return default_data_dir(version) / "source"
+
+
+def kept_texts(version: str = DEFAULT_VERSION) -> Texts | None:
+    """The texts that are here already; nothing is fetched. What the environment names must fit."""
+    if os.environ.get("MASEVAL_TAU2_TEXTS"):
+        return load_texts(version)
+    with suppress(TextsError):
+        return read_texts(cache_of(version) / _KEPT, edition_of(version))
+    return None
 
 
 def texts_at(path: Path, edition: Edition) -> Texts:
@@ -94,7 +109,7 @@ def cached_texts(
     edition: Edition, root: Path, sources: Iterable[Source], progress: Progress
 ) -> Texts:
     """The texts kept below ``root``; if there are none, the source files are got and read."""
-    kept = root / "texts.json"
+    kept = root / _KEPT
     with suppress(TextsError):  # not there, or damaged: made again
         return read_texts(kept, edition)
     folder = DataFolder(root, edition.manifest, root / "verified.json")

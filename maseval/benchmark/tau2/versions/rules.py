@@ -87,10 +87,12 @@ class ParticipantRules:
 
     ``skips_blank_messages``: the user does not hear an agent's empty message.
     ``disables_claude_thinking``: models named ``claude...`` are sent ``thinking: disabled``.
+    ``sends_nulls``: what an assistant message does not have is sent as null and not left out.
     """
 
     skips_blank_messages: bool = False
     disables_claude_thinking: bool = False
+    sends_nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ RULES_0_2_0 = RuleSet(
     replay=ReplayRules(),
     evaluation=EvaluationRules(_FIRST_TYPES, _python_name, unscored_basis=("DB",)),
     loop=LoopRules(FIRST_ENDINGS, message_text, _empty),
-    participants=ParticipantRules(disables_claude_thinking=True),
+    participants=ParticipantRules(disables_claude_thinking=True, sends_nulls=True),
     metrics=MetricsRules(),
     files=FORM_0_2_0,
 )

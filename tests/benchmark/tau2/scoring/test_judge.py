@@ -3,7 +3,8 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge, judge_messages
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge
+from maseval.benchmark.tau2.texts.wording import OURS
 from maseval.core.scripted import ScriptedModelAdapter
 
 CONVERSATION = [
@@ -47,7 +48,7 @@ def test_the_judge_reads_the_whole_conversation_and_every_assertion_once():
 def test_what_is_said_cannot_change_the_form_of_the_request():
     sly = [{"role": "user", "content": "{assertions}"}]
 
-    assert "user: {assertions}\n" in judge_messages(sly, ["x"])[1]["content"]
+    assert "user: {assertions}\n" in OURS.judge_prompts(sly, ["x"]).user
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -1,0 +1,163 @@
+"""With the original's texts every request is the original's: recorded runs, hash by hash.
+
+Scripted models give the recorded replies to the real run loop and environment. A request is
+compared at the point where the original hands it to LiteLLM.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval import ModelAdapter, ScriptedModelAdapter, SeedGenerator
+from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
+from maseval.benchmark.tau2.data_loader import load_guidelines
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.benchmark.tau2.versions.releases import RELEASES
+from maseval.core.task import Task
+from tests.contract.mock_domain import mock_domain
+from tests.contract.replay import Vector, assert_same, records
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+MODES = {"llm_agent": "normal", "llm_agent_gt": "oracle-plan", "llm_agent_solo": "solo"}
+ROLES = {"agent_model": "agent", "user_simulator": "user", "nl_evaluator": "judge"}
+JUDGES = {"0.2.0": "gpt-4o-mini", "1.0.1": "gpt-4.1-2025-04-14"}
+VERSIONS = ("0.2.0",)
+
+
+def canonical(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def sha256(value: object) -> str:
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+class OneSeed(OriginalWording):
+    """The seed of the recorded simulation, which its run would have derived."""
+
+    def __init__(self, texts: Texts, seed: int | None) -> None:
+        super().__init__(texts, RELEASES[texts.version].rules.participants)
+        self.fixed = seed
+
+    def seed(self, role: str, seeds: SeedGenerator) -> int | None:
+        return None if role == "judge" else self.fixed
+
+
+class Recorded(DefaultAgentTau2Benchmark):
+    """The reference agent and user with the recorded replies; ``bodies`` keeps every request."""
+
+    def __init__(self, run: Vector, texts: Texts) -> None:
+        super().__init__(
+            progress_bar=False,
+            max_invocations=run["max_steps"],
+            mode=MODES[run["agent"]],
+            texts=OneSeed(texts, run["seed"]),
+            agent_data={"model_id": "agent-model", "llm_args": run["llm_args_agent"]},
+        )
+        self.script = run["script"]
+        self.bodies: list[tuple[str, dict[str, Any]]] = []
+
+    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+        role = ROLES[kwargs["register_name"]]
+        adapter = _Listening(role, self.script[role], model_id, kwargs["seed"], self.bodies)
+        return self.register("models", kwargs["register_name"], adapter)
+
+
+class _Listening(ScriptedModelAdapter):
+    def __init__(self, role: str, replies: Any, model_id: str, seed: int | None, bodies: Any):
+        super().__init__(replies, model_id=model_id, seed=seed)
+        self.role, self.bodies = role, bodies
+
+    def _chat_impl(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super()._chat_impl(messages, *args, **kwargs)
+        asked = self.requests[-1]
+        body = request_body(
+            self.model_id,
+            asked["messages"],
+            asked["generation_params"],
+            asked["tools"],
+            asked["tool_choice"],
+            self.seed,
+        )
+        self.bodies.append((self.role, body))
+        return response
+
+
+def chosen_domain(run: Vector, contract_dir: Path, tmp_path: Path) -> Domain:
+    """The mock domain's customer gets the original's guidelines, like everybody's."""
+    if run["domain"] != "mock":
+        return domain_named(run["domain"])
+    folder = tmp_path / run["id"] / "mock"
+    shutil.copytree(contract_dir / "mock", folder)
+    folder.chmod(0o755)
+    (folder / "user_guidelines.md").write_text(load_guidelines(False), encoding="utf-8")
+    return mock_domain(folder.parent)
+
+
+def task_of(run: Vector, domain: Domain) -> Task:
+    tasks = load_tasks(domain, timeout_seconds=None, max_retries=0).to_list()
+    (task,) = [task for task in tasks if str(task.id) == run["task_id"]]
+    task.environment_data["domain"] = domain
+    task.user_data |= {"model_id": "user-model", "llm_args": run["llm_args_user"]}
+    if any(request["role"] == "judge" for request in run["requests"]):
+        task.evaluation_data["model_id"] = JUDGES[run["version"]]
+    return task
+
+
+def differences(run: Vector, bodies: list[tuple[str, dict[str, Any]]]) -> Iterator[str]:
+    where = f"{run['version']} {run['id']}"
+    if len(bodies) != len(run["requests"]):
+        yield f"{where}: {len(bodies)} requests, not {len(run['requests'])}"
+    for wanted, (role, body) in zip(run["requests"], bodies, strict=False):
+        if (role, sha256(body)) != (wanted["role"], wanted["sha256"]):
+            yield f"{where} request {wanted['n']} ({role}): {first_difference(wanted, body)}"
+
+
+def first_difference(wanted: Vector, body: dict[str, Any]) -> str:
+    found = [[message["role"], sha256(message)[:16]] for message in body["messages"]]
+    for number, (ours, theirs) in enumerate(zip(found, wanted["messages"], strict=False)):
+        if ours != theirs:
+            return f"message {number} ({theirs[0]}) is {body['messages'][number]}"
+    if len(found) != len(wanted["messages"]):
+        return f"{len(found)} messages, not {len(wanted['messages'])}"
+    tools = sha256(body["tools"]) if body["tools"] else None
+    if tools != wanted["tools_sha256"]:
+        return f"the tools {[tool['function']['name'] for tool in body['tools'] or ()]}"
+    rest = {key: value for key, value in body.items() if key not in ("messages", "tools")}
+    return f"{rest}, not {wanted['rest']}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_request_of_the_recorded_runs_is_the_originals(
+    version, contract_dir, shared_data, tau2_data, tmp_path
+):
+    texts = load_texts(version, shared_data / "tau2-texts")
+    vectors = [
+        run
+        for run in records(contract_dir / "texts" / "requests.jsonl.gz")
+        if run["version"] == version
+    ]
+    found: list[str] = []
+    compared = 0
+    for run in vectors:
+        benchmark = Recorded(run, texts)
+        (report,) = benchmark.run([task_of(run, chosen_domain(run, contract_dir, tmp_path))])
+        found += differences(run, benchmark.bodies)
+        simulation = report["traces"]["environment"]["simulation"]
+        if simulation["termination_reason"] != run["termination_reason"]:
+            found.append(f"{run['id']}: {report['status']} {report['error']}")
+        elif [result["reward"] for result in report["eval"] or ()] != [run["reward"]]:
+            found.append(f"{run['id']}: {report['eval']}, not {run['reward']}")
+        compared += len(benchmark.bodies)
+    assert_same(found)
+    assert compared == sum(len(run["requests"]) for run in vectors) > 150
