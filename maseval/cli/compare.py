@@ -52,6 +52,8 @@ def compare(
 
 def _print_comparison(found: "RunComparison", console: Console) -> None:
     """Two runs in detail, or several as a table; then what was left out and what to note."""
+    if found.texts is not None:
+        console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
     if found.two is None:
         _print_many(found.table, console)
     else:

@@ -165,6 +165,17 @@ def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
         )
 
 
+def print_texts(config: Mapping[str, object], console: Console) -> None:
+    """Say so if models read other texts than those of the published benchmark."""
+    texts = config.get("texts")
+    if isinstance(texts, Mapping) and texts.get("name") == "ours":
+        console.print(
+            "[yellow]Not comparable with published numbers: models read maseval's own texts; "
+            "`maseval tau2 data texts` gets the original's.[/yellow]",
+            soft_wrap=True,
+        )
+
+
 def finish(result: RunResult, console: Console, *, as_json: bool) -> None:
     """Print the outcome, and leave with exit code 3 if simulations are missing."""
     print_outcome(result, console)
@@ -184,6 +195,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     facts = [took, *([f"{earlier} from before"] if earlier > 0 else []), *([cost] if cost else [])]
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
+    print_texts(result.config, console)
     if overall.failed or not overall.passed:
         _print_reasons(result, console)
     if result.complete:

@@ -17,6 +17,7 @@ from maseval.cli.results import (
     first_fitting,
     print_errors,
     print_rehearsal,
+    print_texts,
     scores,
     some_k,
     used,
@@ -58,6 +59,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     print_rehearsal(view.folder.config.values, console)
+    print_texts(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     if cost := used(view.summary, view.folder.config.values):

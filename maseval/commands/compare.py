@@ -38,7 +38,8 @@ class ComparedRun:
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
-    ``cautions`` name what may explain a difference besides the agents, ``drawn`` the plots' files.
+    ``texts`` says, if so, that models read different texts, which makes it another experiment.
+    ``cautions`` name what else may explain a difference, ``drawn`` the plots' files.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -46,6 +47,7 @@ class RunComparison:
     two: Comparison | None
     cautions: Sequence[str]
     drawn: Sequence[Path] = ()
+    texts: str | None = None
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -60,6 +62,7 @@ class RunComparison:
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms: a comparison of two, or a table of several."""
         return {
+            **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
@@ -97,7 +100,7 @@ def compare(
     if plot_cost is not None:
         drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
     cautions = [*_rehearsed(loaded), *_incomplete(loaded), *(two or table).cautions]
-    return RunComparison(loaded, table, two, cautions, drawn)
+    return RunComparison(loaded, table, two, cautions, drawn, _different_texts(loaded))
 
 
 def _two(runs: Sequence[ComparedRun], k: int) -> Comparison:
@@ -131,6 +134,14 @@ def _loaded(name: str, source: RunFolder | Path) -> ComparedRun:
         raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
     settings = support_for(source).settings(source)
     return ComparedRun(name, source.path, outcomes, len(source.planned), settings)
+
+
+def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+    read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
+    if len(set(read.values())) < 2:
+        return None
+    each = ", ".join(f"{name} {texts}" for name, texts in read.items())
+    return f"Different texts: {each}. Models read other words, so these are different experiments."
 
 
 def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:

@@ -14,8 +14,8 @@ CONDITIONS = frozenset(
         *("lenient_order_ids", "short_conversations"),
     }
 )
-# The simulated user and the judge: part of the setup, not of what is compared.
-_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator")
+# The simulated user, the judge and what models read: part of the setup, not of what is compared.
+_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts")
 
 
 class _NotRecorded:

@@ -13,6 +13,7 @@ app = typer.Typer(
     help="The benchmark's data: fetch it, verify it, find it.",
     epilog=examples(
         ("maseval tau2 data fetch", "fetch all files, once"),
+        ("maseval tau2 data texts", "fetch what models read in the original, once"),
         ("maseval tau2 data verify", "compare every file with its checksum"),
         ("ls $(maseval tau2 data path)", "look at them"),
     ),
@@ -27,6 +28,17 @@ def fetch(
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
     typer.echo(commands.tau2.data.fetch(domain, force=force))
+
+
+@app.command()
+def texts(
+    version: Annotated[
+        str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
+    ] = "0.2.0",
+) -> None:
+    """Fetch the original's texts, with which a run is the same experiment, and name their hash."""
+    found = commands.tau2.data.texts(version)
+    typer.echo(f"v{found.version} {found.sha256}")
 
 
 @app.command()

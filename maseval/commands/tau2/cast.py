@@ -47,6 +47,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             progress_bar=False,
             seed=setup.options.seed,
             mode=setup.mode,
+            texts=setup.wording,
         )
         self.setup = setup
         self.rehearsals = rehearsals
@@ -67,7 +68,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         """What ``run`` needs to know of the agent."""
         agent = self.setup.agent
         if isinstance(agent, ModelSpec):
-            return {"model_id": agent.model_id, "llm_args": dict(agent.args)}
+            return {"model_id": agent.model_id, "llm_args": agent.llm_args}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
         return {"player": agent, "error_rate": self.setup.error_rate}

@@ -4,8 +4,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.data.files import MANIFEST, ChecksumError
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST, ChecksumError
 from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
+from maseval.benchmark.tau2.texts.choosing import original_texts
+from maseval.benchmark.tau2.texts.texts import Texts
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class DataCheck:
 def fetch(domain: str | None = None, *, force: bool = False) -> Path:
     """Fetch what is missing into the cache; returns the folder that holds it."""
     return ensure_data_exists(domain=domain, force_download=force)
+
+
+def texts(version: str = DEFAULT_VERSION) -> Texts:
+    """The original's texts, fetched into the cache if they are not there."""
+    return original_texts(version)
 
 
 def path() -> Path:

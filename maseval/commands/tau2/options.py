@@ -50,6 +50,10 @@ class ConversationOptions:
             typed=list[str],
         ),
     ] = None
+    texts: Annotated[
+        str | None,
+        Flag("What models read: original or ours (default: original if fetched)", PARTICIPANTS),
+    ] = None
     base_url: Annotated[
         str | None,
         Flag("URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True),

@@ -1,13 +1,15 @@
 """Who takes part in a run: the meaning of its options, checked before anything is begun."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.texts.choosing import wording_of
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.commands.options import ExtraArguments, recorded
 from maseval.commands.probe import Probe
 from maseval.commands.tau2.options import RunOptions
@@ -68,6 +70,11 @@ class ModelSpec:
         _check_address(options.get("base_url"))
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
         return cls(model_id, options, rest)
+
+    @property
+    def llm_args(self) -> ExtraArguments | None:
+        """None if nothing was asked for: what is asked for may replace all defaults."""
+        return dict(self.args) or None
 
     def to_config(self) -> dict[str, object]:
         """For the run's configuration, which takes out the secrets."""
@@ -133,6 +140,7 @@ class RunSetup:
     judge: ModelSpec | None
     error_rate: float
     mode: Mode
+    wording: Wording
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSetup":
@@ -140,14 +148,18 @@ class RunSetup:
         kind, mode = _kind_and_mode(options)
         _check_rehearsal(kind, options.rehearse)
         judge = options.judge_model
-        return cls(
+        setup = cls(
             options,
             agent=_agent(kind, options),
             user=_user(kind, mode, options),
             judge=ModelSpec.of(judge, None, options.base_url) if judge else None,
             error_rate=_error_rate(kind, options.agent_args),
             mode=Mode(mode),
+            wording=OURS,
         )
+        if options.texts is None and not setup.models:
+            return setup
+        return replace(setup, wording=wording_of(options.texts))
 
     @property
     def models(self) -> dict[str, ModelSpec]:
@@ -169,7 +181,7 @@ class RunSetup:
         )
         if isinstance(user, ModelSpec):
             for task in tasks:
-                task.user_data["llm_args"] = dict(user.args)
+                task.user_data["llm_args"] = user.llm_args
 
     def check_models(self) -> None:
         """Raise now what would make every simulation fail: an unknown name, a missing key."""
@@ -235,6 +247,8 @@ class RunSetup:
             "user": self.user.to_config() if isinstance(self.user, ModelSpec) else self.user,
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
+            # Without a model nobody reads any.
+            **({"texts": self.wording.to_config()} if self.models else {}),
             **recorded(self.options),
         }
 

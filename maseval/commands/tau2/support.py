@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, read_results
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import (
@@ -152,6 +153,9 @@ class Tau2Support(BenchmarkSupport):
         if isinstance(data, Mapping):
             # One word for each domain, so that other data takes one line to report.
             config["data"] = {domain: digest(files) for domain, files in data.items()}
+        texts = config.get("texts")
+        if isinstance(texts, Mapping):
+            config["texts"] = texts_in_words(texts)
         return config
 
     def recorded_outcomes(self, path: Path) -> RecordedOutcomes:

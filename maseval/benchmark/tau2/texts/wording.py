@@ -70,9 +70,6 @@ class Wording(ABC):
         """For a run's configuration."""
         return {"name": self.name, "sha256": self.sha256}
 
-    def __str__(self) -> str:
-        return f"{self.name} ({self.sha256[:12]})"
-
     @abstractmethod
     def agent_prompt(self, policy: str) -> str:
         """The system prompt of the reference agent."""
@@ -172,6 +169,12 @@ OURS = OurWording(RULES_0_2_0.participants)
 def conversation_text(messages: Iterable[Tau2Message]) -> str:
     """A conversation as a judge reads it."""
     return "\n".join(f"{said['role']}: {said.get('content')}" for said in messages)
+
+
+def texts_in_words(config: Mapping[str, object], digits: int = 12) -> str:
+    """What a run's configuration says of its texts: ``original v0.2.0 (0f524b729bf8)``."""
+    version = f" v{config['version']}" if "version" in config else ""
+    return f"{config.get('name')}{version} ({str(config.get('sha256'))[:digits]})"
 
 
 @cache

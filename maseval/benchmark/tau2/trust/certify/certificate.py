@@ -105,6 +105,8 @@ class Certificate:
         lines.append(
             f"  {agreement['equal']} of {agreement['compared']} recorded rewards confirmed"
         )
+        if texts := self.content["rules"].get("texts"):
+            lines.append(f"  texts that models read: {', '.join(texts)}")
         for reason, count in self.content["omitted"].items():
             lines.append(f"  {count} left out: {reason}")
         for each in self.content["suspicions"]:

@@ -123,6 +123,7 @@ class _Certification:
         self._hash = hashlib.sha256()
         self._domains: dict[str, Domain] = {}
         self._modes: set[str] = set()
+        self._texts: set[str] = set()
         self._tallies: dict[str, _Tally] = defaultdict(_Tally)
         self._passports: list[Passport] = []
         self._suspicions: list[Suspicion] = []
@@ -153,6 +154,7 @@ class _Certification:
         self._domains[item.domain.name] = item.domain
         self._modes |= {"lenient order ids"} if item.lenient else set()
         self._modes |= {"solo"} if item.solo else set()
+        self._texts |= {item.texts} if item.texts else set()
         self._hash.update(canonical_json((where, simulation)).encode())
         self._passports.append(
             Passport(
@@ -205,6 +207,7 @@ class _Certification:
                     "scoring": f"tau2-bench {DEFAULT_VERSION}",
                     "evaluation_type": "all",
                     "modes": sorted(self._modes),
+                    **({"texts": sorted(self._texts)} if self._texts else {}),
                 },
                 "domains": {name: _basis(each) for name, each in sorted(self._domains.items())},
                 "simulations_sha256": self._hash.hexdigest(),

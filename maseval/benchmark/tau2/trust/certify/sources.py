@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 
@@ -25,13 +26,17 @@ Certifiable = (
 
 
 class Item(NamedTuple):
-    """A simulation with its world, and the reward that was recorded for it."""
+    """A simulation with its world, and the reward that was recorded for it.
+
+    ``texts`` names what models read in it, where that is recorded.
+    """
 
     simulation: Mapping[str, Any]
     domain: Domain
     solo: bool
     recorded: Mapping[str, Any] | None
     lenient: bool = False
+    texts: str | None = None
 
 
 @dataclass
@@ -108,7 +113,9 @@ def _of_report(report: Report, domain: Domain | None, omitted: Counter[str]) -> 
     if domain is None and environment.get("domain"):
         domain = _world(str(environment["domain"]), lenient)
     solo = bool(environment.get("solo"))
-    return Item(simulation, _required(domain), solo, simulation["reward_info"], lenient)
+    texts = rules.get("texts")
+    read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
+    return Item(simulation, _required(domain), solo, simulation["reward_info"], lenient, read)
 
 
 @cache
