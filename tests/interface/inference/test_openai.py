@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.core.messages import tool_call
+from maseval.core.messages import MessageForm, tool_call
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
@@ -61,6 +61,32 @@ def test_a_strict_server_gets_only_what_the_protocol_knows(server):
         {"role": "assistant", "content": "I saw"},
         {"role": "assistant", "content": "it"},
     ]
+
+
+@pytest.mark.parametrize("form", [MessageForm.NULLS, MessageForm.NO_NULLS])
+def test_a_benchmark_may_ask_for_its_own_form_of_messages(server, form):
+    server.will(OpenAIProtocol.text("ok"))
+    function = {"name": "look", "arguments": "{}"}
+    call = {"id": "c1", "name": "look", "function": function, "type": "function"}
+    conversation = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "é", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "it", "tool_calls": None},
+    ]
+    model = resolve_model("openai/m", base_url=server.url)
+    model.message_form = form
+
+    model.chat(conversation)
+
+    sent = server.requests[0].body["messages"]
+    if form is MessageForm.NULLS:
+        assert sent == conversation
+    else:
+        assert sent == [
+            {"role": "assistant", "tool_calls": [call]},
+            conversation[1],
+            {"role": "assistant", "content": "it"},
+        ]
 
 
 @pytest.mark.parametrize(

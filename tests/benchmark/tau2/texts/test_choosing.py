@@ -1,0 +1,107 @@
+import logging
+
+import pytest
+
+from maseval.benchmark.tau2.texts.choosing import FETCH, TextsUnavailableError, wording_of
+from maseval.benchmark.tau2.texts.errors import TextsFileError
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.wording import OURS
+from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.rooms import Live, room_domain, room_task
+from tests.cli.commandline import maseval
+
+
+@pytest.fixture(autouse=True)
+def no_texts_here(monkeypatch, tmp_path):
+    monkeypatch.delenv("MASEVAL_TAU2_TEXTS", raising=False)
+    monkeypatch.delenv("MASEVAL_TAU2_DATA", raising=False)
+    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def here(monkeypatch, shared_data):
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+
+
+def test_without_any_choice_and_texts_it_is_ours():
+    assert wording_of() is OURS
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("version", ["0.2.0", "v1.0.1"])
+def test_without_any_choice_it_is_the_original_where_the_texts_are(here, version):
+    assert wording_of(version=version).to_config()["version"] == version.removeprefix("v")
+    assert wording_of("ours", version) is OURS
+
+
+@pytest.mark.data
+def test_texts_in_the_cache_are_found(shared_data, tmp_path):
+    kept = tmp_path / "cache" / "tau2" / "v0.2.0" / "source" / "texts.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(load_texts("0.2.0", shared_data / "tau2-texts").to_bytes())
+    assert wording_of().name == "original"
+    assert wording_of(version="1.0.1") is OURS
+    kept.write_text("{}")
+    assert wording_of() is OURS
+
+
+def test_a_named_file_that_is_not_right_is_an_error_and_not_passed_over(monkeypatch, tmp_path):
+    (tmp_path / "texts.json").write_text("{}")
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(tmp_path / "texts.json"))
+    with pytest.raises(TextsFileError):
+        wording_of()
+
+
+def test_asked_for_and_not_to_be_had_is_an_error_that_says_what_to_do():
+    with pytest.raises(TextsUnavailableError, match=f"`{FETCH}` fetches them"):
+        wording_of("original")
+    named = maseval(*FETCH.split()[1:])
+    assert named.exit_code == 1 and "MASEVAL_TAU2_TEXTS" in named.stderr
+
+
+@pytest.mark.data
+def test_the_command_that_the_error_names_prints_version_and_hash(here):
+    printed = maseval(*FETCH.split()[1:], "--data-version", "1.0.1").stdout
+    assert printed.split() == ["v1.0.1", wording_of(version="1.0.1").sha256]
+
+
+@pytest.mark.data
+def test_loaded_texts_must_be_those_of_the_version(shared_data):
+    texts = load_texts("1.0.1", shared_data / "tau2-texts")
+    assert wording_of(texts, "1.0.1").sha256 == texts.sha256
+    with pytest.raises(ConfigurationError, match=r"those of v1\.0\.1, but the run is one of v0"):
+        wording_of(texts)
+
+
+def test_any_other_word_is_refused():
+    with pytest.raises(ConfigurationError, match="texts is 'mine'; choose one of: original, ours"):
+        wording_of("mine")
+
+
+def played(folder, **settings):
+    folder.mkdir(exist_ok=True)
+    room = room_domain(folder)
+    benchmark = Live(["Hello."] * 2, ["Hi", "Bye ###STOP###"] * 2, n_task_repeats=2, **settings)
+    benchmark.run([room_task(room)])
+    return benchmark
+
+
+def test_a_run_that_falls_back_says_once_that_it_is_not_comparable(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        benchmark = played(tmp_path / "room")
+    assert len([r for r in caplog.records if "not comparable" in r.message]) == 1
+    assert benchmark.benchmark_level_config["tau2"]["texts"] == OURS.to_config()
+    caplog.clear()
+    played(tmp_path / "room", texts="ours")
+    assert not [r for r in caplog.records if "not comparable" in r.message]
+
+
+@pytest.mark.data
+def test_a_run_with_the_originals_texts_records_them_and_sends_its_form(here, tmp_path):
+    benchmark = played(tmp_path / "room", seed=300)
+    assert benchmark.benchmark_level_config["tau2"]["texts"] == wording_of().to_config()
+    agents, users = benchmark.models["agent_model"], benchmark.models["user_simulator"]
+    assert [model.seed for model in agents] == [model.seed for model in users] == [626729, 373753]
+    heard = benchmark.requests("user_simulator")[1]["messages"]
+    assert heard[2] == {"role": "assistant", "content": "Hi", "tool_calls": None}

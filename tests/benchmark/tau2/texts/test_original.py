@@ -1,0 +1,77 @@
+"""Only what the recorded requests do not show; these are compared in tests/contract."""
+
+import pytest
+
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.core.messages import MessageForm
+from maseval.core.seeding import DefaultSeedGenerator
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(scope="module", params=["0.2.0", "1.0.1"])
+def original(request, shared_data):
+    return OriginalWording(load_texts(request.param, shared_data / "tau2-texts"))
+
+
+def test_version_and_hash_name_the_texts(original):
+    config = original.to_config()
+    assert config["name"] == "original" and config["sha256"] == original.texts.sha256
+    assert texts_in_words(config).startswith(f"original v{original.texts.version} (")
+
+
+def test_policy_ticket_scenario_and_conversation_are_inserted_as_they_are(original):
+    sly = "{domain_policy} {{ticket}} {0} {x"
+    action = {"name": "look", "arguments": {"at": sly}, "requestor": "user"}
+    said = [{"role": "user", "content": sly}]
+
+    assert sly in original.agent_prompt(sly)
+    assert original.solo_prompt("p", sly).count(sly) == 1
+    assert f"look(at={sly})" in original.oracle_prompt("p", [action])
+    assert original.user_prompt(sly, sly).count(sly) == 2
+    assert f"user: {sly}" in original.judge_prompts(said, ["a"]).user
+
+
+def test_every_trial_has_one_seed_whatever_the_task_and_the_judge_has_none(original):
+    def seeds(task, trial, role):
+        return original.seed(role, DefaultSeedGenerator(300).for_task(task).for_repetition(trial))
+
+    assert [seeds("a", trial, "agent") for trial in (0, 1)] == [626729, 373753]
+    assert seeds("b", 1, "user") == 373753
+    assert seeds("a", 0, "judge") is None
+    assert original.seed("agent", DefaultSeedGenerator().for_task("a").for_repetition(0)) is None
+
+
+def test_what_is_asked_for_replaces_the_default(original):
+    assert original.params("m", None) == {"temperature": 0.0}
+    assert original.params("m", {}) == {}
+    assert original.params("m", {"max_tokens": 9}) == {"max_tokens": 9}
+
+
+def test_only_the_first_version_disables_the_thinking_of_claude(original):
+    off = {"thinking": {"type": "disabled"}} if original.texts.version == "0.2.0" else {}
+    assert original.params("claude-x", None) == {"temperature": 0.0, **off}
+
+
+def test_null_is_sent_as_the_versions_own_library_sends_it(original):
+    nulls = original.texts.version == "0.2.0"
+    assert original.message_form is (MessageForm.NULLS if nulls else MessageForm.NO_NULLS)
+
+
+def test_a_domain_that_the_original_does_not_have_describes_its_own_tools(original):
+    mine = {"type": "function", "function": {"name": "mine", "description": "Mine."}}
+    assert original.tools([mine], "allotment") == [mine]
+
+
+def test_a_request_has_its_keys_in_the_originals_order():
+    params = {"temperature": 0.0, "thinking": {"type": "disabled"}}
+    body = request_body("m", [], params, seed=7)
+    assert list(body.items()) == [
+        *[("model", "m"), ("messages", []), ("tools", None), ("tool_choice", None)],
+        *[("temperature", 0.0), ("seed", 7), ("num_retries", 3)],
+        ("thinking", {"type": "disabled"}),
+    ]
+    given = request_body("m", [], {"seed": 1, "num_retries": 0, "top_p": 1}, seed=7)
+    assert list(given.items())[4:] == [("seed", 7), ("num_retries", 0), ("top_p", 1)]
