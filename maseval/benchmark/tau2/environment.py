@@ -3,7 +3,6 @@
 After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
 """
 
-import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -153,10 +152,14 @@ class Tau2Environment(Environment):
     def _recorded_tool(
         self, name: str, method: Callable[..., object], requestor: Requestor
     ) -> Callable[..., str]:
-        @functools.wraps(method)
         def tool(*args: object, **kwargs: object) -> str:
             return self.call_tool(name, _named(method, args) | kwargs, requestor)
 
+        # What ``functools.wraps`` does, in a third of its time: this is done for every tool of
+        # every environment.
+        tool.__name__, tool.__qualname__ = name, method.__qualname__
+        tool.__doc__, tool.__module__ = method.__doc__, method.__module__
+        vars(tool).update(vars(method), __wrapped__=method)
         return tool
 
     def call_tool(

@@ -7,6 +7,7 @@ missing or wrong, and a ``data_dir`` of the user's own, where a wrong file is an
 import hashlib
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,9 +46,15 @@ def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
     cache = os.environ.get("MASEVAL_CACHE_DIR")
     if cache:
         return Path(cache).expanduser().absolute() / "tau2" / name
+    return _user_cache(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")) / "tau2" / name
+
+
+@lru_cache(maxsize=4)
+def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
+    """The user's cache folder; it depends on these variables, and takes long to find."""
     import platformdirs
 
-    return platformdirs.user_cache_path("maseval") / "tau2" / name
+    return platformdirs.user_cache_path("maseval")
 
 
 def ensure_data_exists(

@@ -15,14 +15,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, copied
+from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copied, with_fields
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import (
     SharedTable,
     Table,
     TableState,
     canonical_json,
-    canonical_record,
+    canonical_rows,
     is_shared,
     share,
 )
@@ -91,17 +91,13 @@ class DB(BaseModel):
 
     def state(self) -> DBState:
         """All that the hash depends on, by field; of large tables only what was touched."""
-        parts: DBState = {}
-        for name, value in self:
-            if isinstance(value, Table):
-                parts[name] = value.state()
-            elif name in shared_rows(type(self)):
-                parts[name] = f"[{', '.join(map(canonical_record, value))}]"
-        dump = self.model_dump(exclude=set(parts), warnings=False)
-        return {
-            name: parts[name] if name in parts else canonical_json(dump[name])
-            for name in type(self).model_fields
-        }
+        rows, values = shared_rows(type(self)), self.__dict__
+        parts: DBState = {name: canonical_rows(values[name]) for name in rows}
+        parts |= {name: part.state() for name, part in values.items() if isinstance(part, Table)}
+        rest = [name for name in type(self).model_fields if name not in parts]
+        dump = self.model_dump(include=set(rest), warnings=False) if rest else {}
+        parts |= {name: canonical_json(dump[name]) for name in rest}
+        return {name: parts[name] for name in type(self).model_fields}
 
     def share_rows(self) -> Self:
         """From now on the records of its lists are everybody's, and none changes any more."""
@@ -118,6 +114,13 @@ class DB(BaseModel):
     def get_statistics(self) -> dict[str, int]:
         """How much is in it."""
         return {}
+
+    def twin(self, memo: Memo) -> Self:
+        """An independent database in the same state; what is shared stays so."""
+        rows = {id(getattr(self, name)) for name in shared_rows(type(self))}
+        return with_fields(
+            self, lambda value: list(value) if id(value) in rows else copied(value, memo)
+        )
 
     def copy_deep(self) -> Self:
         """An independent database with the same content."""
@@ -244,10 +247,12 @@ class ToolKitBase(Generic[DBT]):
             merge = merged(self.db.model_dump(warnings=False), copy.deepcopy(update))
             self.db = type(self.db).model_validate(merge)
 
-    def twin(self, memo: dict[int, Any]) -> Self:
-        """The same tools over an equal database of their own; see ``copying.copied``."""
+    def twin(self, memo: Memo) -> Self:
+        """The same tools over an equal database of their own."""
         twin = object.__new__(type(self))
         memo[id(self)] = twin
+        if id(self.db) not in memo:
+            memo[id(self.db)] = self.db.twin(memo)
         vars(twin).update({name: copied(value, memo) for name, value in vars(self).items()})
         return twin
 

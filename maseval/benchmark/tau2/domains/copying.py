@@ -7,9 +7,10 @@ any type, and a copy has them all as they are.
 
 import copy
 import datetime as dt
+from collections.abc import Callable
 from enum import Enum
 from types import NoneType
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -21,10 +22,16 @@ from maseval.benchmark.tau2.domains.records import (
     is_shared,
 )
 
-T = TypeVar("T")
 RecordT = TypeVar("RecordT", bound=Record)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
-_UNCHANGEABLE = frozenset({str, int, float, bool, NoneType, dt.date, dt.datetime})
+_UNCHANGEABLE = (str, int, float, NoneType, Enum, dt.date)
+_known_unchangeable: set[type] = {*_UNCHANGEABLE, bool}
+
+Memo = dict[int, Any]
+"""What was copied already, as in ``copy.deepcopy``: one thing in two places stays one."""
+
+_ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
 class _SharedRows:
@@ -42,51 +49,66 @@ def own(rows: list[RecordT], record: RecordT) -> RecordT:
     if not is_shared(record):
         return record
     index = next(index for index, each in enumerate(rows) if each is record)
-    rows[index] = mine = cast(RecordT, _Copier(private=True).copied(record))
+    rows[index] = mine = with_fields(record, _private)
     return mine
 
 
-def copied(value: T, memo: dict[int, Any]) -> T:
-    """An independent copy of all that can change; ``memo`` is that of ``copy.deepcopy``."""
-    return cast(T, _Copier(memo).copied(value))
+def _private(value: Any) -> Any:
+    """What ``share`` made unchangeable, as it was before."""
+    if isinstance(value, Record):
+        return with_fields(value, _private)
+    if isinstance(value, FrozenList):
+        return [_private(item) for item in value]
+    if isinstance(value, FrozenDict):
+        return {key: _private(item) for key, item in value.items()}
+    return value
 
 
-class _Copier:
-    """Copies things of one world, each once: what was one thing in two places stays one."""
+def copied(value: Any, memo: Memo) -> Any:
+    """An independent copy of all that can change."""
+    twin = memo.get(id(value))
+    if twin is None:
+        kind: type[Any] = type(value)
+        copy_of = _ways_to_copy.get(kind) or _way_to_copy(kind)
+        twin = memo[id(value)] = copy_of(value, memo)
+    return twin
 
-    def __init__(self, memo: dict[int, Any] | None = None, *, private: bool = False) -> None:
-        self.memo = {} if memo is None else memo
-        self.private = private
 
-    def copied(self, value: Any) -> Any:
-        kind = type(value)
-        if kind in _UNCHANGEABLE or isinstance(value, Enum):
-            return value
-        if id(value) in self.memo:
-            return self.memo[id(value)]
-        if kind is list or kind is FrozenList:
-            return self._remembered(value, [self.copied(item) for item in value])
-        if kind is dict or kind is FrozenDict:
-            twin = {key: self.copied(item) for key, item in value.items()}
-            return self._remembered(value, twin)
-        if isinstance(value, BaseModel):
-            return self._model(value)
-        if isinstance(value, Table):
-            return self._remembered(value, value.with_own(self.copied(value.own)))
-        return copy.deepcopy(value, self.memo)
+def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
+    way = _ways_to_copy[kind] = _new_way_to_copy(kind)
+    return way
 
-    def _remembered(self, value: object, twin: object) -> object:
-        self.memo[id(value)] = twin
-        return twin
 
-    def _model(self, model: BaseModel) -> BaseModel:
-        if isinstance(model, Record) and not self.private and is_shared(model):
-            return model
-        twin = object.__new__(type(model))
-        self.memo[id(model)] = twin
-        fields = {name: self.copied(value) for name, value in model.__dict__.items()}
-        object.__setattr__(twin, "__dict__", fields)
-        object.__setattr__(twin, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
-        object.__setattr__(twin, "__pydantic_extra__", self.copied(model.__pydantic_extra__))
-        object.__setattr__(twin, "__pydantic_private__", self.copied(model.__pydantic_private__))
-        return twin
+def _new_way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
+    if issubclass(kind, _UNCHANGEABLE):
+        _known_unchangeable.add(kind)
+        return lambda value, memo: value
+    if kind is list:
+        return lambda value, memo: [copied(item, memo) for item in value]
+    if kind is dict:
+        return lambda value, memo: {key: copied(item, memo) for key, item in value.items()}
+    if issubclass(kind, Table):
+        return lambda table, memo: table.with_own(copied(table.own, memo))
+    if issubclass(kind, Record):
+        return _copied_record
+    return copy.deepcopy
+
+
+def _copied_record(record: Record, memo: Memo) -> Record:
+    return record if is_shared(record) else with_fields(record, lambda each: copied(each, memo))
+
+
+def with_fields(model: ModelT, copy_of: Callable[[Any], Any]) -> ModelT:
+    """A copy of a model, with its own version of each field's value; nothing is validated."""
+    twin = object.__new__(type(model))
+    values = {
+        # Looked at here, as nearly all are such and the call would be most of the work.
+        name: value if type(value) in _known_unchangeable else copy_of(value)
+        for name, value in model.__dict__.items()
+    }
+    object.__setattr__(twin, "__dict__", values)
+    object.__setattr__(twin, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
+    for name in ("__pydantic_extra__", "__pydantic_private__"):
+        value = getattr(model, name)
+        object.__setattr__(twin, name, None if value is None else copy_of(value))
+    return twin

@@ -1,13 +1,13 @@
 """A domain: which database, which tools, which files, and what couples its two sides."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.prompts import template
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 
 Policy = Callable[[Path, bool], str]
@@ -30,7 +30,8 @@ def policy_file(name: str, solo: str | None = None) -> Policy:
 class Domain:
     """One world that an agent can be put to work in.
 
-    ``sync`` is called with both toolkits after every change, for domains whose customer has tools.
+    ``sync`` is called with both toolkits after every change, for domains whose customer has tools;
+    ``sync_after`` are the types of the tools that make changes it must see.
     ``data_dir`` is for domains that bring their own files; the others' are fetched, those of the
     release of the benchmark that ``version`` names. Each set of tasks has a file of its own, or
     ``splits_file`` says which tasks of the ``base`` file belong to which set.
@@ -48,6 +49,7 @@ class Domain:
     user_db: type[DB] | None = None
     user_toolkit: type[ToolKitBase[Any]] | None = None
     sync: Sync | None = None
+    sync_after: Collection[ToolType] = frozenset(ToolType)
     folder_name: str = ""
     db_file: str = "db.json"
     user_db_file: str | None = None

@@ -45,13 +45,22 @@ class FrozenDict(dict[Any, Any]):
         return {key: copy.deepcopy(value, memo) for key, value in self.items()}
 
 
+class _SharedFields(set[str]):
+    """The names of a shared record's fields that were given; marks it as shared.
+
+    Every record has such a set, so it can be looked at without asking for what is not there.
+    """
+
+    def __copy__(self) -> set[str]:
+        return set(self)
+
+
 class Record(BaseModel):
     """What a database is made of. Assignment is not validated, as in the original."""
 
     # A slot and not a private attribute: pydantic would make a dict for those in every record.
-    __slots__ = ("_canonical", "_shared", "_text")
+    __slots__ = ("_canonical", "_text")
     _canonical: ClassVar[str]
-    _shared: ClassVar[bool]
     _text: ClassVar[str]
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -67,17 +76,13 @@ class Record(BaseModel):
 
 # The slots' own getters: asked in the usual way for one that is not set, pydantic takes long to
 # find out that there is no such attribute.
-_shared_of = vars(Record)["_shared"].__get__
 _text_of = vars(Record)["_text"].__get__
 _canonical_of = vars(Record)["_canonical"].__get__
 
 
 def is_shared(record: Record) -> bool:
     """Whether a record belongs to all environments and so refuses to be changed."""
-    try:
-        return bool(_shared_of(record))
-    except AttributeError:
-        return False
+    return type(record.__pydantic_fields_set__) is _SharedFields
 
 
 def record_text(record: Record) -> str:
@@ -105,7 +110,8 @@ def share(record: RecordT) -> RecordT:
     values = record.__dict__
     for name, value in values.items():
         values[name] = _frozen(value)
-    object.__setattr__(record, "_shared", True)
+    given = _SharedFields(record.__pydantic_fields_set__)
+    object.__setattr__(record, "__pydantic_fields_set__", given)
     return record
 
 
@@ -123,7 +129,10 @@ def _frozen(value: object) -> object:
 
 def canonical_json(value: object) -> str:
     """The text that enters a database hash: a dump with sorted keys, Python's JSON defaults."""
-    return json.dumps(value, sort_keys=True, default=str)
+    return _canonical(value)
+
+
+_canonical = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 def canonical_record(record: Record) -> str:
@@ -136,6 +145,15 @@ def canonical_record(record: Record) -> str:
         text = canonical_json(record.model_dump(warnings=False))
         object.__setattr__(record, "_canonical", text)
         return text
+
+
+def canonical_rows(records: list[RecordT]) -> str:
+    """A list of records as it enters a hash."""
+    try:
+        texts = list(map(_canonical_of, records))  # all known already, for most lists
+    except AttributeError:
+        texts = list(map(canonical_record, records))
+    return f"[{', '.join(texts)}]"
 
 
 class SharedTable(Generic[RecordT]):

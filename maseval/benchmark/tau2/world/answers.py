@@ -18,6 +18,8 @@ def to_json_str(result: Any) -> str:
         return result
     if isinstance(result, Record):
         return record_text(result)
+    if isinstance(result, list) and all(isinstance(item, Record) for item in result):
+        return f"[{', '.join(map(record_text, result))}]"
     return json.dumps(_plain(result), default=str)
 
 

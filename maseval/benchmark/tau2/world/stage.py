@@ -34,7 +34,7 @@ class Place:
 
     def __post_init__(self) -> None:
         files = file_versions(self.domain, self.folder)
-        object.__setattr__(self, "key", (id(self.domain), self.folder, files, self.start.key))
+        object.__setattr__(self, "key", (id(self.domain), str(self.folder), files, self.start.key))
 
     def world(self) -> World:
         """A fresh world in which the task begins."""

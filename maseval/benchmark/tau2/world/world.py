@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
+from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules
@@ -29,6 +30,8 @@ _REQUESTOR_COLLISION = (
     "tau2.environment.environment.Environment.make_tool_call() "
     "got multiple values for keyword argument 'requestor'"
 )
+
+_CHANGEABLE = (list, dict)
 
 
 class WorldState(NamedTuple):
@@ -75,7 +78,7 @@ class World:
 
     def twin(self) -> "World":
         """An independent world in the same state, which costs next to nothing to make."""
-        memo: dict[int, Any] = {}
+        memo: Memo = {}
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.tools = self.tools.twin(memo)
@@ -111,19 +114,21 @@ class World:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
         if "requestor" in arguments:
             raise TypeError(_REQUESTOR_COLLISION)
-        for name in arguments:
-            if name in _COLLISIONS:
-                raise TypeError(_COLLISIONS[name])
+        if not arguments.keys().isdisjoint(_COLLISIONS):
+            raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
         tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
         self._settled = False
         return tool(**_own(arguments))
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        error = False
+        error, settled = False, self._settled
         try:
             result = self.call(call["name"], call["requestor"], call["arguments"])
-            self.sync()
+            if settled and self._leaves_all_settled(call):
+                self._settled = True
+            else:
+                self.sync()
             content = to_json_str(result)
         except Exception as exception:  # a tool called by a model: its error is an answer
             content, error = f"Error: {exception}", True
@@ -134,6 +139,10 @@ class World:
             "requestor": call["requestor"],
             "error": error,
         }
+
+    def _leaves_all_settled(self, call: Tau2ToolCall) -> bool:
+        toolkit = self.toolkit_for(call["name"], call["requestor"])
+        return toolkit.tool_type(call["name"]) not in self.domain.sync_after
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""
@@ -180,7 +189,7 @@ class World:
     def resume(self, message_history: Sequence[Tau2Message]) -> None:
         """Make the calls of a conversation again, as far as the rules have them made."""
         replay(self.respond, message_history, self._is_replayed, strict=self.rules.strict)
-        self.sync()
+        self.settle()
 
     def _is_replayed(self, call: Tau2ToolCall) -> bool:
         return not self.rules.mutating_only or self.mutates(call["name"])
@@ -229,6 +238,6 @@ class World:
 def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that a tool may keep and change: the record they come from stays as it is."""
     return {
-        name: copy.deepcopy(value) if isinstance(value, list | dict) else value
+        name: copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value
         for name, value in arguments.items()
     }

@@ -8,6 +8,7 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/ (MIT, Sierra Research).
 
 from pathlib import Path
 
+from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.domain import Domain, Policy
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
@@ -41,6 +42,7 @@ def _telecom(name: str, policy: Policy) -> Domain:
         user_db_file="user_db.toml",
         user_toolkit=TelecomUserTools,
         sync=sync,
+        sync_after={ToolType.WRITE},
         policy_text=policy,
         task_files={
             "base": "tasks.json",
