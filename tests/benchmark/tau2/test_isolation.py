@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.world.stage import Place
+from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.world import World
 
 pytestmark = [pytest.mark.data]
@@ -31,14 +33,23 @@ def sequences(domain_name: str) -> list[tuple[dict, list[dict]]]:
 
 
 class Player:
-    """A world with calls still to be made, one at a time."""
+    """A world with calls still to be made, one at a time.
 
-    def __init__(self, domain_name: str, folder: Path, sequence: tuple[dict, list[dict]]) -> None:
+    Unless it is ``alone``, its world shares all that is not changed with those of other players.
+    """
+
+    def __init__(
+        self,
+        domain_name: str,
+        folder: Path,
+        sequence: tuple[dict, list[dict]],
+        *,
+        alone: bool = False,
+    ) -> None:
         start, self.calls = sequence
-        self.world = World(domain_named(domain_name), folder / "domains" / domain_name)
-        self.world.set_state(
-            start.get("initialization_data"), start.get("initialization_actions"), []
-        )
+        domain = domain_named(domain_name)
+        place = Place(domain, folder / "domains" / domain_name, initial_state(start))
+        self.world = place.set_up() if alone else place.world()
         self.answers: list[str | None] = []
 
     def step(self) -> None:
@@ -60,8 +71,8 @@ class Player:
 @given(seed=st.integers(0, 2**32), threads=st.sampled_from([1, 4]))
 def test_interleaved_worlds_end_as_each_does_alone(tau2_data, domain, seed, threads):
     chance = random.Random(seed)
-    chosen = chance.sample(sequences(domain), 6)
-    alone = [Player(domain, tau2_data, sequence).finish() for sequence in chosen]
+    chosen = chance.choices(sequences(domain), k=6)
+    alone = [Player(domain, tau2_data, sequence, alone=True).finish() for sequence in chosen]
 
     players = [Player(domain, tau2_data, sequence) for sequence in chosen]
     if threads == 1:

@@ -88,8 +88,13 @@ def is_full_duplex(simulation: Mapping[str, object]) -> bool:
     return simulation.get("mode") == "full_duplex" or simulation.get("ticks") is not None
 
 
+# Asked of every message and call, and nearly always a dict, which is found out at once.
+_MAPPING = (dict, Mapping)
+_LIST = (list, tuple)
+
+
 def _check_message(message: object, place: str) -> None:
-    if not isinstance(message, Mapping):
+    if not isinstance(message, _MAPPING):
         _refuse(place, message, "a mapping")
     role = message.get("role")
     if role not in _ROLES:
@@ -104,15 +109,15 @@ def _check_message(message: object, place: str) -> None:
 
 
 def _check_calls(calls: object, place: str) -> None:
-    if not isinstance(calls, list | tuple):
+    if not isinstance(calls, _LIST):
         _refuse(place, calls, "a list of tool calls or null")
     for index, call in enumerate(calls):
         here = f"{place}[{index}]"
-        if not isinstance(call, Mapping):
+        if not isinstance(call, _MAPPING):
             _refuse(here, call, "a mapping")
         if not isinstance(call.get("name"), str):
             _refuse(f"{here}.name", call.get("name"), "a text")
-        if not isinstance(call.get("arguments"), Mapping):
+        if not isinstance(call.get("arguments"), _MAPPING):
             _refuse(f"{here}.arguments", call.get("arguments"), "a mapping of argument names")
         if call.get("requestor", "assistant") not in _SIDES:
             _refuse(f"{here}.requestor", call["requestor"], "assistant or user")

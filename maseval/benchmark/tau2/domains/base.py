@@ -117,10 +117,10 @@ class DB(BaseModel):
 
     def twin(self, memo: Memo) -> Self:
         """An independent database in the same state; what is shared stays so."""
-        rows = {id(getattr(self, name)) for name in shared_rows(type(self))}
-        return with_fields(
-            self, lambda value: list(value) if id(value) in rows else copied(value, memo)
-        )
+        for name in shared_rows(type(self)):
+            rows = getattr(self, name)
+            memo[id(rows)] = list(rows)
+        return with_fields(self, copied, memo)
 
     def copy_deep(self) -> Self:
         """An independent database with the same content."""

@@ -31,6 +31,7 @@ _known_unchangeable: set[type] = {*_UNCHANGEABLE, bool}
 Memo = dict[int, Any]
 """What was copied already, as in ``copy.deepcopy``: one thing in two places stays one."""
 
+_new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
@@ -49,18 +50,18 @@ def own(rows: list[RecordT], record: RecordT) -> RecordT:
     if not is_shared(record):
         return record
     index = next(index for index, each in enumerate(rows) if each is record)
-    rows[index] = mine = with_fields(record, _private)
+    rows[index] = mine = with_fields(record, _private, {})
     return mine
 
 
-def _private(value: Any) -> Any:
+def _private(value: Any, memo: Memo) -> Any:
     """What ``share`` made unchangeable, as it was before."""
     if isinstance(value, Record):
-        return with_fields(value, _private)
+        return with_fields(value, _private, memo)
     if isinstance(value, FrozenList):
-        return [_private(item) for item in value]
+        return [_private(item, memo) for item in value]
     if isinstance(value, FrozenDict):
-        return {key: _private(item) for key, item in value.items()}
+        return {key: _private(item, memo) for key, item in value.items()}
     return value
 
 
@@ -95,20 +96,20 @@ def _new_way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
 
 
 def _copied_record(record: Record, memo: Memo) -> Record:
-    return record if is_shared(record) else with_fields(record, lambda each: copied(each, memo))
+    return record if is_shared(record) else with_fields(record, copied, memo)
 
 
-def with_fields(model: ModelT, copy_of: Callable[[Any], Any]) -> ModelT:
+def with_fields(model: ModelT, copy_of: Callable[[Any, Memo], Any], memo: Memo) -> ModelT:
     """A copy of a model, with its own version of each field's value; nothing is validated."""
-    twin = object.__new__(type(model))
+    twin = _new(type(model))
     values = {
         # Looked at here, as nearly all are such and the call would be most of the work.
-        name: value if type(value) in _known_unchangeable else copy_of(value)
+        name: value if type(value) in _known_unchangeable else copy_of(value, memo)
         for name, value in model.__dict__.items()
     }
-    object.__setattr__(twin, "__dict__", values)
-    object.__setattr__(twin, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
-    for name in ("__pydantic_extra__", "__pydantic_private__"):
-        value = getattr(model, name)
-        object.__setattr__(twin, name, None if value is None else copy_of(value))
+    extra, private = model.__pydantic_extra__, model.__pydantic_private__
+    _set(twin, "__dict__", values)
+    _set(twin, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
+    _set(twin, "__pydantic_extra__", None if extra is None else copy_of(extra, memo))
+    _set(twin, "__pydantic_private__", None if private is None else copy_of(private, memo))
     return twin

@@ -1,0 +1,101 @@
+"""Private copies of shared records, and copies of whole databases."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.copying import Rows, copied, own
+from maseval.benchmark.tau2.domains.records import (
+    Record,
+    SharedRecordError,
+    Table,
+    canonical_json,
+    is_shared,
+)
+
+
+class Lamp(Record):
+    colour: str
+    notes: list[Any] = Field(default_factory=list)
+    seen: dt.date | None = None
+
+
+class Room(Record):
+    name: str
+    lamp: Lamp | None = None
+    spare: Lamp | None = None
+
+
+class House(DB):
+    rooms: Rows[Room]
+    lamps: Table[Lamp]
+    owner: dict[str, Any]
+
+
+def house() -> House:
+    lamp = {"colour": "red", "notes": [{"by": "Ann"}], "seen": "2024-05-15"}
+    rooms = [{"name": "hall", "lamp": lamp}, {"name": "cellar"}]
+    return House.model_validate({"rooms": rooms, "lamps": {"a": lamp}, "owner": {"ages": [40]}})
+
+
+def test_a_shared_record_is_changed_only_in_a_copy_that_takes_its_place():
+    mine = house().share_rows().rooms
+    theirs = list(mine)
+
+    hall = own(mine, mine[0])
+    hall.lamp.notes[0]["by"] = "Ben"
+    hall.name = "parlour"
+
+    assert own(mine, mine[0]) is hall is mine[0]
+    assert (theirs[0].name, theirs[0].lamp.notes) == ("hall", [{"by": "Ann"}])
+    with pytest.raises(SharedRecordError):
+        theirs[0].lamp.notes.append("lost")
+    assert mine[1] is theirs[1]
+
+
+def test_twins_of_a_database_have_an_equal_state_and_lives_of_their_own():
+    pattern = house().share_rows()
+    pattern.lamps["b"] = Lamp(colour="blue", notes=["new"])
+    before = pattern.state()
+
+    one, other = pattern.twin({}), pattern.twin({})
+    one.lamps["b"].notes.append("old")
+    one.lamps["a"].colour = "green"
+    one.owner["ages"].append(41)
+    one.rooms.append(Room(name="attic"))
+    own(one.rooms, one.rooms[1]).name = "garage"
+
+    assert other.state() == pattern.state() == before != one.state()
+    assert canonical_json(one.model_dump()["rooms"]) == one.state()["rooms"]
+    assert one.get_hash() == House.model_validate(one.model_dump()).get_hash()
+
+
+def test_one_thing_in_two_places_stays_one_in_a_copy():
+    lamp = Lamp(colour="red")
+    room = Room(name="hall", lamp=lamp, spare=lamp)
+
+    twin = copied(room, {})
+    twin.lamp.colour = "blue"
+
+    assert twin.spare.colour == "blue"
+    assert lamp.colour == "red"
+
+
+def test_a_copy_of_a_shared_record_is_the_record_and_its_own_copy_is_private():
+    (hall, _) = house().share_rows().rooms
+
+    assert copied(hall, {}) is hall
+    assert not is_shared(hall.model_copy(deep=True))
+
+
+def test_what_was_stored_unchecked_is_copied_as_it_is():
+    room = Room(name="hall")
+    room.name = {"odd": (1, {2})}  # type: ignore[assignment]
+
+    twin = copied(room, {})
+
+    assert twin.name == {"odd": (1, {2})}
+    assert twin.name is not room.name
