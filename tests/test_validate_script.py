@@ -84,7 +84,9 @@ def change_end(record: dict[str, Any]) -> None:
 
 
 def change_verdict(record: dict[str, Any]) -> None:
-    record["reward_info"]["action_checks"] = [{"action": "another"}]
+    action = {"action_id": "1_0", "requestor": "assistant", "name": "another", "arguments": {}}
+    check = {"action": action, "action_match": True, "action_reward": 1.0}
+    record["reward_info"]["action_checks"] = [check]
 
 
 def expect_exception(record: dict[str, Any]) -> None:
