@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording
 from maseval.core.model import resolve_model
 from tests.interface.libraries import needing
 from tests.interface.provider_server import OpenAIProtocol, serving
@@ -25,13 +25,15 @@ def test_recorded_requests_go_over_the_wire_as_the_versions_own_library_sends_th
     name, contract_dir, shared_data
 ):
     recorded = json.loads((contract_dir / "texts" / "bodies" / f"{name}.json").read_text())
-    texts = load_texts(recorded["version"], shared_data / "tau2-texts")
+    wording = wording_of(
+        load_texts(recorded["version"], shared_data / "tau2-texts"), recorded["version"]
+    )
     with serving() as server:
         for request in recorded["requests"]:
             body = dict(request["body"])
             server.will(OpenAIProtocol.text("ok"))
             model = resolve_model(f"openai/{body['model']}", base_url=server.url)
-            model.message_form = OriginalWording(texts).message_form
+            model.message_form = wording.message_form
             given = {key: body[key] for key in body if key in ("temperature", "seed", "max_tokens")}
             model.chat(
                 body["messages"],

@@ -2,9 +2,12 @@
 
 import pytest
 
+from maseval.benchmark.tau2.domains.telecom import TELECOM
+from maseval.benchmark.tau2.texts.errors import ToolMismatchError
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.versions.releases import RELEASES
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
 
@@ -13,7 +16,8 @@ pytestmark = pytest.mark.data
 
 @pytest.fixture(scope="module", params=["0.2.0", "1.0.1"])
 def original(request, shared_data):
-    return OriginalWording(load_texts(request.param, shared_data / "tau2-texts"))
+    texts = load_texts(request.param, shared_data / "tau2-texts")
+    return OriginalWording(texts, RELEASES[texts.version].rules.participants)
 
 
 def test_version_and_hash_name_the_texts(original):
@@ -75,3 +79,11 @@ def test_a_request_has_its_keys_in_the_originals_order():
     ]
     given = request_body("m", [], {"seed": 1, "num_retries": 0, "top_p": 1}, seed=7)
     assert list(given.items())[4:] == [("seed", 7), ("num_retries", 0), ("top_p", 1)]
+
+
+def test_a_user_may_have_only_some_of_the_tools(original):
+    every = TELECOM.user_toolkit.definitions()
+    shown = original.tools(every, "telecom", "user")
+    assert original.tools(every[3:5], "telecom", "user") == shown[3:5]
+    with pytest.raises(ToolMismatchError):
+        original.tools(TELECOM.toolkit.definitions()[1:], "telecom")
