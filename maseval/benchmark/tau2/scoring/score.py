@@ -5,6 +5,7 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_nl_assertions,
 )
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.texts.choosing import AnyTexts, wording_of
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.versions.rules import RuleSet
 from maseval.benchmark.tau2.world.replay import ReplayError
@@ -81,6 +83,7 @@ def score_simulation(
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
     lenient_replay: bool = False,
+    texts: AnyTexts = None,
 ) -> RewardInfo:
     """Score one recorded simulation exactly as tau2-bench does, v0.2.0 unless another is named.
 
@@ -103,6 +106,8 @@ def score_simulation(
             the tasks of one under the rules of the other. Without it, what the task or the domain
             object says.
         lenient_replay: Accept answers that differ from the recorded ones; v0.2.0 never does.
+        texts: In whose words ``nl_model`` is asked, ``original`` or ``ours``; by default the
+            original's if they are on this machine.
     """
     release = release_of_task(domain, task, version)
     rules = release.rules.leniently() if lenient_replay else release.rules
@@ -120,6 +125,8 @@ def score_simulation(
         release=release,
         lenient_replay=lenient_replay,
     )
+    if nl_model is not None:
+        case = replace(case, wording=wording_of(texts, release))
     return score(case, kind, nl_model=nl_model, strict=strict).reward_info
 
 

@@ -3,7 +3,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
+from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge
+from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.wording import OURS
 from maseval.core.scripted import ScriptedModelAdapter
 
@@ -107,3 +110,29 @@ def test_a_long_reply_is_cut_in_the_error():
         ask("no " * 1000)
 
     assert len(str(refused.value)) < 400 and "..." in str(refused.value)
+
+
+@pytest.mark.data
+def test_a_recorded_conversation_is_judged_in_the_words_that_are_asked_for(shared_data, tau2_data):
+    texts = load_texts("0.2.0", shared_data / "tau2-texts")
+    task = load_raw_task("airline", "1")
+    simulation = {"messages": CONVERSATION, "termination_reason": "user_stop", "task_id": "1"}
+    asked = {}
+    for chosen in ("ours", texts):
+        model = ScriptedModelAdapter([json.dumps({"results": []})])
+        score_simulation(
+            simulation,
+            domain="airline",
+            evaluation_type="nl_assertions",
+            nl_model=model,
+            strict=True,
+            texts=chosen,
+        )
+        (asked[str(chosen)],) = (request["messages"] for request in model.requests)
+
+    mine, original = asked.values()
+    assertions = task["evaluation_criteria"]["nl_assertions"]
+    assert [message["content"] for message in mine] == [
+        *OURS.judge_prompts(CONVERSATION, assertions)
+    ]
+    assert original[0]["content"] == texts.prompts.judge_system
