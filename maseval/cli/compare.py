@@ -9,8 +9,15 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import inert, money, print_json, stderr, stdout
-from maseval.cli.options import AsJson, examples
+from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
+from maseval.cli.options import (
+    AsJson,
+    AsRecorded,
+    DomainOfFile,
+    EmbeddedTasks,
+    RemapTasks,
+    examples,
+)
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.compare import RunComparison
@@ -38,10 +45,21 @@ def compare(
     plot_cost: Annotated[
         Path | None, typer.Option(help="Draw cost against pass^k into this SVG file.")
     ] = None,
+    domain: DomainOfFile = None,
+    as_recorded: AsRecorded = False,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs, paired by task: the difference, how sure it is, and what would decide it."""
-    found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost)
+    """Compare runs, paired by task: the difference, how sure it is, and what would decide it.
+
+    Every reward is recomputed first.
+    """
+    from maseval.commands.benchmarks import OutcomeOptions  # help must not load it
+
+    with counting("judged") as count:
+        options = OutcomeOptions(as_recorded, embedded_tasks, remap_tasks, domain, count)
+        found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost, options=options)
     console = stderr() if as_json else stdout()
     _print_comparison(found, console)
     for drawn in found.drawn:
@@ -51,9 +69,10 @@ def compare(
 
 
 def _print_comparison(found: "RunComparison", console: Console) -> None:
-    """Two runs in detail, or several as a table; then what was left out and what to note."""
+    """What is wrong with the records first; two runs in detail, or several as a table."""
     if found.texts is not None:
         console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
+    _print_list("[yellow]Note:[/yellow] ", found.notes, console)
     if found.two is None:
         _print_many(found.table, console)
     else:

@@ -30,13 +30,26 @@ Explain = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
 Split = Annotated[str, typer.Option(help="Task split: base; for telecom also small, full.")]
 RunOrFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
-DomainIfUnknown = Annotated[
+DomainOfFile = Annotated[
     str | None,
     typer.Option(
         "--domain",
         "-d",
-        help="The domain, if the simulations do not name it; or your own: FILE.py:NAME.",
+        help="The domain, whatever the file calls its own; or yours: FILE.py:NAME.",
         callback=loaded_domain,
+    ),
+]
+AsRecorded = Annotated[
+    bool, typer.Option("--as-recorded", help="Count the recorded rewards; marked in the output.")
+]
+EmbeddedTasks = Annotated[
+    bool,
+    typer.Option("--embedded-tasks", help="Judge by the tasks in the file; marked in the output."),
+]
+RemapTasks = Annotated[
+    bool,
+    typer.Option(
+        "--remap-tasks", help="Judge each simulation by the task its recorded checks belong to."
     ),
 ]
 

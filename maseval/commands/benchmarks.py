@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from maseval.commands.labels import LabelCounts
+from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
-from maseval.stats import Outcome
+from maseval.stats import Outcome, outcomes_of
 
 _SUPPORT = {"tau2": "maseval.commands.tau2.support"}
 
@@ -50,12 +52,32 @@ class RunDiagnosis:
     labels: LabelCounts
 
 
+@dataclass(frozen=True)
+class OutcomeOptions:
+    """How outcomes are read: recomputed by the benchmark's own tasks, or in one of these ways.
+
+    ``domain`` is used whatever a file calls its own. ``on_progress`` gets how many are judged.
+    """
+
+    as_recorded: bool = False
+    embedded_tasks: bool = False
+    remap_tasks: bool = False
+    domain: str | None = None
+    on_progress: Callable[[int], object] | None = None
+
+
 class RecordedOutcomes(NamedTuple):
-    """The outcomes that a results file holds, of how many, and under which settings."""
+    """The outcomes of a results file or a run, of how many planned, and under which settings.
+
+    ``notes`` say what is wrong with the record. ``tasks`` has a hash of each task's content, as
+    far as it is known.
+    """
 
     outcomes: Sequence[Outcome]
     planned: int
     config: Mapping[str, object]
+    notes: Sequence[str] = ()
+    tasks: Mapping[TaskKey, str] = MappingProxyType({})
 
 
 class BenchmarkSupport:
@@ -75,9 +97,14 @@ class BenchmarkSupport:
         """A run's configuration, as it is compared with that of others."""
         return dict(folder.config.values)
 
-    def recorded_outcomes(self, path: Path) -> RecordedOutcomes | None:
+    def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes | None:
         """What a results file of the benchmark's own holds; None if it is not one."""
         return None
+
+    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
+        """The outcomes of a run's finished simulations."""
+        outcomes = outcomes_of(folder.reports())
+        return RecordedOutcomes(outcomes, len(folder.planned), self.settings(folder))
 
 
 def support_for(folder: RunFolder) -> BenchmarkSupport:

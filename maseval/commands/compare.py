@@ -1,14 +1,15 @@
 """``maseval compare``: runs side by side, on the tasks that they share."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.commands.benchmarks import all_support, support_for
+from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.finding import open_run_or_file
 from maseval.commands.plots import write_svg
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 from maseval.runs import RunFolder
 from maseval.stats import (
     Comparison,
@@ -17,7 +18,6 @@ from maseval.stats import (
     Summary,
     compare_all,
     cost_and_score,
-    outcomes_of,
     pass_curves,
 )
 from maseval.stats import compare as compare_two
@@ -25,21 +25,27 @@ from maseval.stats import compare as compare_two
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs; of the simulations ``planned``, those in ``outcomes`` are there."""
+    """One of the runs; of the simulations ``planned``, those in ``outcomes`` are there.
+
+    ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
+    """
 
     name: str
     path: Path
     outcomes: Sequence[Outcome]
     planned: int
     config: Mapping[str, object]
+    notes: Sequence[str] = ()
+    tasks: Mapping[TaskKey, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
-    ``texts`` says, if so, that models read different texts, which makes it another experiment.
-    ``cautions`` name what else may explain a difference, ``drawn`` the plots' files.
+    ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
+    texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
+    ``drawn`` the plots' files.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -48,6 +54,8 @@ class RunComparison:
     cautions: Sequence[str]
     drawn: Sequence[Path] = ()
     texts: str | None = None
+    notes: Sequence[str] = ()
+    other_tasks: Sequence[str] = ()
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -57,7 +65,7 @@ class RunComparison:
     @property
     def dropped(self) -> Sequence[str]:
         """What was left out."""
-        return (self.two or self.table).dropped
+        return [*self.other_tasks, *(self.two or self.table).dropped]
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms: a comparison of two, or a table of several."""
@@ -67,6 +75,8 @@ class RunComparison:
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
+            "dropped": list(self.dropped),
+            "notes": [*self.notes, *(self.two or self.table).notes],
         }
 
 
@@ -76,18 +86,21 @@ def compare(
     k: int = 1,
     plot: str | os.PathLike[str] | None = None,
     plot_cost: str | os.PathLike[str] | None = None,
+    options: OutcomeOptions | None = None,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
-    Differences are in pass^k. Runs under different rules are refused; domains with different data,
-    and tasks that some run lacks, are left out and listed. ``plot`` is an SVG file for pass^k
-    against k, ``plot_cost`` one for cost against score.
+    Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
+    Runs under different rules are refused; domains with different data, and tasks that differ or
+    that some run lacks, are left out and listed. ``plot`` is an SVG file for pass^k against k,
+    ``plot_cost`` one for cost against score.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
     sources = [open_run_or_file(run) for run in runs]
     named = zip(_names(sources), sources, strict=True)
-    loaded = {name: _loaded(name, source) for name, source in named}
+    whole = {name: _loaded(name, source, options or OutcomeOptions()) for name, source in named}
+    loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
         configs={name: run.config for name, run in loaded.items()},
@@ -99,8 +112,11 @@ def compare(
         drawn.append(write_svg(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
-    cautions = [*_rehearsed(loaded), *_incomplete(loaded), *(two or table).cautions]
-    return RunComparison(loaded, table, two, cautions, drawn, _different_texts(loaded))
+    cautions = [*_rehearsed(loaded), *_incomplete(whole), *(two or table).cautions]
+    notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
+    return RunComparison(
+        loaded, table, two, cautions, drawn, _different_texts(loaded), notes, other_tasks
+    )
 
 
 def _two(runs: Sequence[ComparedRun], k: int) -> Comparison:
@@ -125,15 +141,37 @@ def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def _loaded(name: str, source: RunFolder | Path) -> ComparedRun:
+def _loaded(name: str, source: RunFolder | Path, options: OutcomeOptions) -> ComparedRun:
     if isinstance(source, Path):
-        found = next(filter(None, (each.recorded_outcomes(source) for each in all_support())))
-        return ComparedRun(name, source, *found)
-    outcomes = outcomes_of(source.reports())
-    if not outcomes:
+        read = (each.recorded_outcomes(source, options) for each in all_support())
+        return ComparedRun(name, source, *next(filter(None, read)))
+    found = support_for(source).run_outcomes(source, options)
+    if not found.outcomes:
         raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
-    settings = support_for(source).settings(source)
-    return ComparedRun(name, source.path, outcomes, len(source.planned), settings)
+    return ComparedRun(name, source.path, *found)
+
+
+def _on_equal_tasks(
+    runs: Mapping[str, ComparedRun],
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """The runs without the tasks whose content is not the same in all of them, and which."""
+    contents: dict[TaskKey, set[str]] = {}
+    for run in runs.values():
+        for key, content in run.tasks.items():
+            contents.setdefault(key, set()).add(content)
+    other = [key for key, several in contents.items() if len(several) > 1]
+    kept = {name: _without(run, other) for name, run in runs.items()}
+    if other and not all(run.outcomes for run in kept.values()):
+        notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
+        raise ConfigurationError(
+            f"all {len(other)} tasks differ between {' and '.join(runs)}, so there is no task in "
+            f"common to compare. {notes}"
+        )
+    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+
+
+def _without(run: ComparedRun, tasks: Collection[TaskKey]) -> ComparedRun:
+    return replace(run, outcomes=[each for each in run.outcomes if each.key not in tasks])
 
 
 def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:

@@ -134,9 +134,11 @@ def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
     only_told = maseval("tau2", "score", "theirs.json")
 
     assert exported.stdout.strip() == "theirs.json"
-    assert honest.exit_code == 0 and "36 agree (100.00%)" in honest.stdout
+    assert (
+        honest.exit_code == 0 and "36 of 36 recorded verdicts confirmed (100.0%)" in honest.stdout
+    )
     assert forged.exit_code == 1 and only_told.exit_code == 0
-    assert "differs" in forged.stdout and "reward: now" in forged.stdout
+    assert "differs" in forged.stdout and "reward: recorded" in forged.stdout
 
 
 def test_an_export_replaces_nothing_unasked():

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from maseval.benchmark.tau2.certify import Certificate
 from maseval.commands import show, tau2
 from tests.cli.commandline import last_json, maseval, require_data
+from tests.interface.test_signing import pair
 
 
 @pytest.fixture(scope="module")
@@ -217,12 +219,11 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     (folder / "forged-cert.json").write_text(json.dumps(honest))
 
     told = maseval("tau2", "certify", "forged.json")
-    refused = maseval("tau2", "certify", "forged.json", "--fail-on-suspicion")
     changed = maseval("tau2", "verify", "forged-cert.json", "theirs.json")
 
-    assert told.exit_code == 0 and "reward differs" in told.stdout
+    assert told.exit_code == 1 and "reward differs" in told.stdout
+    assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded rewards confirmed" in told.stdout
-    assert refused.exit_code == 1
     assert changed.exit_code == 2 and "was changed" in changed.stderr
 
 
@@ -254,3 +255,26 @@ def test_the_report_has_labels_explanations_and_plots(folder):
     assert len(index["plots"]) == 3
     assert len(labels) == sum(row["outcome"] != "pass" for row in index["simulations"]) > 0
     assert len(whole) > len(bare)
+
+
+def test_a_signed_certificate_is_verified_with_the_public_key(folder):
+    mine, _ = pair(folder, name="mine"), pair(folder, name="stranger")
+    sign = ("--output", "signed.json", "--sign", mine[0])
+    signed = maseval("tau2", "certify", "theirs.json", *sign)
+    plain = maseval("tau2", "certify", "theirs.json", "--output", "plain.json")
+    forged = json.loads((folder / "signed.json").read_text())
+    forged["numbers"]["library"]["passed"] += 1
+    content = {key: forged[key] for key in forged if key not in ("sha256", "signature")}
+    rehashed = Certificate(content).with_signature(forged["signature"])
+    (folder / "rehashed.json").write_text(rehashed.to_json())
+
+    def verified(certificate, key):
+        return maseval("tau2", "verify", certificate, "theirs.json", "--key", key)
+
+    assert signed.exit_code == plain.exit_code == 0 and ", signed" in signed.stdout
+    assert verified("signed.json", "mine.pub").exit_code == 0
+    assert "signed by the owner of mine.pub" in verified("signed.json", "mine.pub").stdout
+    assert verified("signed.json", "stranger.pub").exit_code == 2
+    assert "is not signed" in verified("plain.json", "mine.pub").stderr
+    assert "was not signed by the owner" in verified("rehashed.json", "mine.pub").stderr
+    assert maseval("tau2", "certify", "theirs.json", "--sign", "mine.pub").exit_code == 2

@@ -84,14 +84,18 @@ def test_a_results_file_is_compared_like_the_run_it_was_written_from(runs, tmp_p
     assert any("rules" in caution for caution in from_file.cautions)
 
 
-def test_a_file_with_an_edited_task_is_on_other_data(runs, tmp_path):
+def test_only_the_edited_task_of_a_file_is_left_out(runs, tmp_path):
     (written,) = tau2.export(runs["hurried"], tmp_path / "theirs.json")
     results = json.loads(written.path.read_text())
     results["tasks"][0]["evaluation_criteria"]["actions"] = []
     written.path.write_text(json.dumps(results))
 
-    with pytest.raises(ConfigurationError, match="no task in common"):
-        compare([runs["careful"], written.path])
+    found = compare([runs["careful"], written.path])
+
+    assert found.two.main.tasks == 11
+    name = f"library {results['tasks'][0]['id']}"
+    assert found.dropped == [f"task {name!r}: its content differs between the runs"]
+    assert any("1 of 12 tasks in the file are not the benchmark's" in note for note in found.notes)
 
 
 def test_several_runs_are_corrected_after_holm(runs):

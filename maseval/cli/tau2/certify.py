@@ -8,12 +8,13 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import DomainIfUnknown, Overwrite, RunOrFile, examples
+from maseval.cli.options import DomainOfFile, Overwrite, RunOrFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
     ("maseval tau2 certify last --output cert.json", "write the certificate down"),
-    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 if so"),
+    ("maseval tau2 certify last --output cert.json --sign KEY", "and sign it with your key"),
+    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 at any oddity"),
     ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
 )
 
@@ -25,26 +26,40 @@ def certify(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File of the certificate.")
     ] = None,
-    domain: DomainIfUnknown = None,
+    domain: DomainOfFile = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Expect the listed tasks, not every task of their split."),
+    ] = False,
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign with this Ed25519 private key (needs maseval[sign]).")
+    ] = None,
     fail_on_suspicion: Annotated[
         bool,
         typer.Option(
             "--fail-on-suspicion",
-            help="Exit code 1 if a reward is not confirmed or anything is suspicious.",
+            help="Exit code 1 at every oddity, such as times out of order.",
         ),
     ] = False,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
 ) -> None:
-    """Recompute every reward, look for edits and copies, and certify the numbers."""
-    found = commands.tau2.certify(file, output, domain=domain, overwrite=overwrite)
+    """Recompute every reward, and write a record of what was recomputed.
+
+    Exit code 1 if the numbers cannot be trusted: rewards that are not confirmed, missing trials,
+    foreign or edited tasks, relabelled or duplicated simulations.
+    """
+    found = commands.tau2.certify(
+        file, output, domain=domain, partial=partial, sign=sign, overwrite=overwrite
+    )
     if as_json:
         typer.echo(found.certificate.to_json(), nl=False)
     else:
         _print_certificate(found.certificate.text(), len(found.certificate.content["suspicions"]))
     if found.written is not None:
         stderr().print(f"Saved: {inert(str(found.written))}", soft_wrap=True)
-    if fail_on_suspicion and not found.certificate.is_clean:
+    certificate = found.certificate
+    if not certificate.is_sound or (fail_on_suspicion and not certificate.is_clean):
         raise typer.Exit(FAILED)
 
 

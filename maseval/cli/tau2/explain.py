@@ -7,7 +7,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
-from maseval.cli.options import AsJson, examples
+from maseval.cli.options import AsJson, DomainOfFile, EmbeddedTasks, RemapTasks, examples
 
 EXAMPLES = examples(
     ("maseval tau2 explain last retail/12", "the first trial that failed"),
@@ -22,10 +22,15 @@ def explain(
     trial: Annotated[
         int | None, typer.Argument(help="Which trial.", show_default="first that failed")
     ] = None,
+    domain: DomainOfFile = None,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
-    found = commands.tau2.explain(run, task, trial)
+    found = commands.tau2.explain(
+        run, task, trial, domain=domain, embedded_tasks=embedded_tasks, remap_tasks=remap_tasks
+    )
     if as_json:
         print_json(found.to_dict())
         return

@@ -8,67 +8,127 @@ from rich.console import Console
 from maseval import commands
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import AsJson, examples
+from maseval.cli.options import (
+    AsJson,
+    AsRecorded,
+    DomainOfFile,
+    EmbeddedTasks,
+    RemapTasks,
+    examples,
+)
 from maseval.cli.results import estimate
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.tau2.score import FileScore
+    from maseval.commands.tau2.score import Disagreement, FileScore
 
 EXAMPLES = examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 score last --fail-on-disagreement", "a run of ours; exit code 1 if it differs"),
+    ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
     ("maseval tau2 score runs/* --json", "for scripts"),
 )
 
-_SHOWN = 20
+_SHOWN = 12
 
 
 def score(
     files: Annotated[list[str], typer.Argument(help="Results files or runs.", metavar="FILE...")],
+    domain: DomainOfFile = None,
     strict: Annotated[
         bool,
         typer.Option(
             "--strict", help="Count what the original could not replay as a disagreement."
         ),
     ] = False,
+    as_recorded: AsRecorded = False,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
     fail_on_disagreement: Annotated[
         bool,
-        typer.Option("--fail-on-disagreement", help="Exit code 1 if any verdict differs."),
+        typer.Option(
+            "--fail-on-disagreement", help="Exit code 1 if a verdict differs or anything is wrong."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge recorded conversations again, and compare with the recorded rewards."""
+    """Judge recorded conversations again, and compare with the recorded rewards.
+
+    Exit code 1 if a file cannot be read or holds nothing to compare.
+    """
     with counting("judged") as count:
         scores = commands.tau2.score(
-            files, strict=strict, on_progress=lambda score: count(score.simulations)
+            files,
+            domain=domain,
+            strict=strict,
+            as_recorded=as_recorded,
+            embedded_tasks=embedded_tasks,
+            remap_tasks=remap_tasks,
+            on_progress=count,
         )
     for each in scores:
         _print_score(each, stderr() if as_json else stdout())
-    agree = not any(each.disagreements for each in scores)
+    for unread in scores.unreadable:
+        words = f"[bold red]Error:[/] {inert(str(unread.path))}: {inert(str(unread.error))}"
+        stderr().print(words, highlight=False, soft_wrap=True)
+    agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
-        print_json({"agree": agree, "files": [each.to_dict() for each in scores]})
-    if fail_on_disagreement and not agree:
+        files_in_json = [each.to_dict() for each in [*scores, *scores.unreadable]]
+        print_json({"agree": agree, "files": files_in_json})
+    nothing_compared = any(not each.compared for each in scores)
+    if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
 def _print_score(score: "FileScore", console: Console) -> None:
-    """Agreement, disagreements, and the numbers that follow from the new verdicts."""
+    """What is wrong with the record, then the numbers that follow from the new verdicts."""
     console.print(f"[bold]{inert(str(score.path))}[/bold]", soft_wrap=True)
-    share = score.agreeing / score.compared if score.compared else 1.0
-    console.print(
-        f"  {score.simulations} simulations, {score.compared} compared: "
-        f"{score.agreeing} agree ({share:.2%}), {len(score.disagreements)} differ"
-    )
-    for reason, number in score.skipped.items():
-        console.print(f"  {number} not compared: {inert(reason)}")
-    if score.not_replayable:
-        console.print(f"  {score.not_replayable} cannot be replayed, and count as failures")
-    console.print(f"  passed: {score.passes} now, {score.recorded_passes} as recorded")
-    for k, value in score.pass_hat.items():
-        console.print(f"  pass^{k} {estimate(value)}", highlight=False)
+    for mark in score.marks:
+        console.print(f"  [yellow]{inert(mark)}[/yellow]", highlight=False, soft_wrap=True)
+    for cause in score.causes:
+        words = f"[red]{inert(cause.kind)}[/red]: {inert(str(cause).partition(': ')[2])}"
+        console.print(f"  {words}", highlight=False, soft_wrap=True)
+    _print_agreement(score, console)
+    _print_passes(score, console)
     for one in score.disagreements[:_SHOWN]:
-        console.print(f"  [red]differs[/red] task {inert(one.task_id)}, trial {one.trial}")
-        for difference in one.differences:
-            console.print(f"    {inert(shortened(difference, 300))}", highlight=False)
+        console.print(f"  [red]differs[/red] {_disagreement(one)}", highlight=False, soft_wrap=True)
     if len(score.disagreements) > _SHOWN:
         console.print(f"  and {len(score.disagreements) - _SHOWN} more; --json lists all")
+
+
+def _print_agreement(score: "FileScore", console: Console) -> None:
+    if score.compared:
+        share = f" ({score.agreeing / score.compared:.1%})"
+        words = f"{score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
+    else:
+        words = f"none of {score.simulations} simulations could be compared with a recorded verdict"
+    console.print(f"  {words}", highlight=False)
+    for reason, number in score.skipped.items():
+        console.print(f"  {number} not compared: {inert(reason)}", highlight=False)
+    if score.not_replayable:
+        console.print(
+            f"  {score.not_replayable} cannot be replayed, and count as failures", highlight=False
+        )
+
+
+def _print_passes(score: "FileScore", console: Console) -> None:
+    if not score.planned:
+        return
+    first = score.pass_hat.get(1)
+    interval = (
+        f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
+        if first is not None and first.interval is not None
+        else ""
+    )
+    console.print(
+        f"  passed: {score.passes} of {score.planned} "
+        f"({score.passes / score.planned:.0%}{interval}); {score.recorded_passes} as recorded",
+        highlight=False,
+    )
+    for k, value in score.pass_hat.items():
+        console.print(f"  pass^{k} {estimate(value)}", highlight=False)
+
+
+def _disagreement(one: "Disagreement") -> str:
+    first = shortened(one.differences[0], 120)
+    more = f" (and {len(one.differences) - 1} more)" if len(one.differences) > 1 else ""
+    return f"task {inert(one.task_id)}, trial {one.trial}: {inert(first)}{more}"

@@ -8,10 +8,11 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, print_json, shortened, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import AsJson, DomainIfUnknown, RunOrFile, examples
+from maseval.cli.options import AsJson, DomainOfFile, RunOrFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
+    ("maseval tau2 verify cert.json theirs.json --key theirs.pub", "and is it theirs?"),
     ("maseval tau2 verify cert.json last --json", "for scripts"),
 )
 
@@ -19,11 +20,17 @@ EXAMPLES = examples(
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
     file: RunOrFile,
-    domain: DomainIfUnknown = None,
+    domain: DomainOfFile = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Ed25519 public key that the certificate is signed with.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a certificate, and that simulations still are what it says; exit code 1 if not."""
-    found = commands.tau2.verify(certificate, file, domain=domain)
+    """Recompute what a certificate says, and list what differs; exit code 1 if anything does.
+
+    Without --key, a certificate that somebody wrote to fit an edited file is not found out.
+    """
+    found = commands.tau2.verify(certificate, file, domain=domain, key=key)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -32,7 +39,8 @@ def verify(
             console.print(
                 f"[red]differs[/red] {inert(shortened(difference, 300))}", highlight=False
             )
-        words = "[green]The certificate holds.[/green]" if found.holds else "It does not hold."
-        console.print(words)
+        signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
+        holds = f"[green]The certificate holds.[/green]{signed}"
+        console.print(holds if found.holds else "It does not hold.", soft_wrap=True)
     if not found.holds:
         raise typer.Exit(FAILED)

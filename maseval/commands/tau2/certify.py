@@ -1,4 +1,4 @@
-"""``maseval tau2 certify``: numbers recomputed, and held together by a hash."""
+"""``maseval tau2 certify``: numbers recomputed, and a record of what was recomputed."""
 
 import os
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.trust.certify import Certificate
 from maseval.benchmark.tau2.trust.certify import certify as certify_source
-from maseval.benchmark.tau2.trust.certify.sources import Certifiable
+from maseval.benchmark.tau2.trust.recount.sources import Collection
 from maseval.commands.tau2.sources import open_source
 from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.core.storage.atomic import atomic_file
+from maseval.interface.signing import signature
 
 
 @dataclass(frozen=True)
@@ -25,29 +27,33 @@ def certify(
     output: str | os.PathLike[str] | None = None,
     *,
     domain: str | None = None,
+    partial: bool = False,
+    sign: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> Certified:
     """Score every simulation of a results file or a run anew, and write down what came out.
 
-    ``domain`` is that of simulations that do not name theirs.
+    ``domain`` is used whatever the file calls its own. Every task of the split should be there,
+    or with ``partial`` every task that the file lists. ``sign`` is a file with an Ed25519 private
+    key, with which the certificate is signed.
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
-    path, simulations = certifiable(source)
-    certificate = certify_source(simulations, domain=domain)
+    path, simulations = certifiable(source, domain)
+    certificate = certify_source(simulations, partial=partial)
+    if sign is not None:
+        certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(certificate.to_json(), encoding="utf-8")
+        with atomic_file(target) as file:
+            file.write(certificate.to_json().encode())
     return Certified(path, certificate, target)
 
 
-def certifiable(file: str | os.PathLike[str]) -> tuple[Path, Certifiable]:
+def certifiable(file: str | os.PathLike[str], domain: str | None = None) -> tuple[Path, Collection]:
     """The path and the simulations of a results file or a run."""
     source = open_source(file)
-    if source.results is not None:
-        return source.path, source.results
-    assert source.folder is not None
-    if not source.folder.recorded:
+    if source.folder is not None and not source.folder.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
-    return source.path, source.folder.reports()
+    return source.path, source.simulations(domain)

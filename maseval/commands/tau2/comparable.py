@@ -1,25 +1,27 @@
-"""The outcomes and settings of a results file, in the form in which runs are compared."""
+"""The outcomes and settings of a results file or a run, in the form in which runs are compared."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from maseval.benchmark.tau2.data_loader import (
-    data_fingerprint,
-    load_domain_config,
-    load_raw_task,
-)
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.forms.run_info import RunInfo, SideInfo
-from maseval.benchmark.tau2.results import RecordedSimulation, ResultsFile
-from maseval.benchmark.tau2.world.tasks import TaskSpec
-from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import is_successful
-from maseval.stats import Outcome
+from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.trust.recount.causes import causes
+from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK
+from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
+from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.sources import collection
+from maseval.benchmark.tau2.trust.recount.tasks import meaning
+from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
+from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.shapes import Shape, mapping
+from maseval.runs import RunFolder
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
-NO_VERDICT = "no verdict recorded"
 
 
 def digest(value: object) -> str:
@@ -27,89 +29,105 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
-def outcomes_of_file(results: ResultsFile, skipped: dict[str, int]) -> list[Outcome]:
-    """The recorded verdicts; a simulation without one does not count."""
+def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
+    """Every planned simulation of a results file, recomputed; what is missing is a failure.
 
-    def note(error: Exception) -> None:
-        skipped["not in v0.2.0's form"] = skipped.get("not in v0.2.0's form", 0) + 1
-
-    return list(_numbered(results.records(note)))
-
-
-def _numbered(records: Iterator[RecordedSimulation]) -> Iterator[Outcome]:
-    """Number trials that have no number, in their order in the file."""
-    seen: dict[tuple[str, str], int] = {}
-    for record in records:
-        simulation, domain = record.simulation, record.domain or ""
-        key = domain, simulation["task_id"]
-        trial, verdict = simulation.get("trial"), record.verdict
-        yield Outcome(
-            *key,
-            trial=seen.get(key, 0) if trial is None else trial,
-            passed=None if verdict is None else is_successful(verdict["reward"]),
-            cost=_cost(simulation.get("agent_cost"), simulation.get("user_cost")),
-            reason=NO_VERDICT if verdict is None else None,
-        )
-        seen[key] = seen.get(key, 0) + 1
+    Simulations of tasks that the benchmark does not have cannot be compared and are left out.
+    """
+    results = read_results(path)
+    ways = Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
+    found = recount(collection(results, options.domain), ways, on_progress=options.on_progress)
+    foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
+    costs = {each.slot: each.cost for each in found.judged}
+    outcomes = [
+        Outcome(*slot[:2], slot.trial, passed, costs.get(slot))
+        for slot, passed in found.passes.items()
+        if slot not in foreign and _is_ours(found, slot)
+    ]
+    notes = [*ways.marks, *map(str, causes(found))]
+    return RecordedOutcomes(
+        outcomes, len(found.slots), _config(results, found), notes, _task_digests(found, outcomes)
+    )
 
 
-def _cost(*costs: float | None) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
+def _is_ours(found: Recount, slot: Slot) -> bool:
+    if found.ways.embedded_tasks:
+        return True
+    return found.known(found.domains[slot.domain]).raw(slot.task_id) is not None
 
 
-def config_of_file(results: ResultsFile) -> dict[str, Any]:
+def _task_digests(found: Recount, outcomes: list[Outcome]) -> dict[TaskKey, str]:
+    """The content of each task: the file's where it has one under that id, else the benchmark's."""
+    digests = {}
+    for key in dict.fromkeys(outcome.key for outcome in outcomes):
+        ours = found.known(found.domains[key.group]).raw(key.task)
+        theirs = None if found.ways.remap_tasks else found.whole.tasks.get(key.task)
+        if (task := theirs or ours) is not None:
+            digests[key] = digest(meaning(task))
+    return digests
+
+
+def _config(results: ResultsFile, found: Recount) -> dict[str, Any]:
     """The settings recorded in a file; a file of lines records none."""
+    data = {name: digest(data_fingerprint(domain)) for name, domain in found.domains.items()}
     if results.layout != "results":
-        return {"benchmark": "tau2"}
-    info = results.info
-    domain = info["environment_info"]["domain_name"]
-    agent = info["agent_info"]
-    return {
+        return {"benchmark": "tau2", "data": data}
+    info = results.raw_info
+    agent = mapping(info, "agent_info")
+    settings = {
         "benchmark": "tau2",
         "agent": _side(agent),
-        "user": _side(info["user_info"]),
-        "mode": _MODES.get(agent["implementation"], "normal"),
-        "max_steps": info["max_steps"],
+        "user": _side(mapping(info, "user_info")),
+        "mode": _MODES.get(str(agent.get("implementation")), "normal"),
+        "max_steps": info.get("max_steps"),
         "seed": info.get("seed"),
-        "data": {domain: _data(info, results.tasks)},
+        "data": data,
     }
+    return {key: value for key, value in settings.items() if value is not None or key == "seed"}
 
 
-def _side(info: SideInfo) -> dict[str, Any] | str:
+def _side(info: Shape) -> dict[str, Any] | str | None:
     if info.get("llm") is None:
-        return info["implementation"]
+        implementation = info.get("implementation")
+        return None if implementation is None else str(implementation)
     return {"model": info["llm"], "args": info.get("llm_args") or {}}
 
 
-def _data(info: RunInfo, tasks: Mapping[str, Mapping[str, Any]]) -> str:
-    """The fingerprint of our data if the file's tasks and policy are ours, else one of its own."""
-    environment = info["environment_info"]
-    try:
-        domain = domain_named(environment["domain_name"])
-        same = environment["policy"] in _policies(domain) and all(
-            _meaning(task) == _meaning(load_raw_task(domain, task_id))
-            for task_id, task in tasks.items()
-        )
-    except MASEvalError:  # a domain or task that we do not have
-        same = False
-    if same:
-        return digest(data_fingerprint(domain))
-    return digest([environment["policy"], sorted(_meaning(task) for task in tasks.values())])
+def outcomes_of_run(
+    folder: RunFolder, config: Mapping[str, object], options: OutcomeOptions
+) -> RecordedOutcomes:
+    """The finished simulations of a run, recomputed where the data is what it was."""
+    outcomes: list[Outcome] = []
+    reports = (_noted(report, outcomes) for report in folder.reports())
+    obstacle = None if options.as_recorded else _obstacle(config)
+    planned = len(folder.planned)
+    if options.as_recorded or obstacle is not None:
+        for _ in reports:
+            pass
+        notes = [obstacle] if obstacle else Ways(as_recorded=True).marks
+        return RecordedOutcomes(outcomes, planned, config, notes)
+    found = recount(collection(reports), on_progress=options.on_progress)
+    judged = [
+        outcome if each.problem else replace(outcome, passed=each.passed)
+        for outcome, each in zip(outcomes, found.judged, strict=True)
+    ]
+    changed = sum(a.passed != b.passed for a, b in zip(outcomes, judged, strict=True))
+    notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
+    return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 
-def _policies(domain: Domain) -> list[str]:
-    folder = load_domain_config(domain)["db_path"].parent
-    return [domain.policy(folder, solo=solo) for solo in (False, not domain.solo_refusal)]
+def _noted(report: Any, outcomes: list[Outcome]) -> Any:
+    outcomes.append(outcome_of(checked_report(report)))
+    return report
 
 
-def _meaning(task: Mapping[str, Any]) -> str:
-    """Everything of a task that scoring depends on, and the user's instructions."""
-    told = _without_nothing(task.get("user_scenario"))
-    return canonical_json((TaskSpec.of(cast("dict[str, Any]", task)).model_dump(mode="json"), told))
-
-
-def _without_nothing(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nothing(part) for key, part in value.items() if part is not None}
-    return [_without_nothing(part) for part in value] if isinstance(value, list) else value
+def _obstacle(config: Mapping[str, object]) -> str | None:
+    """Why the verdicts of a run cannot be recomputed here."""
+    for name, recorded in mapping(config, "data").items():
+        try:
+            domain: Domain = domain_named(name)
+        except UnknownDomainError:
+            return f"rewards as recorded, not recomputed: the domain {name!r} is not known here"
+        if digest(data_fingerprint(domain)) != recorded:
+            return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
+    return None

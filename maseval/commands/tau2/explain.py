@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
+from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
+from maseval.benchmark.tau2.trust.recount.judged import Judged
+from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways
+from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
 from maseval.commands.results import line_of
@@ -25,56 +28,74 @@ class NothingToExplainError(ConfigurationError):
 
 @dataclass(frozen=True)
 class Explained:
-    """A simulation, the reasons for its verdict, and who failed, if somebody did."""
+    """A simulation, the reasons for its verdict, and who failed, if somebody did.
+
+    ``causes`` say why its record is not what was recomputed, and ``marks`` by which task it was
+    judged if not by the benchmark's own.
+    """
 
     path: Path
     simulation: Simulation
     explanation: Explanation
     label: Label | None
+    causes: tuple[Cause, ...] = ()
+    marks: tuple[str, ...] = ()
 
     def sections(self) -> list[Section]:
-        """In words."""
-        return sections_of(self.label, self.explanation)
+        """In words, what is wrong with the record first."""
+        doubts = [Section("What is wrong with the record", [str(each) for each in self.causes])]
+        marks = [Section(mark) for mark in self.marks]
+        return [
+            *(doubts if self.causes else ()),
+            *marks,
+            *sections_of(self.label, self.explanation),
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "path": str(self.path),
             **self.simulation._asdict(),
+            "causes": [cause.to_dict() for cause in self.causes],
+            "marks": list(self.marks),
             "label": None if self.label is None else self.label.to_dict(),
             "explanation": self.explanation.to_dict(),
         }
 
 
-def explain(run: str | os.PathLike[str], task: str, trial: int | None = None) -> Explained:
+def explain(
+    run: str | os.PathLike[str],
+    task: str,
+    trial: int | None = None,
+    *,
+    domain: str | None = None,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
+) -> Explained:
     """Explain a simulation of a run, or of a results file of tau2-bench.
 
     Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
+    ``domain`` is used whatever the file calls its own. A file's simulation is judged by the
+    benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
+    which its recorded checks belong.
     """
     source = open_source(run)
-    if source.folder is not None:
-        found = _in_run(source.folder, task, trial)
-    else:
-        found = _in_file(source, task, trial)
-    chosen, (recorded, domain), brought = found
-    if domain is None:
-        raise NothingToExplainError(
-            f"{source.path} does not name the domain of {chosen}, so it cannot be replayed"
-        )
-    explanation, label = explain_and_label(
-        recorded.simulation, domain=domain, task=brought, solo=recorded.solo
-    )
+    ways = Ways(embedded_tasks=embedded_tasks, remap_tasks=remap_tasks)
+    if source.folder is None:
+        return _of_file(source, task, trial, domain, ways)
+    chosen, (recorded, own) = _in_run(source.folder, task, trial)
+    explanation, label = explain_and_label(recorded.simulation, domain=own, solo=recorded.solo)
     return Explained(source.path, chosen, explanation, label)
 
 
-Found = tuple[Simulation, InDomain, Mapping[str, object] | None]
+RunTrial = tuple[Simulation, InDomain]
 
 
-def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
+def _in_run(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
-    first: Found | None = None
+    first: RunTrial | None = None
     for each in trials:
         found = record_of(folder.report(each))
         if isinstance(found, Omitted):
@@ -85,7 +106,7 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Found:
                 )
             continue
         if first is None or (_passed(first[1]) and not _passed(found)):
-            first = each, found, None
+            first = each, found
     if first is None:
         raise NothingToExplainError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
@@ -100,25 +121,53 @@ def _ended(folder: RunFolder, simulation: Simulation) -> str:
     return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 
-def _in_file(source: SimulationSource, task: str, trial: int | None) -> Found:
-    names = [
-        (_named(recorded, domain), _passed((recorded, domain)))
-        for recorded, domain in source.records()
-    ]
-    every = [name for name, _ in names]
-    trials = trials_named(task, every, every, source.path)
-    failed = [name for name in trials if (name, False) in names]
-    chosen = trial_numbered(trial, trials) if trial is not None else (failed or trials)[0]
-    found = next(each for each in source.records() if _named(*each) == chosen)
-    return chosen, found, source.tasks.get(chosen.task_id)
-
-
-def _named(recorded: RecordedSimulation, domain: Domain | None) -> Simulation:
-    simulation = recorded.simulation
-    name = "" if domain is None else domain.name
-    return Simulation(name, simulation["task_id"], simulation.get("trial") or 0)
-
-
 def _passed(found: InDomain) -> bool:
     verdict = found[0].verdict
     return verdict is not None and is_successful(verdict["reward"])
+
+
+def _of_file(
+    source: SimulationSource, task: str, trial: int | None, domain: str | None, ways: Ways
+) -> Explained:
+    every = [_named(item) for item in source.simulations(domain).items]
+    trials = trials_named(task, every, every, source.path)
+    if trial is not None:
+        trials = [trial_numbered(trial, trials)]
+    whole = source.simulations(domain)
+    judged = [_judged(item, whole, ways) for item in whole.items if _named(item) in trials]
+    chosen = next((each for each in judged if not each.judged.passed), judged[0])
+    item, raw = chosen.item, chosen.task
+    if item.problem is not None:
+        raise NothingToExplainError(f"{_named(item)} cannot be explained: it is {item.problem}")
+    explanation, label = explain_and_label(
+        item.simulation, domain=item.domain, task=raw, solo=item.solo
+    )
+    marks = tuple(ways.marks)
+    return Explained(source.path, _named(item), explanation, label, chosen.causes, marks)
+
+
+@dataclass(frozen=True)
+class _FileTrial:
+    """A trial of a file with its new verdict, the task it was judged by, and what is wrong."""
+
+    item: Item
+    judged: Judged
+    task: Mapping[str, object] | None
+    causes: tuple[Cause, ...]
+
+
+def _judged(item: Item, whole: Collection, ways: Ways) -> _FileTrial:
+    task_id = str(item.simulation.get("task_id"))
+    embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
+    alone = Collection(iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy)
+    found = Recount(alone, ways)
+    judged = found.add(item)
+    own = embedded.get(task_id) if ways.embedded_tasks else None
+    other = found.known(item.domain).raw(judged.slot.task_id) if ways.remap_tasks else None
+    reasons = tuple(each for each in causes(found) if each.kind != "missing simulations")
+    return _FileTrial(item, judged, own or other, reasons)
+
+
+def _named(item: Item) -> Simulation:
+    simulation = item.simulation
+    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)

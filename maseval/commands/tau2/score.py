@@ -1,21 +1,17 @@
 """``maseval tau2 score``: recorded conversations judged again, and compared with their record."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
-from maseval.benchmark.tau2.results import RecordedSimulation
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.commands.tau2.sources import SimulationSource, add_one, open_source
+from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
+from maseval.benchmark.tau2.trust.recount.judged import Judged
+from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
+from maseval.commands.tau2.sources import open_source
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import is_successful
-from maseval.stats.estimation import Estimate, pass_hat_estimates
-from maseval.stats.trials import count_trials
+from maseval.stats.estimation import Estimate
 
 
 @dataclass(frozen=True)
@@ -27,36 +23,107 @@ class Disagreement:
     differences: Sequence[str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileScore:
     """One file or run, judged again.
 
-    ``agreeing`` of ``compared`` verdicts are equal; ``skipped`` counts, by reason, what could not
-    be compared. ``pass_hat`` is of the new verdicts.
+    ``passes`` of ``planned`` simulations passed by the new verdicts: what is missing is a failure.
+    ``agreeing`` of ``compared`` recorded verdicts were confirmed. ``causes`` say what is wrong with
+    the record, ``marks`` how it was judged if not by the benchmark's tasks.
     """
 
     path: Path
-    simulations: int = 0
-    compared: int = 0
-    agreeing: int = 0
-    recorded_passes: int = 0
-    passes: int = 0
-    not_replayable: int = 0
-    disagreements: list[Disagreement] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-    pass_hat: Mapping[int, Estimate] = field(default_factory=dict)
+    found: Recount
+
+    @property
+    def simulations(self) -> int:
+        """How many are recorded."""
+        return len(self.found.judged)
+
+    @property
+    def planned(self) -> int:
+        """How many there should be: tasks times trials."""
+        return len(self.found.slots)
+
+    @property
+    def missing(self) -> list[str]:
+        """The planned simulations that are not recorded."""
+        return [str(slot) for slot in self.found.missing]
+
+    @property
+    def passes(self) -> int:
+        """How many passed."""
+        return self.found.passed
+
+    @property
+    def recorded_passes(self) -> int:
+        """How many the record calls passed."""
+        return sum(each.passed_as_recorded for each in self.found.judged)
+
+    @property
+    def compared(self) -> int:
+        """How many have a recorded and a new verdict."""
+        return len(self.found.compared)
+
+    @property
+    def agreeing(self) -> int:
+        """How many recorded verdicts were confirmed."""
+        return sum(each.agrees for each in self.found.judged)
+
+    @property
+    def not_replayable(self) -> int:
+        """How many conversations cannot be replayed; they count as failures."""
+        return sum(each.fault is not None for each in self.found.judged)
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Why simulations were not compared, and how many."""
+        without = sum(each.recorded is None and not each.problem for each in self.found.judged)
+        return self.found.problems | ({"no recorded verdict": without} if without else {})
+
+    @cached_property
+    def disagreements(self) -> list[Disagreement]:
+        """Every simulation whose verdict differs."""
+        return [
+            Disagreement(each.named, each.passport.trial, _differences(each))
+            for each in self.found.disagreeing
+        ]
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """What is wrong with the record, with the evidence."""
+        return causes(self.found)
+
+    @property
+    def marks(self) -> list[str]:
+        """How it was judged, if not by the benchmark's own tasks."""
+        return self.found.ways.marks
+
+    @property
+    def pass_hat(self) -> Mapping[int, Estimate]:
+        """pass^k of the planned simulations."""
+        return self.found.pass_hat
+
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and nothing is wrong."""
+        return bool(self.compared) and not self.causes
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "path": str(self.path),
+            "marks": self.marks,
+            "causes": [cause.to_dict() for cause in self.causes],
+            "planned": self.planned,
             "simulations": self.simulations,
+            "missing": self.missing,
             "compared": self.compared,
             "agreeing": self.agreeing,
             "passed_as_recorded": self.recorded_passes,
             "passed": self.passes,
             "not_replayable": self.not_replayable,
-            "skipped": self.skipped,
+            "skipped": dict(self.skipped),
             "disagreements": [
                 {"task_id": one.task_id, "trial": one.trial, "differences": list(one.differences)}
                 for one in self.disagreements
@@ -65,102 +132,63 @@ class FileScore:
         }
 
 
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file among several that could not be judged, and why."""
+
+    path: Path
+    error: Exception
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {"path": str(self.path), "error": str(self.error)}
+
+
+class Scores(list[FileScore]):
+    """The files that were judged, and in ``unreadable`` those that could not be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[UnreadableFile] = []
+
+
 def score(
     files: Sequence[str | os.PathLike[str]],
     *,
+    domain: str | None = None,
     strict: bool = False,
-    on_progress: Callable[[FileScore], object] | None = None,
-) -> list[FileScore]:
+    as_recorded: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
+    on_progress: Callable[[int], object] | None = None,
+) -> Scores:
     """Judge the simulations of run folders and results files again, by the rules of v0.2.0.
 
-    With ``strict`` a conversation that cannot be replayed raises what the original raises, and is
-    shown as a disagreement; without it the reward is 0. ``on_progress`` is called after every
-    simulation.
+    A file that cannot be read does not stop the others; if none can, the first error is raised.
+
+    Args:
+        domain: The domain, whatever the files call theirs.
+        strict: A conversation that cannot be replayed raises what the original raises, and is
+            shown as a disagreement; without it the reward is 0.
+        as_recorded: Count the recorded rewards.
+        embedded_tasks: Judge by the tasks in the file, not by the benchmark's.
+        remap_tasks: Judge each simulation by the task to which its recorded checks belong.
+        on_progress: Gets the number of simulations judged so far of the file at hand.
     """
-    return [_scored(open_source(file), strict, on_progress or (lambda _: None)) for file in files]
+    ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
+    scores = Scores()
+    for file in files:
+        try:
+            source = open_source(file)
+            found = recount(source.simulations(domain), ways, on_progress=on_progress)
+            scores.append(FileScore(source.path, found))
+        except (MASEvalError, OSError) as error:
+            scores.unreadable.append(UnreadableFile(Path(file), error))
+    if scores.unreadable and not scores:
+        raise scores.unreadable[0].error
+    return scores
 
 
-def _scored(
-    source: SimulationSource, strict: bool, on_progress: Callable[[FileScore], object]
-) -> FileScore:
-    result = FileScore(source.path, skipped=source.skipped)
-    verdicts: list[tuple[str, bool]] = []
-    for recorded, domain in source.records():
-        result.simulations += 1
-        found = _verdict(recorded, domain, source.tasks, strict)
-        if isinstance(found, str):
-            add_one(result.skipped, found)
-        else:
-            _compare(result, recorded, found)
-            key = f"{recorded.domain}/{recorded.simulation['task_id']}"
-            verdicts.append((key, _passes(found)))
-        on_progress(result)
-    result.pass_hat = pass_hat_estimates([*count_trials(verdicts).values()])
-    return result
-
-
-def _verdict(
-    recorded: RecordedSimulation,
-    domain: Domain | None,
-    tasks: Mapping[str, Mapping[str, object]],
-    strict: bool,
-) -> RewardInfo | Exception | str:
-    """The new verdict, what it raised, or why there is none."""
-    if domain is None:
-        return "it does not name its domain"
-    simulation = recorded.simulation
-    try:
-        return score_simulation(
-            simulation,
-            domain=domain,
-            task=tasks.get(simulation["task_id"]),
-            solo=recorded.solo,
-            strict=strict,
-        )
-    except NoJudgeError:
-        return "its verdict needs a judge model"
-    except UnknownTaskError:
-        return f"{domain.name} has no such task"
-    except MASEvalError:
-        raise
-    except Exception as error:  # strict: what the original raises for a conversation is a finding
-        if not strict:
-            raise
-        return error
-
-
-def _passes(found: RewardInfo | Exception) -> bool:
-    return not isinstance(found, Exception) and is_successful(found["reward"])
-
-
-def _compare(
-    result: FileScore, recorded: RecordedSimulation, found: RewardInfo | Exception
-) -> None:
-    result.passes += _passes(found)
-    replay_error = None if isinstance(found, Exception) else replay_problem(found)
-    result.not_replayable += replay_error is not None
-    if recorded.verdict is None:
-        add_one(result.skipped, "it has no recorded verdict")
-        return
-    result.compared += 1
-    result.recorded_passes += is_successful(recorded.verdict["reward"])
-    differences = list(_differences(found, recorded.verdict))
-    if not differences:
-        result.agreeing += 1
-        return
-    if replay_error:
-        differences.append(f"it cannot be replayed: {replay_error['error']}")
-    simulation = recorded.simulation
-    result.disagreements.append(
-        Disagreement(simulation["task_id"], simulation.get("trial"), differences)
-    )
-
-
-def _differences(found: RewardInfo | Exception, recorded: Mapping[str, object]) -> Iterable[str]:
-    if isinstance(found, Exception):
-        yield f"raises {type(found).__name__}: {found}"
-        return
-    verdict: Mapping[str, object] = found
-    for key in VERDICT:
-        if verdict.get(key) != recorded.get(key):
-            yield f"{key}: now {verdict.get(key)!r}, recorded {recorded.get(key)!r}"
+def _differences(each: Judged) -> list[str]:
+    replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
+    return [*each.differences, *replay]

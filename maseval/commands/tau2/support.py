@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, read_results
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
@@ -20,13 +20,13 @@ from maseval.benchmark.tau2.trust.labels import (
 from maseval.commands.benchmarks import (
     BenchmarkSupport,
     OnProgress,
+    OutcomeOptions,
     RecordedOutcomes,
     RunDiagnosis,
     Section,
 )
-from maseval.commands.tau2.comparable import config_of_file, digest, outcomes_of_file
+from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
 from maseval.commands.tau2.sources import record_of
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.runs import RunFolder, Simulation
@@ -158,16 +158,11 @@ class Tau2Support(BenchmarkSupport):
             config["texts"] = texts_in_words(texts)
         return config
 
-    def recorded_outcomes(self, path: Path) -> RecordedOutcomes:
-        results, skipped = read_results(path), dict[str, int]()
-        outcomes = outcomes_of_file(results, skipped)
-        counted = [outcome for outcome in outcomes if outcome.passed is not None]
-        if not counted:
-            raise ConfigurationError(
-                f"{path} holds no verdict; `maseval tau2 score` judges its conversations"
-            )
-        planned = len(outcomes) + sum(skipped.values())
-        return RecordedOutcomes(counted, planned, config_of_file(results))
+    def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes:
+        return outcomes_of_file(path, options)
+
+    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
+        return outcomes_of_run(folder, self.settings(folder), options)
 
 
 SUPPORT = Tau2Support()

@@ -4,18 +4,23 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.trust.certify import Certificate
+from maseval.benchmark.tau2.trust.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.trust.certify import verify as verify_source
 from maseval.commands.tau2.certify import certifiable
+from maseval.interface.signing import is_signed
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether simulations still are what a certificate says; ``differences`` say where not."""
+    """Whether simulations still are what a certificate says; ``differences`` list where not.
+
+    ``signed`` if the certificate's signature was checked, too.
+    """
 
     certificate: Path
     path: Path
     differences: list[str]
+    signed: bool = False
 
     @property
     def holds(self) -> bool:
@@ -28,6 +33,7 @@ class Verification:
             "certificate": str(self.certificate),
             "path": str(self.path),
             "holds": self.holds,
+            "signed": self.signed,
             "differences": self.differences,
         }
 
@@ -37,12 +43,29 @@ def verify(
     source: str | os.PathLike[str],
     *,
     domain: str | None = None,
+    key: str | os.PathLike[str] | None = None,
 ) -> Verification:
     """Certify again, and list what differs from the certificate.
 
-    A certificate that was itself changed raises a ``CertificateError``.
+    A certificate that was itself changed, or with ``key`` (a file with an Ed25519 public key) is
+    not signed by its owner, raises a ``CertificateError``.
     """
     name = Path(certificate)
     given = Certificate.of(name.read_text(encoding="utf-8"))
-    path, simulations = certifiable(source)
-    return Verification(name, path, verify_source(given, simulations, domain=domain))
+    if key is not None:
+        _check_signature(given, Path(key))
+    path, simulations = certifiable(source, domain)
+    return Verification(name, path, verify_source(given, simulations), signed=key is not None)
+
+
+def _check_signature(certificate: Certificate, key: Path) -> None:
+    if certificate.signature is None:
+        raise CertificateError(
+            f"the certificate is not signed, so {key} proves nothing; ask for one made with "
+            "`maseval tau2 certify --sign`"
+        )
+    if not is_signed(certificate.signed_text, certificate.signature, key):
+        raise CertificateError(
+            f"the certificate was not signed by the owner of {key}, or was changed since; ask for "
+            "the right key, or certify the simulations again"
+        )

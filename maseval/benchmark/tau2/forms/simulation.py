@@ -28,7 +28,7 @@ class TerminationReason(StrEnum):
 
 
 class SimulationForm(TypedDict):
-    """One finished simulation."""
+    """One finished simulation; other releases end simulations for reasons of their own."""
 
     id: str
     task_id: str
@@ -36,7 +36,7 @@ class SimulationForm(TypedDict):
     start_time: str
     end_time: str
     duration: float
-    termination_reason: TerminationReason
+    termination_reason: TerminationReason | str
     agent_cost: NotRequired[float | None]
     user_cost: NotRequired[float | None]
     reward_info: NotRequired[RewardInfo | None]

@@ -43,6 +43,7 @@ from maseval.benchmark.tau2.results.directory import (
 from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
 from maseval.core.report import Report
+from maseval.core.shapes import mapping
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +100,11 @@ class ResultsFile:
         if info is None:
             raise ResultsFormatError(f"{self.path}, info: missing")
         return checked(RUN_INFO, info, f"{self.path}, info")
+
+    @cached_property
+    def raw_info(self) -> Mapping[str, object]:
+        """``info`` as it stands in the file, which in files of forks may be of any form."""
+        return mapping(self._member("info"))
 
     @cached_property
     def tasks(self) -> dict[str, RawTask]:
@@ -259,7 +265,12 @@ class ResultsFile:
         where = f"{self.path}, simulation {index}{named}"
         if isinstance(value, Mapping) and is_full_duplex(value):
             raise FullDuplexResultsError(f"{where}: {NOT_SUPPORTED}")
-        simulation = checked(SIMULATION, value, where)
+        try:
+            simulation = checked(SIMULATION, value, where)
+        except ResultsFormatError as error:
+            known = mapping(value)
+            error.details.update({key: known.get(key) for key in ("task_id", "trial")})
+            raise
         beside = None if verdict is None else checked(REWARD_INFO, verdict, f"{where}, reward_info")
         return RecordedSimulation(
             index,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.trust.certify.suspicion import (
+from maseval.benchmark.tau2.trust.recount.suspicion import (
     Passport,
     copies,
     fingerprint,

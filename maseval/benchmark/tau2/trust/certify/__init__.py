@@ -2,6 +2,6 @@
 
 from maseval.benchmark.tau2.trust.certify.certificate import Certificate, CertificateError
 from maseval.benchmark.tau2.trust.certify.certifying import certify, verify
-from maseval.benchmark.tau2.trust.certify.suspicion import Suspicion
+from maseval.benchmark.tau2.trust.recount.suspicion import Suspicion
 
 __all__ = ["Certificate", "CertificateError", "Suspicion", "certify", "verify"]

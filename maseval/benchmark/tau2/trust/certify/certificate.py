@@ -1,4 +1,4 @@
-"""A certificate: recomputed numbers, what they rest on, and a hash that holds it together."""
+"""A certificate: a record of recomputed numbers, what they rest on, and a checksum over both."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 
-FORM = "maseval tau2 certificate 1"
+FORM = "maseval tau2 certificate 2"
 
 
 class CertificateError(MASEvalError, ValueError):
@@ -24,9 +24,10 @@ class Agreement(TypedDict):
 
 
 class Numbers(TypedDict):
-    """What was recomputed for one domain; every simulation counts."""
+    """What was recomputed for one domain; every planned simulation counts."""
 
     simulations: int
+    missing: int
     tasks: int
     passed: int
     mean_reward: float
@@ -35,7 +36,7 @@ class Numbers(TypedDict):
 
 
 class CertificateContent(TypedDict):
-    """All that a certificate says, apart from its hash."""
+    """All that a certificate says, apart from its checksum and signature."""
 
     form: str
     source: str | None
@@ -45,15 +46,30 @@ class CertificateContent(TypedDict):
     omitted: dict[str, int]
     numbers: dict[str, Numbers]
     agreement: Agreement
+    causes: list[dict[str, Any]]
     suspicions: list[dict[str, str]]
 
 
 class Certificate:
-    """A certificate's content with the SHA-256 over its canonical JSON."""
+    """A certificate's content, with the SHA-256 over its canonical JSON as a checksum.
 
-    def __init__(self, content: CertificateContent) -> None:
+    The checksum finds damage, not forgery: whoever changes a certificate can compute it anew. Only
+    a ``signature`` says who made it.
+    """
+
+    def __init__(self, content: CertificateContent, signature: str | None = None) -> None:
         self.content = content
         self.sha256 = digest(content)
+        self.signature = signature
+
+    @property
+    def signed_text(self) -> str:
+        """What a signature is about: the content as canonical JSON."""
+        return canonical_json(self.content)
+
+    def with_signature(self, signature: str) -> "Certificate":
+        """The same content, signed."""
+        return Certificate(self.content, signature)
 
     @property
     def is_clean(self) -> bool:
@@ -61,9 +77,16 @@ class Certificate:
         agreement = self.content["agreement"]
         return agreement["equal"] == agreement["compared"] and not self.content["suspicions"]
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether something was compared, and nothing makes the numbers untrustworthy."""
+        fatal = any(cause["fatal"] for cause in self.content["causes"])
+        return self.content["agreement"]["compared"] > 0 and not fatal
+
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms, the hash included."""
-        return {**self.content, "sha256": self.sha256}
+        """In JSON's terms, with the checksum, and the signature if there is one."""
+        signature = {} if self.signature is None else {"signature": self.signature}
+        return {**self.content, "sha256": self.sha256, **signature}
 
     def to_json(self) -> str:
         """As the text of a file."""
@@ -71,7 +94,7 @@ class Certificate:
 
     @classmethod
     def of(cls, value: "Certificate | Mapping[str, Any] | str") -> "Certificate":
-        """Read a certificate, or its JSON; one whose hash is wrong is refused."""
+        """Read a certificate, or its JSON; one whose checksum is wrong is refused."""
         if isinstance(value, Certificate):
             return value
         try:
@@ -84,19 +107,20 @@ class Certificate:
             ) from error
         if content["form"] != FORM:
             raise CertificateError(f"the certificate's form is {content['form']!r}, not {FORM!r}")
-        certificate = cls(content)  # type: ignore[arg-type]  # its keys are checked above
+        signature = form.get("signature")
+        certificate = cls(content, signature)  # type: ignore[arg-type]  # keys are checked above
         if certificate.sha256 != found:
             raise CertificateError(
-                f"the certificate was changed: its hash is {certificate.sha256}, "
+                f"the certificate was changed: its checksum is {certificate.sha256}, "
                 f"but it says {found}; certify the simulations again"
             )
         return certificate
 
     def text(self) -> str:
-        """In words, the suspicions last."""
-        agreement = self.content["agreement"]
-        lines = [f"certificate {self.sha256}"]
-        for name, numbers in self.content["numbers"].items():
+        """In words: what is wrong with the record first, the suspicions last."""
+        agreement, content = self.content["agreement"], self.content
+        lines = [f"{each['kind']}: {_with_remedy(each)}" for each in content["causes"]]
+        for name, numbers in content["numbers"].items():
             passes = ", ".join(f"{k} {v:.3f}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
                 f"  {name}: {numbers['passed']} of {numbers['simulations']} passed, "
@@ -105,13 +129,19 @@ class Certificate:
         lines.append(
             f"  {agreement['equal']} of {agreement['compared']} recorded rewards confirmed"
         )
-        if texts := self.content["rules"].get("texts"):
+        if texts := content["rules"].get("texts"):
             lines.append(f"  texts that models read: {', '.join(texts)}")
-        for reason, count in self.content["omitted"].items():
-            lines.append(f"  {count} left out: {reason}")
-        for each in self.content["suspicions"]:
-            lines.append(f"  {each['kind']}: {each['where']}: {each['text']}")
+        lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
+        for reason, count in content["omitted"].items():
+            lines.append(f"  {count} without a new verdict: {reason}")
+        lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
+        for suspicion in content["suspicions"]:
+            lines.append(f"  {suspicion['kind']}: {suspicion['where']}: {suspicion['text']}")
         return "\n".join(lines)
+
+
+def _with_remedy(cause: Mapping[str, Any]) -> str:
+    return f"{cause['text']}; {cause['remedy']}" if cause["remedy"] else str(cause["text"])
 
 
 def digest(value: object) -> str:

@@ -1,26 +1,18 @@
 """certify: recompute every reward from the messages, and write down what came out."""
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 from maseval.benchmark.tau2.data.store import AnyPath
-from maseval.benchmark.tau2.data_loader import (
-    UnknownTaskError,
-    data_fingerprint,
-    load_domain_config,
-    load_raw_task,
-)
+from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.forms.reward import RewardInfo
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.trust.certify.certificate import (
     FORM,
     Agreement,
@@ -28,43 +20,52 @@ from maseval.benchmark.tau2.trust.certify.certificate import (
     Numbers,
     digest,
 )
-from maseval.benchmark.tau2.trust.certify.sources import Certifiable, Collection, Item, collection
-from maseval.benchmark.tau2.trust.certify.suspicion import (
-    Passport,
+from maseval.benchmark.tau2.trust.recount.causes import causes
+from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK, Judged
+from maseval.benchmark.tau2.trust.recount.policies import policies
+from maseval.benchmark.tau2.trust.recount.recount import Recount
+from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.sources import (
+    MALFORMED,
+    Certifiable,
+    Collection,
+    Item,
+    collection,
+)
+from maseval.benchmark.tau2.trust.recount.suspicion import (
     Suspicion,
     copies,
-    fingerprint,
     missing_trials,
-    name_of,
     oddities,
 )
-from maseval.benchmark.tau2.trust.explain.findings import replay_fault
-from maseval.benchmark.tau2.world.tasks import TaskSpec
-from maseval.core.outcome import is_successful
+from maseval.benchmark.tau2.trust.recount.tasks import differing_tasks
 from maseval.stats.pass_k import mean_over_tasks, named
-from maseval.stats.trials import Trials, fewest_trials
+from maseval.stats.trials import count_trials, fewest_trials
 
 _TOLERANCE = 1e-9
 
 
 def certify(
-    source: Certifiable,
+    source: Certifiable | Collection,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
     data_dir: AnyPath | None = None,
+    partial: bool = False,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
     Args:
         source: A results file (its path, or what ``read_results`` gives), or simulations or
             reports from anywhere.
-        domain: The domain of simulations that do not name theirs.
+        domain: The domain, whatever the simulations call theirs.
         solo: The agent worked alone, where the simulations do not say so.
         data_dir: A data folder other than the cache.
+        partial: The tasks that a file lists are all there should be; otherwise every task of their
+            split is, and those that are not listed count as failures.
     """
-    whole = collection(source, domain, solo)
-    run = _Certification(whole, data_dir)
+    whole = source if isinstance(source, Collection) else collection(source, domain, solo)
+    run = _Certification(whole, data_dir, partial)
     for item in whole.items:
         run.add(item)
     return run.certificate()
@@ -72,7 +73,7 @@ def certify(
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
-    source: Certifiable,
+    source: Certifiable | Collection,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
@@ -82,115 +83,71 @@ def verify(
 
     A certificate that was changed itself raises a ``CertificateError``.
     """
-    given = Certificate.of(certificate).to_dict()
-    found = certify(source, domain=domain, solo=solo, data_dir=data_dir).to_dict()
+    read = Certificate.of(certificate)
+    partial = read.content["rules"].get("tasks") == _LISTED
+    again = certify(source, domain=domain, solo=solo, data_dir=data_dir, partial=partial)
+    given, found = read.to_dict(), again.to_dict()
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"
-        for key in found
-        if key not in ("source", "sha256") and given[key] != found[key]
+        for key in again.content
+        if key != "source" and given[key] != found[key]
     ]
 
 
-@dataclass
-class _Tally:
-    """What adds up for one domain."""
-
-    rewards: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    not_scorable: int = 0
-
-    def numbers(self) -> Numbers:
-        every = [reward for rewards in self.rewards.values() for reward in rewards]
-        tasks = [Trials(len(each), sum(map(is_successful, each))) for each in self.rewards.values()]
-        return {
-            "simulations": len(every),
-            "tasks": len(self.rewards),
-            "passed": sum(map(is_successful, every)),
-            "mean_reward": fmean(every),
-            "pass_hat_k": {
-                named("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
-                for k in range(1, fewest_trials(tasks) + 1)
-            },
-            "not_scorable": self.not_scorable,
-        }
+_LISTED = "as listed"
 
 
 class _Certification:
     """A certificate in the making."""
 
-    def __init__(self, whole: Collection, data_dir: AnyPath | None) -> None:
+    def __init__(self, whole: Collection, data_dir: AnyPath | None, partial: bool) -> None:
         self._whole = whole
         self._data_dir = data_dir
+        planned = bool(whole.tasks or whole.planned)
+        self._found = Recount(whole, whole_split=planned and not partial, data_dir=data_dir)
         self._hash = hashlib.sha256()
-        self._domains: dict[str, Domain] = {}
         self._modes: set[str] = set()
         self._texts: set[str] = set()
-        self._tallies: dict[str, _Tally] = defaultdict(_Tally)
-        self._passports: list[Passport] = []
         self._suspicions: list[Suspicion] = []
         self._agreement: Counter[str] = Counter()
 
     def add(self, item: Item) -> None:
-        name, simulation = item.domain.name, item.simulation
-        where = name_of(name, simulation)
-        self._note(item, where)
-        self._suspicions += oddities(simulation, where)
-        try:
-            found = score_simulation(
-                simulation, domain=item.domain, solo=item.solo, data_dir=self._data_dir
-            )
-        except NoJudgeError:
-            self._whole.omitted["its verdict needs a judge"] += 1
-            return
-        except UnknownTaskError:
-            text = f"{name} has no task {simulation.get('task_id')!r}"
-            self._suspicions.append(Suspicion("unknown task", where, text))
-            return
-        tally = self._tallies[name]
-        tally.rewards[str(simulation["task_id"])].append(found["reward"])
-        self._look_at(found, item, where, tally)
-
-    def _note(self, item: Item, where: str) -> None:
-        simulation = item.simulation
-        self._domains[item.domain.name] = item.domain
+        judged = self._found.add(item)
+        where = judged.passport.where
         self._modes |= {"lenient order ids"} if item.lenient else set()
         self._modes |= {"solo"} if item.solo else set()
         self._texts |= {item.texts} if item.texts else set()
-        self._hash.update(canonical_json((where, simulation)).encode())
-        self._passports.append(
-            Passport(
-                where,
-                item.domain.name,
-                str(simulation.get("task_id")),
-                simulation.get("trial"),
-                str(simulation.get("id") or ""),
-                fingerprint(simulation),
-                any(message["role"] == "user" for message in simulation["messages"]),
-            )
-        )
+        self._hash.update(canonical_json((where, item.simulation)).encode())
+        if item.problem is None:
+            self._suspicions += oddities(item.simulation, where)
+        self._look_at(judged, where)
 
-    def _look_at(self, found: RewardInfo, item: Item, where: str, tally: _Tally) -> None:
-        fault = replay_fault(found)
-        if fault is not None:
-            tally.not_scorable += 1
-            text = f"message {fault.message_index}: {fault.meaning}"
+    def _look_at(self, judged: Judged, where: str) -> None:
+        if judged.problem == FOREIGN_TASK:
+            text = f"{judged.slot.domain} has no task {judged.named!r}"
+            self._suspicions.append(Suspicion("unknown task", where, text))
+        if judged.fault is not None:
+            text = f"message {judged.fault.message_index}: {judged.fault.meaning}"
             self._suspicions.append(Suspicion("impossible answer", where, text))
-        if item.recorded is None:
+        if judged.reward is None:
+            return
+        if judged.recorded is None:
             self._agreement["without"] += 1
             return
         self._agreement["compared"] += 1
-        reward = float(item.recorded["reward"])
-        if abs(reward - found["reward"]) <= _TOLERANCE:
+        if abs(judged.recorded - judged.reward) <= _TOLERANCE:
             self._agreement["equal"] += 1
         else:
-            text = f"recorded {reward:g}, recomputed {found['reward']:g}"
+            text = f"recorded {judged.recorded:g}, recomputed {judged.reward:g}"
             self._suspicions.append(Suspicion("reward differs", where, text))
 
     def certificate(self) -> Certificate:
-        whole = self._whole
+        whole, found = self._whole, self._found
+        passports = [each.passport for each in found.judged]
         suspicions = [
             *self._suspicions,
-            *copies(self._passports),
-            *missing_trials(self._passports, whole.num_trials),
+            *copies(passports),
+            *missing_trials(passports, whole.num_trials),
             *self._other_tasks(),
             *self._other_policy(),
         ]
@@ -208,49 +165,72 @@ class _Certification:
                     "evaluation_type": "all",
                     "modes": sorted(self._modes),
                     **({"texts": sorted(self._texts)} if self._texts else {}),
+                    "tasks": _LISTED if found.split is None else found.split[0],
                 },
-                "domains": {name: _basis(each) for name, each in sorted(self._domains.items())},
+                "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
                 "simulations_sha256": self._hash.hexdigest(),
-                "omitted": dict(sorted(whole.omitted.items())),
-                "numbers": {name: t.numbers() for name, t in sorted(self._tallies.items())},
+                "omitted": self._omitted(),
+                "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
                 "agreement": agreement,
+                "causes": [each.to_dict() for each in causes(found)],
                 "suspicions": [each.to_dict() for each in suspicions],
             }
         )
 
+    def _omitted(self) -> dict[str, int]:
+        counted = self._found.problems
+        del counted[FOREIGN_TASK]  # listed one by one
+        if self._whole.malformed:
+            counted[MALFORMED] = len(self._whole.malformed)
+        return dict(sorted(counted.items()))
+
     def _other_tasks(self) -> Iterator[Suspicion]:
         """Tasks that the file brings along and that are not the benchmark's."""
-        for name, domain in self._domains.items() if len(self._domains) == 1 else ():
-            for task_id, raw in self._whole.tasks.items():
-                try:
-                    ours = load_raw_task(domain, task_id, self._data_dir)
-                except UnknownTaskError:
-                    text = f"{name} has no task {task_id!r}"
-                    yield Suspicion("unknown task", f"{name} task {task_id}", text)
-                    continue
-                if _meaning(raw) != _meaning(ours):
-                    text = "the file's task differs from the benchmark's, which was used"
-                    yield Suspicion("edited task", f"{name} task {task_id}", text)
+        domain = self._found.domain
+        if domain is None:
+            return
+        known = self._found.known(domain)
+        for task_id in self._whole.tasks:
+            if known.raw(task_id) is None:
+                text = f"{domain.name} has no task {task_id!r}"
+                yield Suspicion("unknown task", f"{domain.name} task {task_id}", text)
+        for task_id, parts in differing_tasks(self._whole.tasks, known):
+            text = f"the file's task differs from the benchmark's ({', '.join(parts)})"
+            yield Suspicion("edited task", f"{domain.name} task {task_id}", text)
 
     def _other_policy(self) -> Iterator[Suspicion]:
         """A policy in the file that is not one of the domain's."""
-        told = self._whole.policy
-        for name, domain in self._domains.items() if told and len(self._domains) == 1 else ():
-            if told not in _policies(domain, self._data_dir):
-                text = "the file's policy differs from the benchmark's"
-                yield Suspicion("edited policy", name, text)
+        domain, given = self._found.domain, self._whole.policy
+        own = None if self._data_dir is None else Path(self._data_dir)
+        if domain is not None and given and given not in policies(domain, own):
+            text = "the file's policy differs from the benchmark's"
+            yield Suspicion("edited policy", domain.name, text)
 
 
-def _meaning(raw: Mapping[str, Any]) -> str:
-    """All of a task that scoring depends on, and what the user is told."""
-    spec = TaskSpec.of(raw)
-    return canonical_json((spec.gold_key, spec.model_dump(mode="json"), raw.get("user_scenario")))
+def _numbers(found: Recount, domain: str) -> Numbers:
+    """What was recomputed for one domain; every planned simulation counts."""
+    passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
+    tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
+    rewards = [_reward(found, slot) for slot in passes]
+    return {
+        "simulations": len(passes),
+        "missing": sum(slot.domain == domain for slot in found.missing),
+        "tasks": len(tasks),
+        "passed": sum(passes.values()),
+        "mean_reward": fmean(rewards) if rewards else 0.0,
+        "pass_hat_k": {
+            named("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
+            for k in range(1, fewest_trials(tasks) + 1)
+        },
+        "not_scorable": sum(
+            each.fault is not None for each in found.judged if each.slot.domain == domain
+        ),
+    }
 
 
-def _policies(domain: Domain, data_dir: AnyPath | None) -> list[str]:
-    folder = load_domain_config(domain, data_dir)["db_path"].parent
-    modes: Iterable[bool] = (False,) if domain.solo_refusal else (False, True)
-    return [domain.policy(folder, solo=solo) for solo in modes]
+def _reward(found: Recount, slot: Slot) -> float:
+    several: Iterable[Judged] = found.by_slot.get(slot, ())
+    return min((each.reward or 0.0 for each in several), default=0.0)
 
 
 @cache

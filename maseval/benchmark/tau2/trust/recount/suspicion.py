@@ -100,7 +100,10 @@ def _bare(call: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Passport:
-    """What is kept of a simulation to compare it with all others."""
+    """What is kept of a simulation to compare it with all others.
+
+    ``talks`` if a user took part, ``stopped`` if the user's stop is its last message.
+    """
 
     where: str
     domain: str
@@ -109,6 +112,21 @@ class Passport:
     id: str
     fingerprint: str
     talks: bool
+    stopped: bool = False
+
+
+def passport_of(domain: str, simulation: Mapping[str, Any]) -> Passport:
+    """What is kept of a simulation of a domain."""
+    return Passport(
+        name_of(domain, simulation),
+        domain,
+        str(simulation.get("task_id")),
+        simulation.get("trial"),
+        str(simulation.get("id") or ""),
+        fingerprint(simulation),
+        any(message["role"] == "user" for message in simulation["messages"]),
+        _stopped(simulation["messages"]),
+    )
 
 
 def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:

@@ -1,0 +1,235 @@
+"""recount: every simulation of a record judged again, and counted among those that were planned.
+
+Nothing that the record says of itself is believed. The tasks are those of the benchmark, and the
+denominator is every planned simulation: tasks times trials. What is missing, was copied, or did
+not end as v0.2.0 lets it end is a failure.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from maseval.benchmark.tau2.data.store import AnyPath
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.trust.recount.judged import NEEDS_JUDGE, Judged, clues, judge_again
+from maseval.benchmark.tau2.trust.recount.slots import Slot, planned_slots, split_of
+from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
+from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
+from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks
+from maseval.stats.estimation import Estimate, pass_hat_estimates
+from maseval.stats.trials import Trials, count_trials
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How simulations are judged, where that is not by the benchmark's own tasks.
+
+    ``as_recorded`` counts the recorded verdicts, ``embedded_tasks`` judges by the tasks in the
+    file, ``remap_tasks`` by the task to which the recorded checks belong.
+    """
+
+    as_recorded: bool = False
+    embedded_tasks: bool = False
+    remap_tasks: bool = False
+    strict: bool = False
+
+    @property
+    def marks(self) -> list[str]:
+        """What has to be said beside every number."""
+        return [
+            words
+            for chosen, words in (
+                (self.as_recorded, "rewards as recorded, not recomputed"),
+                (self.embedded_tasks, "judged by the tasks in the file, not the benchmark's"),
+                (self.remap_tasks, "each judged by the task its recorded checks belong to"),
+            )
+            if chosen
+        ]
+
+
+class Recount:
+    """The simulations of a record, judged one after the other."""
+
+    def __init__(
+        self,
+        whole: Collection,
+        ways: Ways | None = None,
+        *,
+        whole_split: bool = False,
+        data_dir: AnyPath | None = None,
+    ) -> None:
+        self.whole = whole
+        self.ways = ways or Ways()
+        self.judged: list[Judged] = []
+        self.domains: dict[str, Domain] = {}
+        self._whole_split = whole_split
+        self._data_dir = data_dir
+        self._known: dict[str, KnownTasks] = {}
+        self._unnumbered: Counter[tuple[str, str]] = Counter()
+
+    def add(self, item: Item) -> Judged:
+        """Judge one simulation."""
+        known = self.known(item.domain)
+        named = str(item.simulation.get("task_id"))
+        checked = known.checked_task(named, item.recorded)
+        meant = named
+        if self.ways.remap_tasks:
+            meant = checked or known.embedded_task(self.whole.tasks.get(named)) or named
+        embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
+        task = embedded if meant == named else known.raw(meant)
+        new = judge_again(item, task, strict=self.ways.strict, data_dir=self._data_dir)
+        slot = Slot(item.domain.name, meant, self._trial(item, meant))
+        found = Judged(
+            slot,
+            named,
+            passport_of(item.domain.name, item.simulation),
+            item.simulation.get("termination_reason"),
+            checked_task=checked,
+            **clues(item, new),
+        )
+        self.judged.append(found)
+        return found
+
+    def known(self, domain: Domain) -> KnownTasks:
+        """The benchmark's tasks of a domain."""
+        self.domains[domain.name] = domain
+        return self._known.setdefault(domain.name, KnownTasks(domain, self._data_dir))
+
+    def _trial(self, item: Item, task_id: str) -> int:
+        """Its number; simulations without one are numbered in their order."""
+        trial = item.simulation.get("trial")
+        if trial is not None:
+            return int(trial)
+        key = item.domain.name, task_id
+        self._unnumbered[key] += 1
+        return self._unnumbered[key] - 1
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The domain, if there is only one."""
+        return next(iter(self.domains.values())) if len(self.domains) == 1 else None
+
+    @cached_property
+    def slots(self) -> list[Slot]:
+        """Every planned simulation."""
+        seen = [*self.whole.planned, *(each.slot for each in self.judged)]
+        name = None if self.domain is None else self.domain.name
+        tasks = [*self.whole.tasks, *self.tasks_left_out]
+        return planned_slots(name, tasks, self.whole.num_trials, seen)
+
+    @cached_property
+    def split(self) -> tuple[str, Sequence[str]] | None:
+        """The split that the record should hold as a whole, and its tasks."""
+        if not self._whole_split or self.domain is None:
+            return None
+        planned = {slot.task_id for slot in self.whole.planned}
+        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
+        known = self.known(self.domain)
+        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+        return split_of(self.domain, ours, self._data_dir)
+
+    @cached_property
+    def tasks_left_out(self) -> list[str]:
+        """The tasks of the split that the record does not even list."""
+        if self.split is None:
+            return []
+        planned = {slot.task_id for slot in self.whole.planned}
+        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
+        return [task_id for task_id in self.split[1] if task_id not in listed]
+
+    @cached_property
+    def by_slot(self) -> Mapping[Slot, list[Judged]]:
+        """What is recorded of each planned simulation."""
+        found: dict[Slot, list[Judged]] = defaultdict(list)
+        for each in self.judged:
+            found[each.slot].append(each)
+        return found
+
+    @property
+    def missing(self) -> list[Slot]:
+        """Planned simulations of which there is no record."""
+        return [slot for slot in self.slots if slot not in self.by_slot]
+
+    @cached_property
+    def copies(self) -> dict[int, Judged]:
+        """Copies of simulations, by their position, and what they are copies of.
+
+        Scripted agents and users do say the same thing twice.
+        """
+        originals: dict[tuple[str, ...], Judged] = {}
+        found: dict[int, Judged] = {}
+        for position, each in enumerate(self.judged):
+            keys: list[tuple[str, ...]] = []
+            if each.passport.id:
+                keys.append(("id", each.passport.id))
+            if self.whole.scripted is False and each.passport.talks:
+                keys.append(("content", each.slot.task_id, each.passport.fingerprint))
+            for key in keys:
+                if originals.setdefault(key, each) is not each:
+                    found.setdefault(position, originals[key])
+        return found
+
+    @cached_property
+    def passes(self) -> Mapping[Slot, bool]:
+        """Whether each planned simulation passed; of several in one place, all must have."""
+        copies = {id(self.judged[position]) for position in self.copies}
+        return {
+            slot: slot in self.by_slot
+            and all(self._passed(each) and id(each) not in copies for each in self.by_slot[slot])
+            for slot in self.slots
+        }
+
+    def _passed(self, each: Judged) -> bool:
+        return each.passed_as_recorded if self.ways.as_recorded else each.passed
+
+    @property
+    def passed(self) -> int:
+        """How many planned simulations passed."""
+        return sum(self.passes.values())
+
+    @cached_property
+    def tasks(self) -> Mapping[tuple[str, str], Trials]:
+        """The trials of each task."""
+        return count_trials((slot[:2], passed) for slot, passed in self.passes.items())
+
+    @cached_property
+    def pass_hat(self) -> Mapping[int, Estimate]:
+        """pass^k with its interval."""
+        return pass_hat_estimates([*self.tasks.values()])
+
+    @property
+    def compared(self) -> list[Judged]:
+        """Those with a recorded and a new verdict."""
+        return [each for each in self.judged if each.compared]
+
+    @property
+    def disagreeing(self) -> list[Judged]:
+        """Those whose two verdicts differ."""
+        return [each for each in self.judged if each.differences]
+
+    @property
+    def problems(self) -> Counter[str]:
+        """Why simulations could not be judged, and how many."""
+        return Counter(each.problem for each in self.judged if each.problem)
+
+    @property
+    def unjudged(self) -> int:
+        """How many are counted as recorded, because only a judge model could judge them."""
+        return self.problems[NEEDS_JUDGE]
+
+
+def recount(
+    whole: Collection,
+    ways: Ways | None = None,
+    *,
+    data_dir: AnyPath | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> Recount:
+    """Judge every simulation of a record; ``on_progress`` gets how many are done."""
+    found = Recount(whole, ways, data_dir=data_dir)
+    for number, item in enumerate(whole.items, 1):
+        found.add(item)
+        if on_progress is not None:
+            on_progress(number)
+    return found

@@ -1,0 +1,48 @@
+"""The simulations that there should be: every task, every trial."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.data.store import AnyPath
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.domains import Domain
+
+
+class Slot(NamedTuple):
+    """One trial of one task."""
+
+    domain: str
+    task_id: str
+    trial: int
+
+    def __str__(self) -> str:
+        return f"{self.domain} task {self.task_id}, trial {self.trial}"
+
+
+def planned_slots(
+    domain: str | None,
+    task_ids: Iterable[str],
+    num_trials: int | None,
+    seen: Iterable[Slot],
+) -> list[Slot]:
+    """Tasks times trials: those that are listed, and those that are there without being listed."""
+    found = list(dict.fromkeys(seen))
+    trials = max([num_trials or 0, *(slot.trial + 1 for slot in found)], default=0)
+    tasks = dict.fromkeys(slot[:2] for slot in found)
+    if domain is not None:
+        tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
+    return [Slot(*task, trial) for task in tasks for trial in range(trials)]
+
+
+def split_of(
+    domain: Domain, task_ids: Iterable[str], data_dir: AnyPath | None = None
+) -> tuple[str, Sequence[str]] | None:
+    """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
+    wanted = set(task_ids)
+    splits = {name: _ids(domain, name, data_dir) for name in domain.task_files}
+    fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
+    return min(fitting, key=lambda each: len(each[1]), default=None)
+
+
+def _ids(domain: Domain, split: str, data_dir: AnyPath | None) -> Sequence[str]:
+    return [str(raw["id"]) for raw in load_raw_tasks(domain, split, data_dir)]

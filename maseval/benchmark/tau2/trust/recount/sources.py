@@ -1,0 +1,203 @@
+"""Where recorded simulations come from: a results file, simulations, or the reports of a run.
+
+What the source says of itself (its domain, tasks, policy, number of trials) is kept beside the
+simulations, to be compared with the benchmark's own. None of it is believed.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.results import (
+    Omitted,
+    RecordedSimulation,
+    ResultsFile,
+    ResultsFormatError,
+    read_results,
+    simulation_of,
+)
+from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
+from maseval.core.shapes import mapping, number, text_or_none
+
+Certifiable = (
+    str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
+)
+
+MALFORMED = "not in v0.2.0's form"
+
+
+class Item(NamedTuple):
+    """A simulation with its world, and the verdict that was recorded for it.
+
+    ``texts`` names what models read in it, where that is recorded. ``problem`` says why it cannot
+    be scored; such a simulation counts as a failure.
+    """
+
+    simulation: Mapping[str, Any]
+    domain: Domain
+    solo: bool = False
+    recorded: Mapping[str, Any] | None = None
+    lenient: bool = False
+    texts: str | None = None
+    problem: str | None = None
+
+
+@dataclass
+class Collection:
+    """The simulations of a source while they are gone through, and what the source says of them.
+
+    ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
+    took part, and None if that is not known. ``malformed`` lists what could not be read.
+    """
+
+    items: Iterator[Item]
+    name: str | None = None
+    domain_name: str | None = None
+    tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    policy: str | None = None
+    num_trials: int | None = None
+    planned: Sequence[Slot] = ()
+    scripted: bool | None = None
+    malformed: list[str] = field(default_factory=list)
+
+
+def collection(
+    source: Certifiable, domain: str | Domain | None = None, solo: bool = False
+) -> Collection:
+    """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so."""
+    chosen = None if domain is None else domain_named(domain)
+    if isinstance(source, str | os.PathLike):
+        source = read_results(source)
+    if isinstance(source, ResultsFile):
+        return _of_file(source, chosen, solo)
+    whole = Collection(iter(()))
+    whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
+    return whole
+
+
+def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection:
+    whole = Collection(iter(()), name=Path(file.path).name)
+    whole.items = _items(file, domain, solo, whole)
+    if file.layout == "results":
+        info = file.raw_info
+        environment = mapping(info, "environment_info")
+        trials = number(info.get("num_trials"))
+        whole.domain_name = text_or_none(environment.get("domain_name"))
+        whole.tasks = file.tasks
+        whole.policy = text_or_none(environment.get("policy"))
+        whole.num_trials = None if trials is None else int(trials)
+        sides = [mapping(info, side) for side in ("agent_info", "user_info")]
+        whole.scripted = all("implementation" in side for side in sides) and not any(
+            side.get("llm") for side in sides
+        )
+    return whole
+
+
+def _items(
+    file: ResultsFile, domain: Domain | None, solo: bool, whole: Collection
+) -> Iterator[Item]:
+    broken: list[ResultsFormatError] = []
+    try:
+        for record in file.records(broken.append):
+            yield from _broken(broken, domain or _known(record.domain), whole)
+            yield _of_record(record, domain, solo)
+    except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
+        whole.malformed.append(str(error))
+    yield from _broken(broken, domain or _known(whole.domain_name), whole)
+
+
+def _broken(
+    errors: list[ResultsFormatError], domain: Domain | None, whole: Collection
+) -> Iterator[Item]:
+    for error in errors:
+        whole.malformed.append(str(error))
+        task_id = error.details.get("task_id")
+        if domain is not None and task_id is not None:
+            named = {"task_id": str(task_id), "trial": error.details.get("trial"), "messages": []}
+            yield Item(named, domain, problem=MALFORMED)
+    errors.clear()
+
+
+def _known(name: str | None) -> Domain | None:
+    try:
+        return None if name is None else domain_named(name)
+    except UnknownDomainError:
+        return None
+
+
+def _item(
+    each: RecordedSimulation | Mapping[str, Any],
+    domain: Domain | None,
+    solo: bool,
+    whole: Collection,
+) -> Item | None:
+    if isinstance(each, RecordedSimulation):
+        return _of_record(each, domain, solo)
+    if "repeat_idx" in each:
+        return _of_report(cast("Report", each), domain, whole)
+    return Item(each, _required(domain), solo, each.get("reward_info"))
+
+
+def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> Item:
+    simulation = cast("Mapping[str, Any]", record.simulation)
+    verdict = cast("Mapping[str, Any] | None", record.verdict)
+    world = domain or _named(record.domain)
+    return Item(simulation, world, solo or record.solo, verdict)
+
+
+def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item:
+    config: Mapping[str, Any] = report.get("config") or {}
+    environment: Mapping[str, object] = config.get("environment") or {}
+    rules: Mapping[str, object] = (config.get("benchmark") or {}).get("tau2") or {}
+    lenient = bool(rules.get("lenient_order_ids"))
+    name = environment.get("domain") or mapping(report, "task", "metadata").get("domain")
+    if domain is None and name:
+        domain = _world(str(name), lenient)
+    whole.scripted = (whole.scripted is not False) and not _models(config)
+    simulation = simulation_of(report)
+    if isinstance(simulation, Omitted):
+        named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
+        problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
+        return Item(named, _required(domain), problem=problem)
+    solo = bool(environment.get("solo"))
+    texts = rules.get("texts")
+    read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
+    return Item(simulation, _required(domain), solo, simulation["reward_info"], lenient, read)
+
+
+def _models(config: Mapping[str, Any]) -> list[object]:
+    """The language models that took part."""
+    sides = [*mapping(config, "agents").values(), config.get("user")]
+    return [model for side in sides if (model := mapping(side).get("model_id"))]
+
+
+@cache
+def _world(name: str, lenient: bool) -> Domain:
+    """The same object each time, because what is known of a domain is kept by its identity."""
+    return domain_named(name).lenient if lenient else domain_named(name)
+
+
+def _named(name: str | None) -> Domain:
+    try:
+        return _required(None if name is None else domain_named(name))
+    except UnknownDomainError as error:
+        raise UnknownDomainError(
+            f"{error}; if the file's {name!r} is a variant of one of them, name that one as the "
+            "domain (--domain)"
+        ) from None
+
+
+def _required(domain: Domain | None) -> Domain:
+    if domain is None:
+        raise ConfigurationError(
+            "a simulation does not name its domain; pass it, such as domain='retail' "
+            "(--domain retail)"
+        )
+    return domain

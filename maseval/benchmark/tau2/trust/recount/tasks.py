@@ -1,0 +1,144 @@
+"""The tasks of a record beside those of the benchmark: which differ, and which were mixed up."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from maseval.benchmark.tau2.data.store import AnyPath
+from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.core.exceptions import TaskFormatError
+from maseval.core.shapes import entries, mapping
+
+RawTaskLike = Mapping[str, Any]
+Differing = Mapping[str, Sequence[str]]
+"""Ids of tasks, by what differs in them."""
+
+CRITERIA, REMOVED, INSTRUCTIONS, START = "criteria", "criteria removed", "instructions", "start"
+
+
+def meaning(task: RawTaskLike) -> str:
+    """Everything of a task that scoring depends on, and the user's instructions."""
+    return canonical_json([part for _, part in sorted(_parts(task).items())])
+
+
+def differing_parts(theirs: RawTaskLike, ours: RawTaskLike) -> list[str]:
+    """What of a task is not as the benchmark has it."""
+    a, b = _parts(theirs), _parts(ours)
+    found = [name for name in (CRITERIA, INSTRUCTIONS, START) if a[name] != b[name]]
+    if CRITERIA in found and not _has_criteria(theirs) and _has_criteria(ours):
+        found[0] = REMOVED
+    return found
+
+
+def _parts(task: RawTaskLike) -> dict[str, object]:
+    try:
+        spec: Any = TaskSpec.of(task).model_dump(mode="json")
+    except TaskFormatError:  # of a release or fork with other criteria
+        spec = {"evaluation_criteria": task.get("evaluation_criteria"), "initial_state": None}
+    return {
+        CRITERIA: spec["evaluation_criteria"],
+        INSTRUCTIONS: _without_nothing(task.get("user_scenario")),
+        START: _without_nothing(spec["initial_state"]),
+    }
+
+
+def _has_criteria(task: RawTaskLike) -> bool:
+    criteria = mapping(task, "evaluation_criteria")
+    return any(criteria.get(key) for key in ("actions", "env_assertions", "communicate_info"))
+
+
+def _without_nothing(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nothing(part) for key, part in value.items() if part is not None}
+    return [_without_nothing(part) for part in value] if isinstance(value, list) else value
+
+
+class KnownTasks:
+    """A domain's tasks, and what the recorded checks or embedded tasks say of which is meant."""
+
+    def __init__(self, domain: Domain, data_dir: AnyPath | None = None) -> None:
+        self.domain = domain
+        self._data_dir = data_dir
+
+    def raw(self, task_id: str) -> RawTaskLike | None:
+        """A task as the benchmark has it; None if it has none of that id."""
+        try:
+            return load_raw_task(self.domain, task_id, self._data_dir)
+        except UnknownTaskError:
+            return None
+
+    @cached_property
+    def _every(self) -> list[RawTaskLike]:
+        split = "base" if "base" in self.domain.task_files else next(iter(self.domain.task_files))
+        return list(load_raw_tasks(self.domain, split, self._data_dir))
+
+    @cached_property
+    def _by_checks(self) -> Mapping[tuple[str, ...], list[str]]:
+        found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for task in self._every:
+            actions = entries(mapping(task, "evaluation_criteria").get("actions"))
+            for key in {_names(actions), _contents(actions)}:
+                found[key].append(str(task["id"]))
+        return found
+
+    @cached_property
+    def _by_instructions(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for task in self._every:
+            found[_told(task)].append(str(task["id"]))
+        return found
+
+    def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
+        """The other task to which a verdict's action checks belong; None if there is none."""
+        checks = entries(mapping(verdict).get("action_checks"))
+        actions = [mapping(check, "action") for check in checks]
+        if not actions:
+            return None
+        for key, is_sure in ((_contents(actions), _anything), (_names(actions), _numbered_after)):
+            found = self._by_checks.get(key, [])
+            if task_id in found:
+                return None
+            if len(found) == 1 and is_sure(found[0], key):
+                return found[0]
+        return None
+
+    def embedded_task(self, task: RawTaskLike | None) -> str | None:
+        """The one task that has the instructions of one in the file, if it has another id."""
+        found = [] if task is None else self._by_instructions.get(_told(task), [])
+        return found[0] if task is not None and len(found) == 1 and found[0] != task["id"] else None
+
+
+def _names(actions: Sequence[object]) -> tuple[str, ...]:
+    return tuple(sorted(str(mapping(action).get("action_id")) for action in actions))
+
+
+def _contents(actions: Sequence[object]) -> tuple[str, ...]:
+    kept = ("action_id", "name", "arguments")
+    return tuple(canonical_json([mapping(action).get(key) for key in kept]) for action in actions)
+
+
+def _anything(task_id: str, names: Sequence[str]) -> bool:
+    return True
+
+
+def _numbered_after(task_id: str, names: Sequence[str]) -> bool:
+    """Whether the ids are the task's own, such as ``12_0``; ``toggle_data_0`` is any task's."""
+    return all(name.startswith(f"{task_id}_") for name in names)
+
+
+def _told(task: RawTaskLike) -> str:
+    return canonical_json(_without_nothing(task.get("user_scenario")))
+
+
+def differing_tasks(
+    embedded: Mapping[str, RawTaskLike], known: KnownTasks
+) -> Iterator[tuple[str, list[str]]]:
+    """The tasks of a file that the domain has otherwise, and what differs in each."""
+    for task_id, theirs in embedded.items():
+        ours = known.raw(task_id)
+        if ours is not None and (parts := differing_parts(theirs, ours)):
+            yield task_id, parts

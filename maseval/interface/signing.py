@@ -1,0 +1,54 @@
+"""Ed25519 signatures of texts, with keys in files (the ``cryptography`` package)."""
+
+import base64
+import binascii
+from pathlib import Path
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface.extras import load
+
+_EXCEPTIONS = "cryptography.exceptions"
+_SERIALIZATION = "cryptography.hazmat.primitives.serialization"
+_ED25519 = "cryptography.hazmat.primitives.asymmetric.ed25519"
+
+
+class SigningKeyError(ConfigurationError):
+    """The file does not hold an Ed25519 key of the kind that is needed."""
+
+
+def signature(text: str, private_key: Path) -> str:
+    """A text signed with the private key in a PEM or OpenSSH file, in base64."""
+    key = _key(private_key, ("load_pem_private_key", "load_ssh_private_key"), "private")
+    return base64.b64encode(key.sign(text.encode())).decode()
+
+
+def is_signed(text: str, signed: str, public_key: Path) -> bool:
+    """Whether a text was signed by the owner of the public key in a PEM or OpenSSH file."""
+    key = _key(public_key, ("load_pem_public_key", "load_ssh_public_key"), "public")
+    invalid = load(_EXCEPTIONS, extra="sign", package="cryptography").InvalidSignature
+    try:
+        key.verify(base64.b64decode(signed), text.encode())
+    except (invalid, binascii.Error):
+        return False
+    return True
+
+
+def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
+    library = load(_SERIALIZATION, extra="sign", package="cryptography")
+    asymmetric = load(_ED25519, extra="sign", package="cryptography")
+    wanted = getattr(asymmetric, f"Ed25519{kind.capitalize()}Key")
+    unsupported = load(_EXCEPTIONS, extra="sign", package="cryptography").UnsupportedAlgorithm
+    content = path.read_bytes()
+    for name in loaders:
+        more = (None,) if kind == "private" else ()
+        try:
+            key = getattr(library, name)(content, *more)
+        except (ValueError, TypeError, unsupported):  # a file of another form
+            continue
+        if isinstance(key, wanted):
+            return key
+    raise SigningKeyError(
+        f"{path} holds no Ed25519 {kind} key without a passphrase; make a pair with "
+        "`ssh-keygen -t ed25519 -N '' -f KEY`, sign with KEY and verify with KEY.pub"
+    )
