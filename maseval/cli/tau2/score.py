@@ -111,7 +111,7 @@ def _print_agreement(score: "FileScore", console: Console) -> None:
 
 
 def _print_passes(score: "FileScore", console: Console) -> None:
-    if not score.planned:
+    if not score.judged:
         return
     first = score.pass_hat.get(1)
     interval = (

@@ -113,6 +113,13 @@ def outcomes_of_run(
     ]
     changed = sum(a.passed != b.passed for a, b in zip(outcomes, judged, strict=True))
     notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
+    if folder.damaged:
+        lost = [one for one in folder.planned if one not in folder.recorded]
+        judged += [Outcome(*one, passed=False) for one in lost]
+        notes.append(
+            f"{len(folder.damaged)} lines of its log cannot be read; {len(lost)} of {planned} "
+            "simulations have no record and count as failures"
+        )
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 

@@ -41,6 +41,11 @@ class FileScore:
         return len(self.found.judged)
 
     @property
+    def judged(self) -> int:
+        """How many got a new verdict."""
+        return sum(each.reward is not None for each in self.found.judged)
+
+    @property
     def planned(self) -> int:
         """How many there should be: tasks times trials."""
         return len(self.found.slots)

@@ -1,6 +1,6 @@
 """Why a record is not what the benchmark would have written, each cause with its evidence."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 
 from maseval.benchmark.tau2.trust.recount.judged import (
@@ -181,9 +181,12 @@ def _explained(found: Recount) -> Callable[[Judged], bool]:
         else set()
     )
 
+    mixed_up = sum(each.checked_task is not None for each in found.judged)
+    shuffled = 2 * mixed_up > len(found.judged)  # then also where no check shows it
+
     def explained(each: Judged) -> bool:
         return bool(
-            (each.checked_task and not found.ways.remap_tasks)
+            ((shuffled or each.checked_task) and not found.ways.remap_tasks)
             or each.contradiction
             or each.fault
             or each.foreign_ending
@@ -229,7 +232,7 @@ def _missing(found: Recount) -> Iterator[Cause]:
         yield Cause(
             "missing simulations",
             f"{len(missing)} of {len(found.slots)} planned simulations are not there "
-            f"({len(tasks)} tasks: {_some(tasks)}); they count as failures",
+            f"({_count(tasks, 'task')}: {_some(tasks)}); they count as failures",
         )
     if left_out and found.split is not None:
         name, ids = found.split
@@ -254,8 +257,8 @@ def _repeated(found: Recount) -> Iterator[Cause]:
     if twice:
         yield Cause(
             "repeated trials",
-            f"{len(twice)} trials are there more than once ({_some(map(str, twice))}); each "
-            "passes only if all of them do",
+            f"{_count(twice, 'trial')} more than once in the file ({_some(map(str, twice))}); each "
+            "passes only if all its simulations do",
         )
 
 
@@ -268,7 +271,7 @@ def _foreign_tasks(found: Recount) -> Iterator[Cause]:
         domain = "the benchmark" if found.domain is None else found.domain.name
         yield Cause(
             "foreign tasks",
-            f"{len(strange)} tasks are not in {domain}: {_some(strange)}; their simulations count "
+            f"{_count(strange, 'task')} not in {domain}: {_some(strange)}; their simulations count "
             "as failures",
             None if not found.whole.tasks else "--embedded-tasks judges by the file's",
         )
@@ -279,8 +282,8 @@ def _unreadable(found: Recount) -> Iterator[Cause]:
     if lines:
         yield Cause(
             "unreadable simulations",
-            f"{len(lines)} parts of the file are {MALFORMED} (the first: {lines[0]}); what they "
-            "held counts as failures",
+            f"{_count(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
+            "is lost counts as a failure",
         )
 
 
@@ -337,6 +340,10 @@ _LOOKS: Sequence[Callable[[Recount], Iterator[Cause]]] = (
 
 def _of(several: Sequence[Judged], found: Recount) -> str:
     return f"{len(several)} of {len(found.judged)} simulations"
+
+
+def _count(several: Sized, what: str) -> str:
+    return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
 
 
 def _some(names: Iterable[str]) -> str:

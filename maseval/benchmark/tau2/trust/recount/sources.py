@@ -189,8 +189,7 @@ def _named(name: str | None) -> Domain:
         return _required(None if name is None else domain_named(name))
     except UnknownDomainError as error:
         raise UnknownDomainError(
-            f"{error}; if the file's {name!r} is a variant of one of them, name that one as the "
-            "domain (--domain)"
+            f"{error}; if the simulations are of a variant of one of them, name it with --domain"
         ) from None
 
 

@@ -1,0 +1,224 @@
+"""Results files that are not what they seem, made from an honest one.
+
+Each change is one that was met in, or could be made to, a real file. What every one of them has
+in common: no number that is shown for it may be better than that of the honest file.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+
+
+def relabelled_failures(document: Document) -> None:
+    """Failures that call themselves accidents of the machine."""
+    for simulation in failures(document):
+        simulation["termination_reason"] = "infrastructure_error"
+
+
+def deleted_failures(document: Document) -> None:
+    """Failures that are not there any more, though their tasks are listed."""
+    gone = [id(each) for each in failures(document)]
+    document["simulations"] = [each for each in document["simulations"] if id(each) not in gone]
+
+
+def unlisted_failures(document: Document) -> None:
+    """Tasks with a failure that are not there at all, nor listed."""
+    gone = {each["task_id"] for each in failures(document)}
+    kept = [each for each in document["simulations"] if each["task_id"] not in gone]
+    document["simulations"] = kept
+    document["tasks"] = [task for task in document["tasks"] if task["id"] not in gone]
+
+
+def emptied_criteria(document: Document) -> None:
+    """Tasks that ask for nothing, and verdicts to match."""
+    for task in document["tasks"]:
+        task["evaluation_criteria"] = {"actions": None, "reward_basis": ["DB", "COMMUNICATE"]}
+    for simulation in document["simulations"]:
+        simulation["reward_info"] = {
+            "reward": 1.0,
+            "db_check": {"db_match": True, "db_reward": 1.0},
+            "reward_basis": ["DB", "COMMUNICATE"],
+            "reward_breakdown": {"COMMUNICATE": 1.0},
+        }
+
+
+def faked_rewards(document: Document) -> None:
+    """Rewards of 1, over checks that say otherwise."""
+    for simulation in document["simulations"]:
+        simulation["reward_info"]["reward"] = 1.0
+
+
+def faked_verdicts(document: Document) -> None:
+    """Whole verdicts that were made up, in agreement with themselves."""
+    for simulation in failures(document):
+        verdict = simulation["reward_info"]
+        verdict["reward"] = 1.0
+        verdict["reward_breakdown"] = dict.fromkeys(verdict["reward_breakdown"] or {}, 1.0)
+        verdict["db_check"] = {"db_match": True, "db_reward": 1.0}
+        for checks in ("env_assertions", "communicate_checks"):
+            for check in verdict[checks] or ():
+                check.update(met=True)
+        for check in verdict["action_checks"] or ():
+            check.update(action_match=True)
+
+
+def duplicated_simulations(document: Document) -> None:
+    """A success in the place of every failure of its task, or of the next task."""
+    good = next(each for each in document["simulations"] if each["reward_info"]["reward"] == 1)
+    for simulation in failures(document):
+        place = {key: simulation[key] for key in ("task_id", "trial")}
+        simulation.clear()
+        simulation.update(copy.deepcopy(good), **place)
+
+
+def copied_conversations(document: Document) -> None:
+    """One trial of every task, sold as two by changing ids and times."""
+    document["info"]["agent_info"]["llm"] = document["info"]["user_info"]["llm"] = "some-model"
+    first = [each for each in document["simulations"] if each["trial"] == 0]
+    again = [
+        {**copy.deepcopy(each), "id": f"{each['id']}-2", "trial": 1, "seed": 7} for each in first
+    ]
+    document["info"]["num_trials"] = 2
+    document["simulations"] = first + again
+
+
+def repeated_trials(document: Document) -> None:
+    """The successes twice, under the same numbers."""
+    good = [each for each in document["simulations"] if each["reward_info"]["reward"] == 1]
+    extra = [{**copy.deepcopy(each), "id": f"{each['id']}-2"} for each in good]
+    document["simulations"] += extra
+
+
+def shuffled_task_ids(document: Document) -> None:
+    """Every task and its simulations under the id of another."""
+    ids = [task["id"] for task in document["tasks"]]
+    other = dict(zip(ids, ids[5:] + ids[:5], strict=True))
+    for task in document["tasks"]:
+        task["id"] = other[task["id"]]
+    for simulation in document["simulations"]:
+        simulation["task_id"] = other[simulation["task_id"]]
+
+
+def foreign_domain_name(document: Document) -> None:
+    """A variant of the domain under a name and a policy of its own."""
+    document["info"]["environment_info"].update(domain_name="tighter_policy", policy="Be strict.")
+
+
+def domain_elsewhere(document: Document) -> None:
+    """The domain's name is not where v0.2.0 writes it."""
+    environment = document["info"].pop("environment_info")
+    document["info"]["domain"] = environment["domain_name"]
+
+
+def unknown_endings(document: Document) -> None:
+    """Endings of a newer release, in the middle of a conversation."""
+    for simulation in failures(document):
+        simulation["termination_reason"] = "agent_error"
+        simulation["messages"].pop()
+        simulation["reward_info"] = {"reward": 0.0}
+
+
+def missing_trials(document: Document) -> None:
+    """The last trial of the first task is not there."""
+    task = document["tasks"][0]["id"]
+    last = max(each["trial"] for each in document["simulations"])
+    document["simulations"] = [
+        each for each in document["simulations"] if (each["task_id"], each["trial"]) != (task, last)
+    ]
+
+
+def edited_messages(document: Document) -> None:
+    """A tool's answer that no tool gives."""
+    next(answers(document))["content"] = "{}"
+
+
+def deleted_messages(document: Document) -> None:
+    """Calls whose answers were cut out."""
+    for simulation in document["simulations"]:
+        messages = simulation["messages"]
+        tools = [number for number, each in enumerate(messages) if each["role"] == "tool"]
+        if tools:
+            del messages[tools[0]]
+            return
+
+
+def changed_tools(document: Document) -> None:
+    """A tool that the domain does not have gives an answer."""
+    for simulation in document["simulations"]:
+        for message in simulation["messages"]:
+            for call in message.get("tool_calls") or ():
+                call["name"] = f"{call['name']}_v2"
+
+
+def other_data(document: Document) -> None:
+    """Answers from another database."""
+    for answer in answers(document):
+        answer["content"] = (answer["content"] or "").replace("2", "3").replace("a", "o")
+
+
+def foreign_task(document: Document) -> None:
+    """One task that the benchmark does not have."""
+    other = document["tasks"][0]["id"]
+    document["tasks"][0]["id"] = "made_up"
+    for simulation in document["simulations"]:
+        if simulation["task_id"] == other:
+            simulation["task_id"] = "made_up"
+
+
+def other_task_version(document: Document) -> None:
+    """One task whose instructions read otherwise."""
+    document["tasks"][0]["user_scenario"]["instructions"] = "Ask for something else."
+
+
+def malformed_simulation(document: Document) -> None:
+    """A simulation whose messages are not messages."""
+    document["simulations"][0]["messages"] = "lost"
+
+
+def failures(document: Document) -> list[Document]:
+    return [each for each in document["simulations"] if each["reward_info"]["reward"] < 1]
+
+
+def answers(document: Document) -> Any:
+    for simulation in document["simulations"]:
+        yield from (each for each in simulation["messages"] if each["role"] == "tool")
+
+
+class Doctored(NamedTuple):
+    """A change, and the cause that must be named for it."""
+
+    change: Callable[[Document], None]
+    cause: str
+    evidence: str = ""
+
+
+CORPUS = [
+    Doctored(relabelled_failures, "relabelled simulations", "'infrastructure_error'"),
+    Doctored(deleted_failures, "missing simulations", "planned simulations are not there"),
+    Doctored(emptied_criteria, "criteria removed", "tasks in the file are not the benchmark's"),
+    Doctored(faked_rewards, "edited rewards", "the record contradicts itself"),
+    Doctored(faked_verdicts, "other rules or edited checks", "recorded 1, recomputed 0"),
+    Doctored(duplicated_simulations, "duplicated simulations", "a copy counts as a failure"),
+    Doctored(copied_conversations, "duplicated simulations", "a copy counts as a failure"),
+    Doctored(repeated_trials, "repeated trials", "more than once"),
+    Doctored(shuffled_task_ids, "task ids shuffled", "--remap-tasks"),
+    Doctored(unknown_endings, "unknown ends", "'agent_error', which v0.2.0 does not have"),
+    Doctored(missing_trials, "missing simulations", "1 of 24 planned simulations"),
+    Doctored(edited_messages, "edited messages", "a tool now answers otherwise"),
+    Doctored(deleted_messages, "missing messages", "do not belong together"),
+    Doctored(changed_tools, "changed tools", "tools that the domain does not have"),
+    Doctored(other_data, "other data version", "a tool now answers otherwise"),
+    Doctored(foreign_task, "foreign tasks", "made_up"),
+    Doctored(other_task_version, "other task version", "instructions in 1"),
+    Doctored(malformed_simulation, "unreadable simulations", "messages"),
+]
+
+
+def doctored(honest: Document, change: Callable[[Document], None]) -> str:
+    """The text of an honest file after a change."""
+    document = copy.deepcopy(honest)
+    change(document)
+    return json.dumps(document)
