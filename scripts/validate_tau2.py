@@ -1,6 +1,7 @@
 """How far tau2 in maseval agrees with the original: counts, and every difference.
 
-Compares with vectors recorded from tau2-bench v0.2.0, and with the verdicts in any results files.
+Compares with vectors recorded from tau2-bench v0.2.0. For results files there is
+`maseval tau2 score`.
 """
 
 import argparse
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config
-from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
-from maseval.benchmark.tau2.results import ResultsFile, ResultsFormatError, layout_of
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.results import ResultsFile
 from maseval.core.exceptions import MASEvalError
 from scripts.agreement import (
     Outcome,
@@ -31,9 +32,6 @@ EXAMPLES = """\
 examples:
   python -m scripts.validate_tau2                        the vectors beside this checkout
   python -m scripts.validate_tau2 --contract vectors/    vectors kept elsewhere
-  python -m scripts.validate_tau2 run1.json run2.json.gz results files of tau2-bench, or
-                                                         reports that FileResultLogger wrote
-  python -m scripts.validate_tau2 --checkout tau2-bench  all results files below its data folder
 
 exit code: 0 all agrees, 1 something differs, 2 something could not be read
 """
@@ -71,11 +69,9 @@ class Tally:
                 print(f"         {difference}")
 
     def __str__(self) -> str:
-        share = max(0.0, 1 - self.differing / self.compared) if self.compared else 1.0
-        line = (
-            f"{self.title}: {self.compared} {self.counted}s compared, "
-            f"{self.differing} differ, agreement {share:.2%}"
-        )
+        line = f"{self.title}: {self.compared} {self.counted}s compared, {self.differing} differ"
+        if self.compared:
+            line += f", agreement {max(0.0, 1 - self.differing / self.compared):.2%}"
         reasons = [f"{count} not compared: {reason}" for reason, count in self.skipped.items()]
         return "; ".join([line, *reasons])
 
@@ -107,62 +103,15 @@ def vectors(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def file_tally(path: Path, domain_name: str | None, problems: list[str]) -> Tally:
-    """All simulations of a results file, with the file's own tasks where it has them."""
-    file = ResultsFile(path)
-    return Tally(str(path), counted="simulation").take(rescored(file, domain_name, problems))
-
-
-def rescored(file: ResultsFile, domain_name: str | None, problems: list[str]) -> Iterator[Outcome]:
-    def tell(error: Exception) -> None:
-        problems.append(str(error))
-        print(f"MALFORMED  {error}")
-
-    tasks = file.tasks
-    for recorded in file.records(on_malformed=tell):
-        where = f"{file.path}, simulation {recorded.index}"
-        name = domain_name or recorded.domain
-        if name is None:
-            yield Outcome("simulation", where, skipped="its domain is not told; give --domain")
-            continue
-        try:
-            domain = domain_named(name)
-        except UnknownDomainError:
-            yield Outcome("simulation", where, skipped=f"{name} is not a domain of ours")
-            continue
-        try:
-            yield score_recorded(recorded, domain, tasks.get(recorded.simulation["task_id"]))
-        except MASEvalError as error:
-            tell(ResultsFormatError(f"{where}: {error}"))
-
-
-def results_below(checkout: Path) -> list[Path]:
-    """The results files of a checkout of the original, or of any folder."""
-    root = checkout / "data" if (checkout / "data").is_dir() else checkout
-    if not root.is_dir():
-        raise FileNotFoundError(f"no such folder: {root}")
-    return [path for path in sorted(root.rglob("*.json")) if holds_simulations(path)]
-
-
-def holds_simulations(path: Path) -> bool:
-    try:
-        return layout_of(path) is not None
-    except ResultsFormatError:
-        return True  # damaged: to be told when it is read
-
-
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a results file")
     parser.add_argument("--contract", type=Path, metavar="DIR", help="a folder of vectors")
-    parser.add_argument("--checkout", type=Path, metavar="DIR", help="a checkout of tau2-bench")
-    parser.add_argument("--domain", help="the domain of files that do not tell theirs")
     given = parser.parse_args(argv)
-    if not (given.files or given.contract or given.checkout):
+    if not given.contract:
         given.contract = Path(os.environ.get("MASEVAL_CONTRACT_DIR", BESIDE))
         if not given.contract.is_dir():
             parser.error(f"nothing to compare with: there are no vectors in {given.contract}")
@@ -171,25 +120,15 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     given = arguments(argv)
-    problems: list[str] = []
-    tallies: list[Tally] = []
     try:
-        if given.contract:
-            tallies += contract_tallies(given.contract)
-        files = given.files + (results_below(given.checkout) if given.checkout else [])
-        for path in files:
-            try:
-                tallies.append(file_tally(path, given.domain, problems))
-            except (MASEvalError, OSError) as error:
-                problems.append(str(error))
-                print(f"error: {error}", file=sys.stderr)
+        tallies = list(contract_tallies(given.contract))
     except (MASEvalError, OSError, EOFError, ValueError, KeyError) as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     compared = sum(tally.compared for tally in tallies)
     differing = sum(tally.differing for tally in tallies)
-    print(f"total: {compared} compared, {differing} differ, {len(problems)} could not be read")
-    return DIFFERS if differing else BAD_INPUT if problems else AGREES
+    print(f"total: {compared} compared, {differing} differ")
+    return DIFFERS if differing or not compared else AGREES
 
 
 if __name__ == "__main__":

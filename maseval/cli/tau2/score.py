@@ -32,7 +32,10 @@ _SHOWN = 12
 
 
 def score(
-    files: Annotated[list[str], typer.Argument(help="Results files or runs.", metavar="FILE...")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Results files, folders of them, or runs.", metavar="FILE..."),
+    ],
     domain: DomainOfFile = None,
     strict: Annotated[
         bool,
@@ -114,14 +117,15 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     if not score.judged:
         return
     first = score.pass_hat.get(1)
-    interval = (
-        f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
-        if first is not None and first.interval is not None
-        else ""
-    )
+    share = score.passes / score.planned
+    # Where tasks have different numbers of trials, the interval is about another mean.
+    same = first is not None and first.value is not None and abs(first.value - share) < 1e-9
+    interval = ""
+    if first is not None and first.interval is not None and same:
+        interval = f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
     console.print(
-        f"  passed: {score.passes} of {score.planned} "
-        f"({score.passes / score.planned:.0%}{interval}); {score.recorded_passes} as recorded",
+        f"  passed: {score.passes} of {score.planned} ({share:.0%}{interval}); "
+        f"{score.recorded_passes} as recorded",
         highlight=False,
     )
     for k, value in score.pass_hat.items():

@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
 from maseval.benchmark.tau2.trust.recount.judged import Judged
 from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
-from maseval.commands.tau2.sources import open_source
+from maseval.commands.tau2.sources import files_below, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.stats.estimation import Estimate
 
@@ -169,7 +170,8 @@ def score(
 ) -> Scores:
     """Judge the simulations of run folders and results files again, by the rules of v0.2.0.
 
-    A file that cannot be read does not stop the others; if none can, the first error is raised.
+    Of a folder that is not a run, all results files below it are judged. A file that cannot be
+    read does not stop the others; if none can, the first error is raised.
 
     Args:
         domain: The domain, whatever the files call theirs.
@@ -182,7 +184,7 @@ def score(
     """
     ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
     scores = Scores()
-    for file in files:
+    for file in chain.from_iterable(map(files_below, files)):
         try:
             source = open_source(file)
             found = recount(source.simulations(domain), ways, on_progress=on_progress)

@@ -9,7 +9,9 @@ from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
+    ResultsFormatError,
     SimulationForm,
+    layout_of,
     read_results,
     simulation_of,
 )
@@ -49,6 +51,22 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     if isinstance(found, Path):
         return SimulationSource(found)
     return SimulationSource(found.path, found)
+
+
+def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
+    """The results files below a folder that is not a run; anything else is itself."""
+    folder = Path(name)
+    if not folder.is_dir() or (folder / "config.json").exists():
+        return [name]
+    found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
+    return list(found) or [name]
+
+
+def _holds_simulations(path: Path) -> bool:
+    try:
+        return path.is_file() and layout_of(path) is not None
+    except ResultsFormatError:
+        return True  # damaged: reported when it is read
 
 
 def record_of(report: Report, index: int = 0) -> InDomain | Omitted:

@@ -97,9 +97,9 @@ class Recount:
         return self._known.setdefault(domain.name, KnownTasks(domain, self._data_dir))
 
     def _trial(self, item: Item, task_id: str) -> int:
-        """Its number; simulations without one are numbered in their order."""
+        """Its number; simulations without one, or without a plan, are numbered in their order."""
         trial = item.simulation.get("trial")
-        if trial is not None:
+        if trial is not None and self.whole.has_plan:
             return int(trial)
         key = item.domain.name, task_id
         self._unnumbered[key] += 1
@@ -114,6 +114,8 @@ class Recount:
     def slots(self) -> list[Slot]:
         """Every planned simulation."""
         seen = [*self.whole.planned, *(each.slot for each in self.judged)]
+        if not self.whole.has_plan:
+            return seen
         name = None if self.domain is None else self.domain.name
         tasks = [*self.whole.tasks, *self.tasks_left_out]
         return planned_slots(name, tasks, self.whole.num_trials, seen)

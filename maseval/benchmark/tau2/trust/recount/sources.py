@@ -67,6 +67,14 @@ class Collection:
     scripted: bool | None = None
     malformed: list[str] = field(default_factory=list)
 
+    @property
+    def has_plan(self) -> bool:
+        """Whether it is known which simulations there should be.
+
+        Simulations from anywhere, such as lines of a file, may be of several runs.
+        """
+        return bool(self.tasks or self.planned or self.num_trials)
+
 
 def collection(
     source: Certifiable, domain: str | Domain | None = None, solo: bool = False
