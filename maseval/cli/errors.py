@@ -27,11 +27,16 @@ class ExplainingGroup(TyperGroup):
             _forget_output()
             raise typer.Exit(FAILED) from None
         except (MASEvalError, OSError) as error:
-            if (ctx.obj or {}).get("debug"):
+            if is_debugging(ctx):
                 raise
             words = f"[bold red]Error:[/] {inert(_words(error))}"
             stderr().print(words, highlight=False, soft_wrap=True)
             raise typer.Exit(exit_code(error)) from None
+
+
+def is_debugging(context: typer.Context) -> bool:
+    """Whether ``--debug`` was given."""
+    return bool((context.find_root().obj or {}).get("debug"))
 
 
 def exit_code(error: Exception) -> int:

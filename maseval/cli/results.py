@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval.cli.console import count, duration, here, inert, money, print_json, shortened
-from maseval.cli.errors import INCOMPLETE
+from maseval.cli.errors import FAILED, INCOMPLETE
 from maseval.commands.prices import unpriced_models
-from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine, lines_of
-from maseval.runs import RunFolder
+from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
+from maseval.core.shapes import mapping
+from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate
 
 MARKS = {
@@ -176,13 +177,17 @@ def print_texts(config: Mapping[str, object], console: Console) -> None:
         )
 
 
-def finish(result: RunResult, console: Console, *, as_json: bool) -> None:
-    """Print the outcome, and leave with exit code 3 if simulations are missing."""
+def finish(result: RunResult, console: Console, *, as_json: bool, debug: bool = False) -> None:
+    """Print the outcome; leave with exit code 3 if simulations are missing, 1 without a verdict."""
     print_outcome(result, console)
+    if debug and result.errors:
+        _print_traceback(result, console)
     if as_json:
         print_json(result.to_dict())
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
+    if not result.summary.overall.pass_hat:
+        raise typer.Exit(FAILED)
 
 
 def print_outcome(result: RunResult, console: Console) -> None:
@@ -196,8 +201,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
     print_texts(result.config, console)
-    if overall.failed or not overall.passed:
-        _print_reasons(result, console)
+    _print_reasons(result, console)
     if result.complete:
         name = shlex.quote(here(result.folder))
         console.print(f"maseval show {inert(name)}   maseval report {inert(name)}", soft_wrap=True)
@@ -214,6 +218,14 @@ def print_outcome(result: RunResult, console: Console) -> None:
 
 def _print_reasons(result: RunResult, console: Console) -> None:
     reported = result.stopped or ""
-    every = lines_of(RunFolder.read(result.folder))
-    lines = [line for line in every if not line.error or line.error not in reported]
+    lines = [line for line in result.errors if not line.error or line.error not in reported]
     print_errors(lines, console, _MOST_REASONS)
+
+
+def _print_traceback(result: RunResult, console: Console) -> None:
+    """The whole traceback of the first error."""
+    first = result.errors[0]
+    simulation = Simulation(first.domain, first.task_id, first.trial)
+    error = mapping(RunFolder.read(result.folder).report(simulation), "error")
+    console.print(f"[bold]{inert(str(simulation))}[/bold]", highlight=False)
+    console.print(inert(str(error.get("traceback"))), highlight=False, soft_wrap=True)

@@ -108,7 +108,8 @@ class RunResult:
     """What became of ``tau2.run``.
 
     ``ran`` is how many simulations this call ran; ``stopped`` says why it ended before all were
-    run, if it did. ``config`` is the run's configuration.
+    run, if it did. ``config`` is the run's configuration, ``errors`` are the recorded simulations
+    that did not run to their end.
     """
 
     folder: Path
@@ -117,6 +118,7 @@ class RunResult:
     seconds: float
     stopped: str | None = None
     config: Mapping[str, object] = field(default_factory=dict)
+    errors: Sequence[SimulationLine] = ()
 
     @property
     def complete(self) -> bool:

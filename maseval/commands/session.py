@@ -51,13 +51,15 @@ class Session:
         with _interruptible(watch), show(progress):
             self._run_parts(parts, agent_data, progress)
         self.folder.note_use(progress.cost, progress.tokens)
+        lines = self._recorded(progress)
         return RunResult(
             folder=self.folder.path,
-            summary=run_summary(self._recorded(progress), self.folder.planned),
+            summary=run_summary(lines, self.folder.planned),
             ran=progress.ran,
             seconds=time.monotonic() - began,
             stopped=progress.stopping,
             config=self.folder.config.values,
+            errors=[line for line in lines if line.outcome == "error"],
         )
 
     def _recorded(self, progress: RunProgress) -> list[SimulationLine]:

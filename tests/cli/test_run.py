@@ -265,11 +265,6 @@ from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 
 def agent(brief):
     return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, brief.chat_model()))
-
-def crashing(brief):
-    def answer(query):
-        raise KeyError("a mistake in the agent")
-    return answer
 """
 
 
@@ -298,38 +293,6 @@ def test_a_rehearsal_is_never_taken_for_a_measurement(tmp_path):
     note = "A rehearsal: the agent's model was played by gold."
     assert note in told and note in maseval("show", "r").stdout
     assert "rehearsed with gold" in " ".join(maseval("runs").stdout.replace("│", " ").split())
-
-
-def test_an_agent_that_crashes_is_told_of_and_loses_nothing(tmp_path):
-    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
-
-    code, out, errors = finished(
-        *(*LIBRARY, "-n", 2, "--agent", "my_agent.py:crashing", "--user", "scripted"),
-        folder=tmp_path,
-    )
-
-    assert code == 3 and "Incomplete" in out
-    assert "a mistake in the agent' (library/renew_own_not_husbands trial 0 and 1 more)" in (
-        " ".join(out.split())
-    )
-    assert "Traceback" not in out + errors
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert all(
-        "a mistake in the agent" in str(r["error"]) for r in RunFolder.read(folder).reports()
-    )
-
-
-@pytest.mark.parametrize(
-    ("reference", "told"),
-    [("nowhere.py:agent", "no file"), ("my_agent.py:agnet", "did you mean 'agent'")],
-)
-def test_an_agent_that_is_not_there_is_a_clear_error(reference, told, tmp_path):
-    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
-
-    code, _, errors = finished(*LIBRARY, "--agent", reference, folder=tmp_path)
-
-    assert code == 2 and told in " ".join(errors.split())
-    assert "Traceback" not in errors and not (tmp_path / "runs").exists()
 
 
 def test_models_and_arguments_may_come_from_the_environment(tmp_path):

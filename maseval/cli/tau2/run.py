@@ -7,6 +7,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
+from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, command_with, examples
 from maseval.cli.results import finish
 from maseval.commands.tau2.options import RunOptions
@@ -51,4 +52,5 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
     given["task_id"] += context.args
     given["timeout"] = given["timeout"] or None
     result = commands.tau2.run(**given, display=display(stderr()))
-    finish(result, stderr() if as_json else stdout(), as_json=as_json)
+    console = stderr() if as_json else stdout()
+    finish(result, console, as_json=as_json, debug=is_debugging(context))

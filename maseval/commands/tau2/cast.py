@@ -1,6 +1,7 @@
 """The benchmark of a run: models, scripted agents and the scripted user in any combination."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -14,12 +15,20 @@ from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
 from maseval.commands.prices import AgentPrices, Prices
-from maseval.commands.tau2.own_agents import NO_KEY, AgentBrief, AgentModel, cast_of
+from maseval.commands.tau2.agent_faults import blaming
+from maseval.commands.tau2.own_agents import (
+    NO_KEY,
+    AgentBrief,
+    AgentModel,
+    Cast,
+    cast_of,
+    no_answer,
+)
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.exceptions import HookResultError
+from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
@@ -127,7 +136,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         if isinstance(agent, ModelSpec):
             return super().setup_agents(agent_data, environment, task, user, seed_generator)
         if isinstance(agent, OwnAgent):
-            cast = cast_of(agent.make, self._brief(agent, environment, task, seed_generator))
+            cast = _made(agent, self._brief(agent, environment, task, seed_generator))
             self._check_new(cast[0])
             self._put_prices_on([*cast[0], *cast[1].values()], agent)
             return cast
@@ -139,6 +148,35 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             error_rate=self.setup.error_rate,
         )
         return [adapter], {adapter.name: adapter}
+
+    def run_agents(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        query: str = "",
+    ) -> object:
+        """One turn of the agents; what an own agent raises is its own fault."""
+        own = self.setup.agent
+        if not isinstance(own, OwnAgent):
+            return super().run_agents(agents, task, environment, query)
+        with blaming(own.make):
+            answer = super().run_agents(agents, task, environment, query)
+        if answer is None:
+            raise no_answer(agents[0].name)
+        return answer
+
+    def execution_loop(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        user: User | None,
+    ) -> object:
+        """The conversation; an own agent that takes part step by step is blamed for its code."""
+        own = self.setup.agent
+        with blaming(own.make, only_its_file=True) if isinstance(own, OwnAgent) else nullcontext():
+            return super().execution_loop(agents, task, environment, user)
 
     def _check_new(self, agents: Sequence[AgentAdapter]) -> None:
         """An agent with the tools and the memory of another simulation would spoil both."""
@@ -187,6 +225,23 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         name = self._rehearsed.pop(trial, None)
         if self.rehearsals and name:
             self.rehearsals.remove(name)
+
+
+def _made(agent: OwnAgent, brief: AgentBrief) -> Cast:
+    """The cast of an own agent; one that cannot be made is at fault as soon as it is asked."""
+    try:
+        with blaming(agent.make):
+            return cast_of(agent.make, brief)
+    except AgentError as error:
+        unmade = _UnmadeAgentAdapter(error, "agent")
+        return [unmade], {unmade.name: unmade}
+
+
+class _UnmadeAgentAdapter(AgentAdapter):
+    """Stands for an agent that could not be made: a failed set-up would not be its fault."""
+
+    def _run_agent(self, query: str) -> str:
+        raise self.agent
 
 
 class _Cleaning(BenchmarkCallback):

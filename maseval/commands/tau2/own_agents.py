@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from maseval.commands.options import ExtraArguments
 from maseval.commands.own_code import OwnCode, load_named, way_out
 from maseval.core.agent import AgentAdapter
-from maseval.core.exceptions import ConfigurationError, HookResultError
+from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
 
 # For a model that is not asked, or by a server of our own.
@@ -27,6 +27,10 @@ NO_KEY = "no-key-needed"
 
 class AgentImportError(ConfigurationError):
     """The function that makes the agent cannot be found or loaded."""
+
+
+class AgentResultError(AgentError, HookResultError):
+    """An own agent, or the function that makes it, returned what cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +100,27 @@ MakeAgent: TypeAlias = Callable[[AgentBrief], AgentAdapter | Cast | Callable[[st
 class FunctionAgentAdapter(AgentAdapter):
     """An agent that is a function, async or not, from the user's words to its answer."""
 
-    def _run_agent(self, query: str) -> str | None:
+    def _run_agent(self, query: str) -> str:
         answer = _awaited(self.agent(query))
-        if answer is None or isinstance(answer, str):
+        if isinstance(answer, str):
             return answer
+        if answer is None:
+            raise no_answer(self.name)
         kind = type(answer).__name__
-        raise HookResultError(f"the agent {self.name!r} answered with a {kind}, not with a text")
+        raise AgentResultError(
+            f"the agent {self.name!r} answered with a {kind}, not with a text; {_WANTED}"
+        )
+
+
+_WANTED = "return what the customer shall read, as a str"
+
+
+def no_answer(name: str) -> AgentResultError:
+    """The error for an agent that answered nothing."""
+    return AgentResultError(
+        f"the agent {name!r} returned None, as a function without a return statement does; "
+        f"{_WANTED}"
+    )
 
 
 def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
@@ -114,7 +133,7 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
     if callable(made):
         adapter = FunctionAgentAdapter(made, getattr(made, "__name__", "agent"))
         return [adapter], {adapter.name: adapter}
-    raise HookResultError(
+    raise AgentResultError(
         f"{_title(make)} returned {made!r}; it must return an AgentAdapter, a function from query "
         "to answer, or ([agents to ask], {name: agent})"
     )
@@ -164,7 +183,7 @@ def uses_chat_model(make: MakeAgent) -> bool:
 
 
 def _parsed(make: MakeAgent) -> ast.Module:
-    file = _source(make)
+    file = source_of(make)
     try:
         return ast.parse(file.read_text(encoding="utf-8") if file else "")
     except (OSError, ValueError, SyntaxError):  # no file of Python's, however it was loaded
@@ -186,13 +205,13 @@ def _late_imports(module: ast.Module) -> Iterator[str]:
 
 def named(make: MakeAgent) -> str:
     """``file.py:function``: how a run calls its agent."""
-    file = _source(make)
+    file = source_of(make)
     return f"{file.name}:{_title(make)}" if file else _title(make)
 
 
 def source_sha256(make: MakeAgent) -> str | None:
     """The hash of the file the function stands in, so that a run is not mixed of two versions."""
-    file = _source(make)
+    file = source_of(make)
     return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
 
 
@@ -200,7 +219,8 @@ def _title(make: MakeAgent) -> str:
     return str(getattr(make, "__qualname__", type(make).__name__))
 
 
-def _source(make: MakeAgent) -> Path | None:
+def source_of(make: MakeAgent) -> Path | None:
+    """The file the function stands in, if it stands in one."""
     try:
         file = inspect.getsourcefile(inspect.unwrap(make))
     except TypeError:

@@ -1,0 +1,156 @@
+"""An agent of one's own on the command line: its mistakes, shown where they are."""
+
+import json
+import textwrap
+
+import pytest
+
+from maseval.runs import RunFolder
+from tests.cli.commandline import finished, last_json, maseval
+
+LIBRARY = ("tau2", "run", "--domain", "library", "--user", "scripted", "-n", 2)
+
+AGENTS = """\
+    from maseval import AgentAdapter
+    from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+
+    def crashing(brief):
+        def answer(query):
+            return {}["a mistake in the agent"]
+        return answer
+
+    def crashing_early(brief):
+        return brief.tools["no such tool"]
+
+    def forgetful(brief):
+        def answer(query):
+            len(query)
+        return answer
+
+    def returning_nothing(brief):
+        pass
+
+    class Silent(AgentAdapter):
+        def _run_agent(self, query):
+            pass
+
+    def silent(brief):
+        return Silent(None, "silent")
+
+    class Stepwise(DefaultTau2AgentAdapter):
+        def reply(self, incoming):
+            raise ValueError("a mistake in a step")
+
+    def stepwise(brief):
+        return Stepwise(DefaultTau2Agent(brief.tools, brief.policy, None))
+
+    def unreachable(brief):
+        def answer(query):
+            import openai
+            client = openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="k", max_retries=0)
+            client.chat.completions.create(model="m", messages=[])
+        return answer
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_with_agents(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_agent.py").write_text(textwrap.dedent(AGENTS))
+
+
+def plain(text):
+    return " ".join(text.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("function", "frame", "error"),
+    [
+        (
+            "crashing",
+            """my_agent.py, line 6, in answer, `return {}["a mistake in the agent"]`:""",
+            "KeyError: 'a mistake in the agent'",
+        ),
+        (
+            "crashing_early",
+            """my_agent.py, line 10, in crashing_early, `return brief.tools["no such tool"]`:""",
+            "KeyError: 'no such tool'",
+        ),
+        (
+            "stepwise",
+            """my_agent.py, line 29, in reply, `raise ValueError("a mistake in a step")`:""",
+            "ValueError: a mistake in a step",
+        ),
+    ],
+)
+def test_a_crash_in_the_agents_file_shows_its_last_frame_everywhere(function, frame, error):
+    ran = maseval(*LIBRARY, "--agent", f"my_agent.py:{function}", "--output", "runs/r")
+
+    assert ran.exit_code == 1, "complete, but without any verdict"
+    assert f"! agent_error: {frame} {error}" in plain(ran.stdout)
+    assert "and 1 more" in ran.stdout and "0.0%" not in ran.stdout
+    assert "Traceback" not in ran.stdout + ran.stderr
+    reports = list(RunFolder.read("runs/r").reports())
+    assert {report["status"] for report in reports} == {"agent_error"}
+    assert reports[0]["error"]["details"]["file"].endswith("my_agent.py")
+    task = reports[0]["task_id"]
+    assert frame in plain(maseval("show", "r").stdout)
+    assert frame in plain(maseval("show", "r", task).stdout)
+    explained = maseval("tau2", "explain", "r", task)
+    assert explained.exit_code == 2 and frame in plain(explained.stderr)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("forgetful", "the agent 'answer' returned None, as a function without a return"),
+        ("silent", "the agent 'silent' returned None, as a function without a return"),
+        ("returning_nothing", "returning_nothing returned None; it must return an AgentAdapter"),
+    ],
+)
+def test_an_agent_that_returns_nothing_is_told_what_to_return(function, words):
+    ran = maseval(*LIBRARY, "--agent", f"my_agent.py:{function}", "--output", "r")
+
+    assert f"agent_error: {words}" in plain(ran.stdout)
+    assert {report["status"] for report in RunFolder.read("r").reports()} == {"agent_error"}
+
+
+def test_debug_gives_the_whole_traceback(tmp_path):
+    run = [*LIBRARY, "--agent", "my_agent.py:crashing"]
+
+    code, out, errors = finished(*run, "--debug", folder=tmp_path)
+    quiet = finished(*run, folder=tmp_path)
+
+    assert code == 1
+    assert "Traceback (most recent call last):" in out
+    assert 'my_agent.py", line 6, in answer' in out and 'return {}["a mistake' in out
+    assert "Traceback" not in quiet[1] + quiet[2] + errors
+
+
+def test_a_provider_that_cannot_be_reached_is_not_the_agents_fault():
+    pytest.importorskip("openai")
+
+    ran = maseval(*LIBRARY, "--agent", "my_agent.py:unreachable", "--output", "r", "--json")
+
+    assert ran.exit_code == 3 and last_json(ran.stdout)["overall"]["failed"] == 2
+    assert "could not be reached" in ran.stderr
+    statuses = {report["status"] for report in RunFolder.read("r").reports()}
+    assert statuses == {"unknown_execution_error"}
+
+
+def test_errors_of_some_simulations_are_shown_beside_the_score(tmp_path):
+    (tmp_path / "fickle.py").write_text(
+        "made = []\n"
+        "def agent(brief):\n"
+        "    made.append(1)\n"
+        "    assert len(made) < 2, 'enough'\n"
+        "    return lambda query: 'Yes.'\n"
+    )
+
+    ran = maseval(
+        *(*LIBRARY, "--agent", "fickle.py:agent", "--concurrency", 1, "--max-steps", 6, "--json")
+    )
+
+    assert ran.exit_code == 0
+    assert json.loads(ran.stdout)["overall"]["pass^1"]["value"] == 0
+    assert "`assert len(made) < 2, 'enough'`: AssertionError: enough" in plain(ran.stderr)
