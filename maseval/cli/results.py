@@ -201,6 +201,8 @@ def print_outcome(result: RunResult, console: Console) -> None:
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
     print_texts(result.config, console)
+    for note in result.notes:
+        console.print(inert(note), highlight=False, soft_wrap=True)
     _print_reasons(result, console)
     if result.complete:
         name = shlex.quote(here(result.folder))

@@ -109,7 +109,7 @@ class RunResult:
 
     ``ran`` is how many simulations this call ran; ``stopped`` says why it ended before all were
     run, if it did. ``config`` is the run's configuration, ``errors`` are the recorded simulations
-    that did not run to their end.
+    that did not run to their end. ``notes`` are sentences for whoever started it.
     """
 
     folder: Path
@@ -119,6 +119,7 @@ class RunResult:
     stopped: str | None = None
     config: Mapping[str, object] = field(default_factory=dict)
     errors: Sequence[SimulationLine] = ()
+    notes: Sequence[str] = ()
 
     @property
     def complete(self) -> bool:
@@ -144,6 +145,7 @@ class RunResult:
             "cost": self._known_cost,
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
+            "notes": list(self.notes),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
             "intervals": summary.method,

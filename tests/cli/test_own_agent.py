@@ -154,3 +154,72 @@ def test_errors_of_some_simulations_are_shown_beside_the_score(tmp_path):
     assert ran.exit_code == 0
     assert json.loads(ran.stdout)["overall"]["pass^1"]["value"] == 0
     assert "`assert len(made) < 2, 'enough'`: AssertionError: enough" in plain(ran.stderr)
+
+
+REHEARSED = """\
+    import json
+    from maseval import tool_definition
+    from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+
+    def whole(brief):
+        model = brief.chat_model()
+        return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, model))
+
+    def deaf(brief):
+        return lambda query: "I know it all by myself."
+
+    def mangling(brief):
+        model, messages = brief.chat_model(), [{"role": "system", "content": brief.policy}]
+        definitions = [tool_definition(tool) for tool in brief.tools.values()]
+
+        def answer(query):
+            messages.append({"role": "user", "content": query})
+            while calls := (reply := model.chat(messages, tools=definitions)).tool_calls:
+                messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+                for call in calls:
+                    arguments = json.loads(call["function"]["arguments"].replace("L-", "l-"))
+                    done = brief.tools[call["function"]["name"]](**arguments)
+                    messages.append({"role": "tool", "tool_call_id": call["id"], "content": done})
+            return reply.content
+
+        return answer
+"""
+REHEARSAL = ("tau2", "run", "--domain", "library", "-n", 2, "--rehearse", "gold", "--max-steps", 40)
+
+
+def rehearsed(tmp_path, function):
+    pytest.importorskip("openai")
+    (tmp_path / "rehearsed.py").write_text(textwrap.dedent(REHEARSED))
+    return maseval(*REHEARSAL, "--agent", f"rehearsed.py:{function}", "--json")
+
+
+def test_a_rehearsal_counts_what_reached_the_model(tmp_path):
+    ran = rehearsed(tmp_path, "whole")
+
+    (note,) = last_json(ran.stdout)["notes"]
+    asked = sum(
+        len(report["traces"]["models"]["agent_model"]["logs"])
+        for report in RunFolder.read(last_json(ran.stdout)["folder"]).reports()
+    )
+    assert asked > 2 and note == f"The rehearsal model was asked {asked} times in 2 simulations."
+    assert note in plain(ran.stderr)
+
+
+def test_an_agent_that_never_asked_the_rehearsal_model_is_told_so(tmp_path):
+    ran = rehearsed(tmp_path, "deaf")
+
+    (note,) = last_json(ran.stdout)["notes"]
+    assert note.startswith("The agent never asked the rehearsal model in 2 simulations")
+    assert "brief.model.base_url" in note and note in plain(ran.stderr)
+
+
+def test_a_rehearsal_of_gold_says_where_a_task_was_lost(tmp_path):
+    ran = rehearsed(tmp_path, "mangling")
+
+    asked, lost, *where = last_json(ran.stdout)["notes"]
+    assert "was asked" in asked and lost.startswith("With gold every task should pass; 1 of 2")
+    assert where == [
+        "  library/renew_own_not_husbands trial 0: first missing call: "
+        "renew_loan(loan_id=L-5001); instead: renew_loan(loan_id=l-5001)"
+    ]
+    assert "first missing call: renew_loan(loan_id=L-5001)" in plain(ran.stderr)

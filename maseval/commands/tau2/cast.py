@@ -24,6 +24,7 @@ from maseval.commands.tau2.own_agents import (
     cast_of,
     no_answer,
 )
+from maseval.commands.tau2.rehearsal import Rehearsal
 from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -31,6 +32,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
+from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
@@ -61,9 +63,10 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.setup = setup
         self.rehearsals = rehearsals
         self.prices = prices or Prices()
+        self.rehearsal = Rehearsal(setup.options.rehearse or "")
         self.add_callback(_Cleaning(self.forget))
         self._environments: dict[TrialKey, Tau2Environment] = {}
-        self._rehearsed: dict[TrialKey, str] = {}
+        self._rehearsed: dict[TrialKey, tuple[str, ScriptedModelAdapter]] = {}
         self._seen: WeakSet[AgentAdapter] = WeakSet()
 
     @cached_property
@@ -106,10 +109,12 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         environment = self._environments.get((simulation.task_id, simulation.trial))
         return None if environment is None else _turn(environment)
 
-    def forget(self, trial: TrialKey) -> None:
-        """Keep nothing of a simulation that is over."""
+    def forget(self, report: Report) -> None:
+        """Keep of a simulation that is over only what became of its rehearsal."""
+        trial = (report["task_id"], report["repeat_idx"])
         self._environments.pop(trial, None)
-        self._forget_rehearsal(trial)
+        if played := self._forget_rehearsal(trial):
+            self.rehearsal.add(report, len(played.requests))
 
     def setup_user(
         self,
@@ -209,7 +214,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             self._forget_rehearsal(trial)
             played = make_model(agent.rehearse, task, environment, seed=seed)
             name = self.rehearsals.add(played, f"{played.model_id}-{trial[1]}")
-            self._rehearsed[trial] = name
+            self._rehearsed[trial] = name, played
             model = AgentModel(name, self.rehearsals.url, NO_KEY)
         return AgentBrief(
             environment.tools,
@@ -221,10 +226,11 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             self._priced_model,
         )
 
-    def _forget_rehearsal(self, trial: TrialKey) -> None:
-        name = self._rehearsed.pop(trial, None)
+    def _forget_rehearsal(self, trial: TrialKey) -> ScriptedModelAdapter | None:
+        name, played = self._rehearsed.pop(trial, (None, None))
         if self.rehearsals and name:
             self.rehearsals.remove(name)
+        return played
 
 
 def _made(agent: OwnAgent, brief: AgentBrief) -> Cast:
@@ -247,11 +253,11 @@ class _UnmadeAgentAdapter(AgentAdapter):
 class _Cleaning(BenchmarkCallback):
     """Lets go of what only a running simulation needs."""
 
-    def __init__(self, forget: Callable[[TrialKey], None]) -> None:
+    def __init__(self, forget: Callable[[Report], None]) -> None:
         self.forget = forget
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        self.forget((report["task_id"], report["repeat_idx"]))
+        self.forget(report)
 
 
 def _trial(task: Task, seed_generator: SeedGenerator) -> TrialKey:

@@ -72,7 +72,8 @@ def run(options: RunOptions) -> RunResult:
             display=options.display,
         )
         # Domain by domain, because each has a task "1".
-        return session.run(tasks.values(), benchmark.agent_data)
+        result = session.run(tasks.values(), benchmark.agent_data)
+        return replace(result, notes=benchmark.rehearsal.notes())
 
 
 def _config(tasks: TasksByDomain) -> dict[str, object]:
