@@ -6,12 +6,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
+from rich.table import Table
 
 _WIDTH_OF_FILES = 120
 
@@ -38,6 +40,11 @@ def _console(is_terminal: bool, *, stderr: bool = False) -> Console:
     if not is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_FILES
     return console
+
+
+def natural_width(table: Table) -> int:
+    """How many columns a table needs if nothing in it is wrapped or cut."""
+    return Console(width=10_000).measure(table).maximum
 
 
 def indented(text: str, columns: int) -> Padding:
@@ -96,6 +103,18 @@ def duration(seconds: float | None) -> str:
     hours, minutes = divmod(whole // 60, 60)
     start = f"{hours}:{minutes:02}" if hours else f"{minutes}"
     return f"{start}:{whole % 60:02}"
+
+
+def age(moment: str, now: datetime | None = None) -> str:
+    """How long ago a moment was: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
+    if not moment:
+        return ""
+    then = datetime.fromisoformat(moment)
+    seconds = ((now or datetime.now(then.tzinfo)) - then).total_seconds()
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return "just now"
 
 
 def money(cost: float) -> str:

@@ -25,6 +25,8 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
     """The task, the conversation, what it changed, and the verdict."""
     line = view.line
     console.rule(f"{inert(line.domain)} task {inert(line.task_id)}, trial {line.trial}")
+    if view.title:
+        console.print(f"[bold]{inert(view.title)}[/bold]", highlight=False)
     if query := view.task.get("query"):
         words = str(query) if full else shortened(str(query), 400)
         console.print(f"[dim]User instructions: {inert(words)}[/dim]\n", highlight=False)
@@ -44,13 +46,21 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
         console.rule("explanation")
         print_sections(view.diagnosis.sections(), console)
         console.rule()
+    print_unexplained(view.unexplained, console)
     _print_outcome(view, console)
+
+
+def print_unexplained(why: str | None, console: Console) -> None:
+    """Say why failures are not explained, if that is so."""
+    if why:
+        console.print(f"[yellow]Note: {inert(why)}[/yellow]", highlight=False, soft_wrap=True)
 
 
 def _print_message(message: Mapping[str, Any], console: Console, limit: int | None) -> None:
     who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
     when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
-    console.print(f"[bold {colour}]{inert(who)}[/]{when}", highlight=False)
+    number = f"[dim]#{message['index']}[/dim] "
+    console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}", highlight=False)
     if words := message.get("text"):
         console.print(indented(inert(words), 2), highlight=False)
     for call in message.get("calls") or ():

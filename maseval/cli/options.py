@@ -10,6 +10,9 @@ from typing import Annotated, Any, get_origin
 import typer
 from rich.markup import escape
 
+from maseval.cli import completion
+from maseval.cli.completion import quietly
+from maseval.cli.help import PlainCommand
 from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
 
 
@@ -22,14 +25,24 @@ def loaded_domain(given: str | None) -> str | None:
     return named_domain(given)
 
 
-RunName = Annotated[str, typer.Argument(help="A run: its folder, its name, or last.")]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        help="A run: its folder, its name, or last.", autocompletion=quietly(completion.runs)
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
 Split = Annotated[str, typer.Option(help="Task split: base; for telecom also small, full.")]
-RunOrFile = Annotated[str, typer.Argument(help="A results file or a run.", metavar="FILE")]
+RunOrFile = Annotated[
+    str,
+    typer.Argument(
+        help="A results file or a run.", metavar="FILE", autocompletion=quietly(completion.runs)
+    ),
+]
 DomainOfFile = Annotated[
     str | None,
     typer.Option(
@@ -37,6 +50,7 @@ DomainOfFile = Annotated[
         "-d",
         help="The domain, whatever the file calls its own; or yours: FILE.py:NAME.",
         callback=loaded_domain,
+        autocompletion=quietly(completion.domains),
     ),
 ]
 AsRecorded = Annotated[
@@ -52,6 +66,10 @@ RemapTasks = Annotated[
         "--remap-tasks", help="Judge each simulation by the task its recorded checks belong to."
     ),
 ]
+_COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
+    "domain": completion.domains,
+    "task_id": completion.tasks_of_domain,
+}
 
 
 def examples(*lines: tuple[str, str]) -> str:
@@ -64,9 +82,8 @@ def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
     """Add the command of each module: the function of its name, with ``EXAMPLES`` in its help."""
     for module in modules:
         function = getattr(module, module.__name__.rpartition(".")[2])
-        app.command(epilog=module.EXAMPLES, context_settings=getattr(module, "SETTINGS", None))(
-            function
-        )
+        settings = getattr(module, "SETTINGS", None)
+        app.command(cls=PlainCommand, epilog=module.EXAMPLES, context_settings=settings)(function)
 
 
 def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -103,6 +120,7 @@ def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
         help=f"{flag.help}.",
         rich_help_panel=flag.panel,
         envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
+        autocompletion=quietly(offered) if (offered := _COMPLETIONS.get(option.name)) else None,
     )
     if option.default is MISSING:
         return _keyword(option.name, Annotated[flag.typed or option.type, shown])

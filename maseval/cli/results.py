@@ -7,7 +7,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.cli.console import count, duration, here, inert, money, print_json, shortened
+from maseval.cli.console import (
+    count,
+    duration,
+    here,
+    inert,
+    money,
+    natural_width,
+    print_json,
+    shortened,
+)
 from maseval.cli.errors import FAILED, INCOMPLETE
 from maseval.commands.prices import unpriced_models
 from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
@@ -52,10 +61,9 @@ def some_k(every: Sequence[int]) -> list[int]:
 
 def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
     """The first form of a table that needs no more than ``width`` columns, or the last one."""
-    endless = Console(width=10_000)
     for form in forms:
         table = form()
-        if endless.measure(table).maximum <= width:
+        if natural_width(table) <= width:
             break
     return table
 

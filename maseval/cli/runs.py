@@ -1,15 +1,27 @@
 """``maseval runs``."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import here, inert, money, print_json, stdout
+from maseval.cli.console import (
+    age,
+    here,
+    indented,
+    inert,
+    money,
+    natural_width,
+    print_json,
+    stdout,
+)
 from maseval.cli.options import AsJson, examples
 from maseval.commands.prices import unpriced_models
+from maseval.core.shapes import mapping
 from maseval.runs import RunState, default_root
 
 EXAMPLES = examples(
@@ -17,6 +29,7 @@ EXAMPLES = examples(
     ("maseval runs /data/runs", "those of another folder"),
     ("maseval runs --json", "for scripts"),
 )
+_FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
 
 
@@ -26,7 +39,7 @@ def runs(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List runs and how far each has come."""
+    """List runs: how far each has come, its score, who took part, and what it cost."""
     found = commands.runs(root)
     if as_json:
         print_json([_record(state) for state in found])
@@ -35,21 +48,46 @@ def runs(
         folder = root or default_root()
         stdout().print(f"No runs in {inert(str(folder))}; `maseval demo` makes one.")
         return
+    console = stdout()
+    table = _table(found)
+    if natural_width(table) <= console.width:
+        console.print(table)
+    else:
+        _print_below_each_other(found, console)
+
+
+def _table(found: Sequence[RunState]) -> Table:
     table = Table()
-    for name in ("run", "state", "done", "failed", "cost", "changed", "agent"):
-        table.add_column(name, justify="right" if name in ("done", "failed", "cost") else "left")
+    for name in ("run", *_FACTS):
+        right = name in ("done", "pass^1", "cost", "changed")
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for state in found:
-        colour = _COLOURS[state.state]
-        table.add_row(
-            inert(here(state.path)),
-            f"[{colour}]{inert(_state(state))}[/{colour}]",
-            f"{state.done}/{state.planned}",
-            str(state.failed or ""),
-            _cost(state),
-            state.updated[:16].replace("T", " "),
-            inert(_agent(state)),
-        )
-    stdout().print(table)
+        table.add_row(inert(here(state.path)), *_facts(state).values())
+    return table
+
+
+def _print_below_each_other(found: Sequence[RunState], console: Console) -> None:
+    """On a narrow console: every name whole in a line of its own, to be copied."""
+    for state in found:
+        console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True, highlight=False)
+        facts = (f"{name} {fact}" for name, fact in _facts(state).items() if fact)
+        console.print(indented(", ".join(facts), 2), highlight=False)
+
+
+def _facts(state: RunState) -> dict[str, str]:
+    colour, config = _COLOURS[state.state], state.config or {}
+    failed = f" [red]({state.failed} failed)[/red]" if state.failed else ""
+    facts = (
+        f"[{colour}]{inert(_state(state))}[/{colour}]",
+        f"{state.done}/{state.planned}{failed}",
+        _score(state),
+        inert("+".join(mapping(config, "tasks"))),
+        inert(_participant(config.get("agent"))),
+        inert(_participant(config.get("user"))),
+        _cost(state),
+        age(state.updated),
+    )
+    return dict(zip(_FACTS, facts, strict=True))
 
 
 def _state(state: RunState) -> str:
@@ -65,12 +103,19 @@ def _cost(state: RunState) -> str:
     return money(state.cost or 0.0) if state.cost or free else "not known"
 
 
-def _agent(state: RunState) -> str:
-    agent = (state.config or {}).get("agent")
-    if not isinstance(agent, dict):
+def _score(state: RunState) -> str:
+    if state.pass_1 is None:
         return ""
-    names = [agent.get("function"), agent.get("model"), agent.get("player")]
-    if player := agent.get("rehearse"):
+    value, low, high = (100 * state.pass_1[key] for key in ("value", "low", "high"))
+    return f"{value:.1f}% [dim]\\[{low:.1f}, {high:.1f}][/dim]"
+
+
+def _participant(given: object) -> str:
+    """An agent or a user: its function, its model, or what plays it."""
+    if not isinstance(given, Mapping):
+        return str(given or "")
+    names = [given.get("function"), given.get("model"), given.get("player")]
+    if player := given.get("rehearse"):
         names.append(f"rehearsed with {player}")
     return ", ".join(str(name) for name in names if name)
 
@@ -84,6 +129,7 @@ def _record(state: RunState) -> dict[str, object]:
         "planned": state.planned,
         "started": state.started,
         "updated": state.updated,
+        "pass^1": state.pass_1,
         "cost": state.cost,
         "tokens": state.tokens,
         "problem": state.problem,

@@ -1,5 +1,6 @@
 """``maseval show``."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -9,9 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, inert, stdout
-from maseval.cli.conversation import print_simulation
-from maseval.cli.options import Explain, RunName, examples
+from maseval.cli.conversation import print_simulation, print_unexplained
+from maseval.cli.options import Explain, RunName, examples, loaded_domain
 from maseval.cli.results import (
     MARKS,
     first_fitting,
@@ -23,7 +26,7 @@ from maseval.cli.results import (
     used,
 )
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
-from maseval.commands.results import SimulationLine
+from maseval.commands.results import SimulationLine, simulation_in
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.show import RunView
@@ -32,15 +35,37 @@ EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
+    ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
 )
 
 
 def show(
     run: RunName,
     task: Annotated[
-        str | None, typer.Argument(help="A task, as 12 or retail/12.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="A task: 12, retail/12, its number, or a part of its id.",
+            show_default=False,
+            autocompletion=quietly(completion.tasks_of_run),
+        ),
     ] = None,
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only simulations that did not pass.")
+    ] = False,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            help="Only this domain; one of your own as FILE.py:NAME.",
+            callback=loaded_domain,
+            autocompletion=quietly(completion.domains),
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Only failures with this label, or a part of it.")
+    ] = None,
     explain: Explain = True,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
 ) -> None:
@@ -48,9 +73,18 @@ def show(
     from maseval.commands.show import SimulationView
 
     with counting("explained") as count:
-        view = commands.show(run, task, trial, explain=explain, on_progress=count)
+        view = commands.show(
+            *(run, task, trial),
+            failed=failed,
+            domain=domain,
+            label=label,
+            explain=explain,
+            on_progress=count,
+        )
     if isinstance(view, SimulationView):
         print_simulation(view, stdout(), full=full)
+    elif failed or domain or label:
+        _print_chosen(view, stdout())
     else:
         _print_run(view, stdout())
 
@@ -65,12 +99,35 @@ def _print_run(view: "RunView", console: Console) -> None:
     if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
     for damage in view.folder.damaged:
-        console.print(f"[red]damaged record, {inert(str(damage))}[/red]")
+        console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view))
     console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
+    print_unexplained(view.unexplained, console)
+
+
+def _print_chosen(view: "RunView", console: Console) -> None:
+    """The simulations that were asked for."""
+    table = Table()
+    for name in ("domain", "task", "trial", "outcome", "label", "ended by"):
+        table.add_column(name, overflow="fold", justify="right" if name == "trial" else "left")
+    for line in view.chosen:
+        label = view.label_of.get(simulation_in(line), "")
+        table.add_row(
+            inert(line.domain),
+            inert(line.task_id),
+            str(line.trial),
+            f"{MARKS[line.outcome]} {line.outcome}",
+            inert(label),
+            inert(line.ended or line.status),
+        )
+    console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
+    if view.chosen:
+        console.print(table)
+    console.print(f"{len(view.chosen)} of {len(view.lines)} simulations", highlight=False)
+    print_unexplained(view.unexplained, console)
 
 
 def _trials(view: "RunView") -> Table:
@@ -78,14 +135,19 @@ def _trials(view: "RunView") -> Table:
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     table = Table()
+    # By its number a task with a long id can be named.
+    table.add_column("#", justify="right", no_wrap=True)
     for name in ("domain", "task", "trials"):
         table.add_column(name, overflow="fold")
     table.add_column("passed", justify="right")
+    numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
         passed = sum(line.outcome == "pass" for line in lines)
         marks = "".join(MARKS[line.outcome] for line in ordered)
-        table.add_row(inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}")
+        shown = inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}"
+        table.add_row(str(numbers[domain]), *shown)
+        numbers[domain] += 1
     return table
 
 

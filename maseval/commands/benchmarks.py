@@ -93,6 +93,14 @@ class BenchmarkSupport:
         """Why the simulations of a run failed."""
         return None
 
+    def unexplained(self, folder: RunFolder) -> str | None:
+        """Why the failures of a run cannot be explained here; None if they can."""
+        return None
+
+    def task_title(self, report: Report) -> str | None:
+        """What the task of a simulation is about, in a sentence; None if nobody says."""
+        return None
+
     def settings(self, folder: RunFolder) -> dict[str, object]:
         """A run's configuration, as it is compared with that of others."""
         return dict(folder.config.values)

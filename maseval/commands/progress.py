@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maseval.commands.results import SimulationLine, any_verdict
+from maseval.commands.results import SimulationLine, any_verdict, simulation_in
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES
 from maseval.stats.estimation import Estimate, estimate
@@ -84,13 +84,13 @@ class RunProgress:
     def finished(self, line: SimulationLine) -> None:
         """A simulation is over."""
         with self._lock:
-            self._running.pop(Simulation(line.domain, line.task_id, line.trial), None)
+            self._running.pop(simulation_in(line), None)
             self.ran += 1
             self._count(line)
 
     def _count(self, line: SimulationLine) -> None:
         # What a simulation that is run again cost before was spent all the same.
-        self.lines[Simulation(line.domain, line.task_id, line.trial)] = line
+        self.lines[simulation_in(line)] = line
         self.cost += line.cost
         self.tokens += line.tokens
 

@@ -19,7 +19,7 @@ from maseval.core.outcome import (
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.log import RERUN_STATUSES
+from maseval.runs.log import RERUN_STATUSES, Score
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 
@@ -61,6 +61,14 @@ class DomainScore:
     failed: int
     passed: int
     pass_hat: Mapping[int, Estimate] = field(default_factory=dict)
+
+    @property
+    def pass_1(self) -> Score | None:
+        """pass^1 and the ends of its interval, for the list of runs; None if there is none."""
+        found = self.pass_hat.get(1)
+        if found is None or found.value is None:
+            return None
+        return {"value": found.value, "low": found.low, "high": found.high}
 
     def to_dict(self) -> dict[str, Any]:
         """In JSON's terms."""
@@ -171,6 +179,11 @@ def line_of(report: Report) -> SimulationLine:
         tokens=tokens_of(report),
         error=_error(report),
     )
+
+
+def simulation_in(line: SimulationLine) -> Simulation:
+    """The simulation that a line is about."""
+    return Simulation(line.domain, line.task_id, line.trial)
 
 
 def _error(report: Report) -> str | None:

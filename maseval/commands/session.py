@@ -50,11 +50,13 @@ class Session:
         show = self.display or (lambda progress: nullcontext())
         with _interruptible(watch), show(progress):
             self._run_parts(parts, agent_data, progress)
-        self.folder.note_use(progress.cost, progress.tokens)
         lines = self._recorded(progress)
+        summary = run_summary(lines, self.folder.planned)
+        self.folder.note_use(progress.cost, progress.tokens)
+        self.folder.note_score(summary.overall.pass_1)
         return RunResult(
             folder=self.folder.path,
-            summary=run_summary(lines, self.folder.planned),
+            summary=summary,
             ran=progress.ran,
             seconds=time.monotonic() - began,
             stopped=progress.stopping,

@@ -42,7 +42,8 @@ def write_report(
 
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
-            ``labels``, a list of words to filter by, and an ``explanation`` of its verdict.
+            a ``title`` of its task, ``labels``, a list of words to filter by, and an
+            ``explanation`` of its verdict.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and

@@ -98,7 +98,12 @@ def _trials(reports: list[Shape]) -> list[tuple[str, Shape]]:
 
 def _task(key: TaskKey, report: Shape) -> dict[str, object]:
     description = mapping(report, "task", "metadata", "description")
-    note = description.get("purpose") or mapping(report, "task").get("query") or ""
+    note = (
+        report.get("title")
+        or description.get("purpose")
+        or mapping(report, "task").get("query")
+        or ""
+    )
     return {"domain": key.group, "id": key.task, "note": text(note)[:_NOTE_LENGTH]}
 
 

@@ -37,6 +37,7 @@ from maseval.runs.log import (
     DamagedRecord,
     LogContents,
     ReportPlace,
+    Score,
     contents_of,
     report_at,
     report_record,
@@ -71,6 +72,7 @@ class RunFolder:
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
         self._used: tuple[float, int] | None = None
+        self._score: Score | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -227,6 +229,10 @@ class RunFolder:
         """Say what all sessions used together, for the lists of runs."""
         self._used = cost, tokens
 
+    def note_score(self, pass_1: Score | None) -> None:
+        """Say how well all sessions together did, for the lists of runs."""
+        self._score = pass_1
+
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
         writer, self._writer = self._writer, None
@@ -299,6 +305,8 @@ class RunFolder:
         }
         if self._used is not None:
             closing["cost"], closing["tokens"] = self._used
+        if self._score is not None:
+            closing["pass_1"] = self._score
         return closing
 
     def _report_damage(self) -> None:

@@ -10,14 +10,15 @@ from typing import Any, Literal
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import RERUN_STATUSES, heads_of, is_closing, last_record
+from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_closing, last_record
 
 
 @dataclass(frozen=True)
 class RunState:
     """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed.
 
-    ``cost`` (in usd) and ``tokens`` are None until a session has ended that counted them.
+    ``cost`` (in usd), ``tokens`` and ``pass_1`` are None until a session has ended that counted
+    them.
     """
 
     path: Path
@@ -32,6 +33,7 @@ class RunState:
     problem: str | None = None
     cost: float | None = None
     tokens: int | None = None
+    pass_1: Score | None = None
 
     @property
     def name(self) -> str:
@@ -63,9 +65,9 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
     holder = holder_of(path / LOCK)
     closing = last_record(path / LOG)
-    cost = tokens = None
+    cost = tokens = pass_1 = None
     if is_closing(closing):
-        cost, tokens = closing.get("cost"), closing.get("tokens")
+        cost, tokens, pass_1 = (closing.get("cost"), closing.get("tokens"), closing.get("pass_1"))
         done, failed, planned = closing["done"], closing["failed"], closing["planned"]
         values = closing["config"] or config.values
     else:
@@ -86,6 +88,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         holder,
         cost=cost,
         tokens=tokens,
+        pass_1=pass_1,
     )
 
 

@@ -56,10 +56,19 @@ class ReportPlace(NamedTuple):
     status: str
 
 
+class Score(TypedDict):
+    """A share of tasks with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Closing(TypedDict):
     """The line that ends a session; ``config`` only if the run was extended.
 
-    ``cost`` (in usd) and ``tokens`` are those of all sessions, if the writer counted them.
+    ``cost`` (in usd) and ``tokens`` are those of all sessions, and ``pass_1`` the score with the
+    ends of its interval, if the writer counted them.
     """
 
     kind: Literal["closed"]
@@ -70,6 +79,7 @@ class Closing(TypedDict):
     config: dict[str, Any] | None
     cost: NotRequired[float]
     tokens: NotRequired[int]
+    pass_1: NotRequired[Score]
 
 
 @dataclass

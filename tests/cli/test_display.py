@@ -1,11 +1,12 @@
 """What is shown while a run goes on."""
 
 import io
+from datetime import datetime
 
 import pytest
 from rich.console import Console
 
-from maseval.cli.console import count, duration, inert, money, shortened, visible
+from maseval.cli.console import age, count, duration, inert, money, shortened, visible
 from maseval.cli.display import display, frame, line
 from maseval.commands.progress import RunningSimulation, RunStatus
 from maseval.runs import Simulation
@@ -112,6 +113,21 @@ def test_nothing_that_a_model_says_is_markup():
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        ("2026-01-02T03:04:30", "just now"),
+        ("2026-01-02T03:00:00", "5 min ago"),
+        ("2026-01-02T00:00:00", "3 h ago"),
+        ("2025-12-30T00:00:00", "3 d ago"),
+        ("2027-01-01T00:00:00", "just now"),
+        ("", ""),
+    ],
+)
+def test_ages(moment, text):
+    assert age(moment, now=datetime(2026, 1, 2, 3, 5)) == text
 
 
 def test_sums_and_counts():

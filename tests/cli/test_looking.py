@@ -1,11 +1,14 @@
 """Commands that look at runs, files and tasks."""
 
 import json
+import re
 
 import pytest
 
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import show, tau2
-from maseval.commands.results import RunResult
+from maseval.commands.results import RunResult, simulation_in
+from maseval.core.callbacks import FileResultLogger
 from tests.cli.commandline import last_json, maseval, require_data
 
 
@@ -33,6 +36,25 @@ def test_runs_are_listed_with_their_state():
 
     assert "runs/noisy" in result.stdout
     assert "complete" in result.stdout and "36/36" in result.stdout
+
+
+def test_runs_are_listed_with_score_domains_and_who_took_part(noisy):
+    shown = maseval("runs").stdout
+    score = noisy.summary.overall.pass_hat[1]
+
+    assert f"{score.value:.1%} [{100 * score.low:.1f}, {100 * score.high:.1f}]" in shown
+    assert "library" in shown and "noisy" in shown and "scripted" in shown
+    assert "just now" in shown or " ago" in shown
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80, 120, 300])
+def test_the_name_of_a_run_is_never_cut(columns, tmp_path, monkeypatch):
+    name = "20261115-101112-airline+retail+telecom-a-model-with-a-rather-long-name-of-60-letters"
+    tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / "runs" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    assert f"runs/{name}" in maseval("runs").stdout
 
 
 def test_runs_are_listed_for_scripts(noisy):
@@ -76,6 +98,106 @@ def test_a_long_result_is_shortened_unless_all_of_it_is_wanted(noisy):
     full = maseval("show", "last", f"library/{passed.task_id}", passed.trial, "--full").stdout
 
     assert len(full) >= len(short)
+
+
+def test_messages_are_numbered_as_explanations_name_them(noisy):
+    failed = a_task(noisy, "fail")
+
+    shown = maseval("show", "last", failed.task_id, failed.trial).stdout
+    named = {int(number) for number in re.findall(r"message (\d+)", shown)}
+    numbered = {int(number) for number in re.findall(r"^#(\d+) ", shown, re.M)}
+
+    assert 0 in numbered and named and named <= numbered
+
+
+def test_a_simulation_is_headed_by_what_the_customer_wants(noisy):
+    task = next(one for one in tau2.tasks("library") if one.reason)
+
+    shown = " ".join(maseval("show", "last", task.task_id).stdout.split())
+
+    assert task.reason in shown
+    assert shown.index(task.reason) < shown.index("User instructions")
+
+
+def test_only_what_failed_is_shown(noisy):
+    lines = [line for line in show(noisy.folder).lines if line.outcome != "pass"]
+
+    shown = maseval("show", "last", "--failed").stdout
+
+    assert f"{len(lines)} of 36 simulations" in shown and "+ pass" not in shown
+    assert shown.count("- fail") == len(lines)
+
+
+def test_only_what_failed_for_a_reason_is_shown(noisy):
+    view = show(noisy.folder, label="WRONG")
+    names = [view.label_of[simulation_in(line)] for line in view.chosen]
+
+    shown = maseval("show", "last", "--label", "wrong").stdout
+
+    assert names and all("wrong" in name for name in names)
+    assert f"{len(names)} of 36 simulations" in shown
+    assert maseval("show", "last", "--label", "wrong", "--no-explain").exit_code == 2
+
+
+def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):
+    view = show(noisy.folder)
+    mixed = next(
+        line
+        for line in view.lines
+        if line.outcome == "fail"
+        and line.trial > 0
+        and any((o.task_id, o.trial, o.outcome) == (line.task_id, 0, "pass") for o in view.lines)
+    )
+
+    assert "fail, reward 0" in maseval("show", "last", mixed.task_id, "--failed").stdout
+    assert "pass, reward 1" in maseval("show", "last", mixed.task_id).stdout
+
+
+def test_only_one_domain_is_shown():
+    known = maseval("show", "last", "--domain", "library")
+    unknown = maseval("show", "last", "--domain", "retail")
+
+    assert "36 of 36 simulations" in known.stdout
+    assert unknown.exit_code == 2 and "it has library" in unknown.stderr
+
+
+def test_a_task_is_shown_by_a_part_of_its_id_or_its_number(noisy):
+    first = tau2.tasks("library")[0].task_id
+
+    by_part = maseval("show", "last", first[:-3]).stdout
+    by_number = maseval("show", "last", "0").stdout
+
+    assert by_part == by_number == maseval("show", "last", first).stdout
+    assert maseval("tau2", "explain", "last", first[:-3]).exit_code in (0, 2)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_path_is_never_wrapped(columns, tmp_path, monkeypatch):
+    folder = tmp_path / "a_folder_with_a_name_that_is_long" / "and_another_one_inside_of_it" / "run"
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    ran = maseval("tau2", "run", "-d", "library", "-n", "1", "--agent", "gold", "-o", folder)
+
+    assert f"in {folder}\n" in ran.stdout
+    assert maseval("show", folder).stdout.startswith(f"{folder}\n")
+
+
+def test_the_report_of_a_logger_s_file_is_written_beside_it(tmp_path):
+    logger = FileResultLogger(tmp_path, "own.jsonl")
+    BookingBenchmark(callbacks=[logger], progress_bar=False).run(load_tasks(), agent_data={})
+
+    result = maseval("report", tmp_path / "own.jsonl")
+
+    assert result.stdout.strip() == str(tmp_path / "own.html")
+    assert "full-house" in (tmp_path / "own.html").read_text()
+
+
+def test_a_file_without_reports_is_told(tmp_path):
+    (tmp_path / "empty.jsonl").touch()
+
+    result = maseval("report", tmp_path / "empty.jsonl")
+
+    assert result.exit_code != 0 and "nothing to report" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import typer
 
+from maseval.cli.help import PlainGroup
 from maseval.cli.options import add_commands, examples
 from maseval.cli.tau2 import (
     audit,
@@ -18,6 +19,7 @@ from maseval.cli.tau2 import (
 )
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="tau2-bench v0.2.0: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, print_json, shortened, stdout
 from maseval.cli.options import AsJson, Split, examples
 
@@ -26,7 +28,11 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
 def audit(
     domain: Annotated[
         list[str] | None,
-        typer.Argument(help="Domains.", show_default="airline, retail, telecom"),
+        typer.Argument(
+            help="Domains, or your own: FILE.py:NAME.",
+            show_default="airline, retail, telecom",
+            autocompletion=quietly(completion.domains),
+        ),
     ] = None,
     severity: Annotated[
         str, typer.Option(help="Least severity listed: error, warning or info.")

@@ -7,9 +7,11 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, stdout
 from maseval.cli.errors import FAILED
+from maseval.cli.help import PlainCommand, PlainGroup
 from maseval.cli.options import examples
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="The benchmark's data: fetch it, verify it, find it.",
     epilog=examples(
         ("maseval tau2 data fetch", "fetch all files, once"),
@@ -21,7 +23,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def fetch(
     domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
@@ -30,7 +32,7 @@ def fetch(
     typer.echo(commands.tau2.data.fetch(domain, force=force))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def texts(
     version: Annotated[
         str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
@@ -41,13 +43,13 @@ def texts(
     typer.echo(f"v{found.version} {found.sha256}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def path() -> None:
     """Print the folder in which fetched files are kept."""
     typer.echo(commands.tau2.data.path())
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def verify() -> None:
     """Read every file again and compare it with its checksum."""
     check = commands.tau2.data.verify()

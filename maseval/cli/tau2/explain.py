@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
 from maseval.cli.options import AsJson, DomainOfFile, EmbeddedTasks, RemapTasks, examples
@@ -17,8 +19,19 @@ EXAMPLES = examples(
 
 
 def explain(
-    run: Annotated[str, typer.Argument(help="A run, or a results file of tau2-bench.")],
-    task: Annotated[str, typer.Argument(help="A task, as 12 or retail/12.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="A run, or a results file of tau2-bench.", autocompletion=quietly(completion.runs)
+        ),
+    ],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task: 12, retail/12, its number, or a part of its id.",
+            autocompletion=quietly(completion.tasks_of_run),
+        ),
+    ],
     trial: Annotated[
         int | None, typer.Argument(help="Which trial.", show_default="first that failed")
     ] = None,

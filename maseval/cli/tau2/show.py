@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, stdout, visible
 from maseval.cli.options import examples
 
@@ -19,8 +21,23 @@ EXAMPLES = examples(
 
 
 def show(
-    what: Annotated[str, typer.Argument(help="A task, 'tools' or 'policy'.", metavar="WHAT")],
-    domain: Annotated[str | None, typer.Option("--domain", "-d", help="The domain.")] = None,
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A task, 'tools' or 'policy'.",
+            metavar="WHAT",
+            autocompletion=quietly(completion.tasks_of_domain),
+        ),
+    ],
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            help="The domain, or your own: FILE.py:NAME.",
+            autocompletion=quietly(completion.domains),
+        ),
+    ] = None,
 ) -> None:
     """Show a task, or a domain's tools or policy."""
     view = commands.tau2.show(what, domain)
@@ -36,6 +53,8 @@ def show(
         console.print(f"  {inert(tool.description)}\n", highlight=False)
     if view.task is not None:
         console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
+        if view.reason:
+            console.print(indented(f"[bold]{inert(view.reason)}[/bold]", 2), highlight=False)
         _print_parts(console, view.task)
 
 

@@ -6,6 +6,8 @@ import typer
 from rich.table import Table
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import inert, shortened, stdout
 from maseval.cli.options import Split, examples
 
@@ -18,7 +20,13 @@ EXAMPLES = examples(
 
 def tasks(
     domain: Annotated[
-        list[str] | None, typer.Option("--domain", "-d", help="Only this domain (repeatable).")
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            help="Only this domain, or your own: FILE.py:NAME (repeatable).",
+            autocompletion=quietly(completion.domains),
+        ),
     ] = None,
     split: Split = "base",
     ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,
@@ -30,15 +38,17 @@ def tasks(
             typer.echo(f"{task.domain}/{task.task_id}")
         return
     table = Table()
-    for name in ("domain", "task", "purpose"):
+    table.add_column("#", justify="right", no_wrap=True)
+    for name in ("domain", "task", "the customer's reason"):
         table.add_column(name, overflow="fold")
     table.add_column("actions", justify="right")
     table.add_column("judged by")
     for task in found:
         table.add_row(
-            task.domain,
+            str(task.number),
+            inert(task.domain),
             inert(task.task_id),
-            inert(shortened(task.purpose, 100)),
+            inert(shortened(task.reason or task.purpose, 100)),
             str(task.actions),
             " ".join(task.reward_basis),
         )

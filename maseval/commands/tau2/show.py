@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.commands.tau2.own_domains import named_domain
-from maseval.commands.tau2.tasks import BASE_DOMAINS
+from maseval.commands.tau2.tasks import BASE_DOMAINS, reason_for_call
 from maseval.core.exceptions import ConfigurationError
 
 
@@ -37,6 +37,11 @@ class DomainView:
     task: Mapping[str, object] | None = None
     tools: Sequence[ToolLine] | None = None
     policy: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """What the customer of the task wants."""
+        return reason_for_call(self.task or {})
 
 
 def show(what: str, domain: str | None = None) -> DomainView:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.texts.wording import texts_in_words
@@ -27,8 +28,11 @@ from maseval.commands.benchmarks import (
 )
 from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
 from maseval.commands.tau2.sources import record_of
+from maseval.commands.tau2.tasks import reason_for_call
+from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
@@ -146,6 +150,24 @@ class Tau2Support(BenchmarkSupport):
             if on_progress is not None:
                 on_progress(number, total)
         return RunDiagnosis(found, _label_counts(found))
+
+    def unexplained(self, folder: RunFolder) -> str | None:
+        unknown = sorted({one.domain for one in folder.planned} - set(domain_names()))
+        if not unknown:
+            return None
+        own = mapping(folder.config.values, "own_domains", unknown[0])
+        reference = own.get("reference") or "FILE.py:NAME"
+        return (
+            f"failures are not explained, because domain {unknown[0]!r} is not known here; "
+            f"name its file: --domain {reference}"
+        )
+
+    def task_title(self, report: Report) -> str | None:
+        domain, task_id, _ = Simulation.of(report)
+        try:
+            return reason_for_call(load_raw_task(domain, task_id)) or None
+        except MASEvalError:  # the data is elsewhere, or the domain somebody else's
+            return None
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
         config = super().settings(folder)

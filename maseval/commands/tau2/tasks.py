@@ -22,11 +22,16 @@ TasksByDomain = dict[str, list[Task]]
 
 @dataclass(frozen=True)
 class TaskLine:
-    """One task in a line: how many calls its solution has, and what counts."""
+    """One task in a line: its number in its domain's list, what it is about, and what counts.
+
+    ``reason`` is why the customer calls; ``actions`` is how many calls the solution has.
+    """
 
     domain: str
     task_id: str
     purpose: str
+    reason: str
+    number: int
     actions: int
     reward_basis: Sequence[str]
 
@@ -34,15 +39,21 @@ class TaskLine:
 def tasks(domain: str | Sequence[str] = BASE_DOMAINS, split: str = "base") -> list[TaskLine]:
     """The tasks of one domain or several."""
     names = map(named_domain, [domain] if isinstance(domain, str) else domain)
-    return [_task_line(name, raw) for name in names for raw in load_raw_tasks(name, split)]
+    return [
+        _task_line(name, number, raw)
+        for name in names
+        for number, raw in enumerate(load_raw_tasks(name, split))
+    ]
 
 
-def _task_line(domain: str, raw: Mapping[str, Any]) -> TaskLine:
+def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
     criteria = raw.get("evaluation_criteria") or {}
     return TaskLine(
         domain,
         str(raw.get("id")),
         _purpose(raw),
+        reason_for_call(raw),
+        number,
         len(criteria.get("actions") or ()),
         criteria.get("reward_basis") or ("DB", "COMMUNICATE"),
     )
@@ -50,10 +61,15 @@ def _task_line(domain: str, raw: Mapping[str, Any]) -> TaskLine:
 
 def _purpose(raw: Mapping[str, Any]) -> str:
     description = raw.get("description") or {}
+    words = description.get("purpose") if isinstance(description, Mapping) else description
+    return " ".join(str(words or reason_for_call(raw)).split())
+
+
+def reason_for_call(raw: Mapping[str, Any]) -> str:
+    """What the customer wants, in one line; empty if the task does not say."""
     instructions = (raw.get("user_scenario") or {}).get("instructions") or {}
     told = instructions if isinstance(instructions, Mapping) else {"reason_for_call": instructions}
-    words = description.get("purpose") if isinstance(description, Mapping) else description
-    return " ".join(str(words or told.get("reason_for_call") or "").split())
+    return " ".join(str(told.get("reason_for_call") or raw.get("ticket") or "").split())
 
 
 def select_tasks(

@@ -1,0 +1,76 @@
+"""What the shell offers for a half-typed word: domains, runs and tasks.
+
+What is offered can be taken as it stands: ids that a shell would read otherwise, as those of
+telecom, are offered by their number.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+
+import typer
+
+Offer = list[tuple[str, str]]
+"""Words with what they mean."""
+
+_PLAIN = re.compile(r"[\w./:+-]+")
+
+
+def domains(incomplete: str) -> Offer:
+    """The known domains."""
+    from maseval.benchmark.tau2.domains import domain_names
+
+    return _fitting(incomplete, ((name, "") for name in domain_names()))
+
+
+def runs(incomplete: str) -> Offer:
+    """The runs below the folder of all runs, by name."""
+    from maseval.commands.finding import LAST
+    from maseval.runs import list_runs
+
+    found = [(state.name, f"{state.done}/{state.planned}") for state in list_runs()]
+    return _fitting(incomplete, [*found, *([(LAST, found[0][0])] if found else [])])
+
+
+def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
+    """The tasks of the run that the command names."""
+    from maseval.commands.finding import open_run
+
+    simulations = open_run(context.params["run"]).planned
+    tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)
+    return _fitting(incomplete, _offered(list(tasks)))
+
+
+def tasks_of_domain(context: typer.Context, incomplete: str) -> Offer:
+    """The tasks of the domains that the command names, or of all that the benchmark has."""
+    from maseval.commands import tau2
+
+    given = context.params.get("domain")
+    names = [given] if isinstance(given, str) else list(given or ())
+    found = tau2.tasks(names) if names else tau2.tasks()
+    return _fitting(incomplete, _offered([(task.domain, task.task_id) for task in found]))
+
+
+def quietly(complete: Callable[..., Offer]) -> Callable[..., Offer]:
+    """Offer nothing where nothing can be found; a half-typed command is no place for errors."""
+
+    @wraps(complete)
+    def offered(*args: object, **kwargs: object) -> Offer:
+        try:
+            return complete(*args, **kwargs)
+        except Exception:  # whatever it is, the shell would print it into the line being typed
+            return []
+
+    return offered
+
+
+def _offered(tasks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    seen: dict[str, int] = {}
+    for domain, task_id in tasks:
+        number = seen[domain] = seen.get(domain, -1) + 1
+        plain = _PLAIN.fullmatch(task_id)
+        yield (f"{domain}/{task_id}", "") if plain else (f"{domain}/{number}", task_id)
+
+
+def _fitting(incomplete: str, words: Iterable[tuple[str, str]]) -> Offer:
+    return [(word, meaning) for word, meaning in words if word.startswith(incomplete)]

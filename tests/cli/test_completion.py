@@ -1,0 +1,45 @@
+"""What the shell offers, asked as a shell asks it."""
+
+import pytest
+
+from maseval.commands import tau2
+from tests.cli.commandline import finished
+
+
+def offered(line, folder):
+    """The words that bash would offer at the end of the line."""
+    words = line.split(" ")
+    code, out, _ = finished(
+        folder=folder,
+        _MASEVAL_COMPLETE="complete_bash",
+        COMP_WORDS=line,
+        COMP_CWORD=str(len(words) - 1),
+    )
+    assert code == 0
+    return out.split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("completing")
+    tau2.run(domain="library", agent="gold", num_tasks=2, output=folder / "runs" / "mine")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("maseval tau2 run --domain l", ["library"]),
+        ("maseval tau2 tasks --domain ret", ["retail"]),
+        ("maseval tau2 show tools --domain telecom-", ["telecom-workflow"]),
+        ("maseval show ", ["mine", "last"]),
+        ("maseval report m", ["mine"]),
+        ("maseval tau2 explain la", ["last"]),
+        ("maseval show mine library/renewal", ["library/renewal_somebody_waits"]),
+        ("maseval tau2 run --domain library --task-id library/first", ["library/first_waiver"]),
+        ("maseval new d", ["domain"]),
+        ("maseval show nowhere li", []),
+    ],
+)
+def test_domains_runs_and_tasks_are_offered(line, words, folder):
+    assert offered(line, folder) == words
