@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from maseval.cli import compare, demo, plots, replay_server, report, runs, show, tau2
+from maseval.cli import compare, demo, new, plots, replay_server, report, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.options import add_commands, examples
 
@@ -30,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, runs, show, compare, report, plots, replay_server)
+add_commands(app, demo, runs, show, compare, report, plots, new, replay_server)
 app.add_typer(tau2.app, name="tau2")
 
 

@@ -1,6 +1,7 @@
 from maseval.commands import tau2 as tau2
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo
+from maseval.commands.new import new as new
 from maseval.commands.plots import plots as plots
 from maseval.commands.replay_server import replay_server as replay_server
 from maseval.commands.report import report as report

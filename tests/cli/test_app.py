@@ -16,6 +16,7 @@ COMMANDS = [
     ("report",),
     ("compare",),
     ("plots",),
+    ("new",),
     ("replay-server",),
     ("tau2",),
     ("tau2", "run"),
@@ -59,6 +60,13 @@ def test_habits_of_tau2_bench_do_not_crowd_the_help(alias):
     options = maseval("tau2", "run", "--help").stdout.split("Options")[1]
 
     assert alias not in options
+
+
+@pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
+def test_a_flag_is_shown_as_a_flag(command):
+    shown = maseval(*command, "--help").stdout
+
+    assert "<bool>" not in shown and "BOOLEAN" not in shown
 
 
 def test_help_loads_neither_the_benchmark_nor_providers():
