@@ -11,13 +11,18 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from benchmarks.table import best, show
 from benchmarks.tau2 import data_folder, in_y, replayable, yardstick
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.arithmetic import calculate
 from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.world import World
 
@@ -90,6 +95,24 @@ def call(name: str, **arguments: object) -> Any:
     return {"id": "1", "name": name, "arguments": arguments, "requestor": "assistant"}
 
 
+def begun(domain: str) -> Callable[[], object]:
+    """Makes environments of a domain's tasks, one after the other, none for the first time."""
+    data = [task.environment_data for task in load_tasks(domain)]
+    for each_data in data:
+        Tau2Environment(each_data)
+    following = cycle(data)
+    return lambda: Tau2Environment(next(following))
+
+
+HOSTILE = ("9**9**9", "1 " * 500_000, "1+" * 500_000 + "1", "(" * 1_000_000, "1" * 1_000_000)
+
+
+def refused(expression: str) -> None:
+    """What a model may send to keep the calculator busy; each is refused."""
+    with suppress(Exception):
+        calculate(expression)
+
+
 def rows(folder: Path) -> list[tuple[str, str, str]]:
     unit = yardstick()
     first_call, first_hash = cold(folder)
@@ -109,6 +132,10 @@ def rows(folder: Path) -> list[tuple[str, str, str]]:
         ("cold start to the first tool call", f"{first_call:.2f} Y", "2 Y"),
         ("cold start to the first hash", f"{first_hash:.2f} Y", "10 Y"),
         ("further environment", in_y(each(lambda: World(domain, airline), 200), unit), "Y/500"),
+        *(
+            (f"environment of a task, {name}", in_y(each(begun(name), 100), unit), "Y/150")
+            for name in ("airline", "telecom")
+        ),
         ("read call", in_y(each(lambda: world.respond(details), 200), unit), "Y/300"),
         (
             "read call that scans a table",
@@ -118,6 +145,11 @@ def rows(folder: Path) -> list[tuple[str, str, str]]:
         ("search_onestop_flight", in_y(each(lambda: world.respond(search), 20), unit), "Y/25"),
         ("comparing two end states", in_y(each(lambda: left.same_state(right), 20), unit), "Y/100"),
         ("full hash after a few writes", in_y(each(left.get_db_hash, 3), unit), "Y/5"),
+        (
+            "calculate, the slowest of a megabyte",
+            in_y(max(best(partial(refused, text)) for text in HOSTILE), unit),
+            "2 Y",
+        ),
     ]
     records = replayable("airline")
     if records:

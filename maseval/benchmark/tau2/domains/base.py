@@ -28,6 +28,9 @@ from maseval.benchmark.tau2.domains.records import (
 )
 from maseval.core.tool import tool_definition
 
+# Named once: a type that is written out in a ``cast`` is made anew by every call.
+Method = Callable[..., Any]
+
 ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 
 
@@ -233,13 +236,13 @@ class ToolKitBase(Generic[DBT]):
         """The tool of that name, ready to be called."""
         if tool_name not in self._tool_types:
             raise ValueError(f"Tool '{tool_name}' not found.")
-        return cast(Callable[..., Any], getattr(self, tool_name))
+        return cast(Method, getattr(self, tool_name))
 
     def task_function(self, name: str) -> Callable[..., Any]:
         """A function that a task file may call: any tool, and those marked ``for_tasks``."""
         if name not in self._tool_types and name not in self._for_tasks:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return cast(Callable[..., Any], getattr(self, name))
+        return cast(Method, getattr(self, name))
 
     def update_db(self, update: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
