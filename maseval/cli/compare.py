@@ -13,6 +13,7 @@ from maseval.cli.console import counting, inert, money, print_json, stderr, stdo
 from maseval.cli.options import (
     AsJson,
     AsRecorded,
+    DataVersion,
     DomainOfFile,
     EmbeddedTasks,
     RemapTasks,
@@ -49,6 +50,7 @@ def compare(
     as_recorded: AsRecorded = False,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
+    version: DataVersion = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, paired by task: the difference, how sure it is, and what would decide it.
@@ -58,7 +60,7 @@ def compare(
     from maseval.commands.benchmarks import OutcomeOptions  # help must not load it
 
     with counting("judged") as count:
-        options = OutcomeOptions(as_recorded, embedded_tasks, remap_tasks, domain, count)
+        options = OutcomeOptions(as_recorded, embedded_tasks, remap_tasks, domain, version, count)
         found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost, options=options)
     console = stderr() if as_json else stdout()
     _print_comparison(found, console)

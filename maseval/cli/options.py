@@ -53,6 +53,14 @@ DomainOfFile = Annotated[
         autocompletion=quietly(completion.domains),
     ),
 ]
+DataVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--data-version",
+        help="The release by whose tasks and rules files are judged: 0.2.0 or 1.0.1.",
+        show_default="0.2.0; for runs, their own",
+    ),
+]
 AsRecorded = Annotated[
     bool, typer.Option("--as-recorded", help="Count the recorded rewards; marked in the output.")
 ]

@@ -2,15 +2,16 @@
 
 import base64
 import binascii
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.extras import load
 
-_EXCEPTIONS = "cryptography.exceptions"
-_SERIALIZATION = "cryptography.hazmat.primitives.serialization"
-_ED25519 = "cryptography.hazmat.primitives.asymmetric.ed25519"
+_EXCEPTIONS = "exceptions"
+_SERIALIZATION = "hazmat.primitives.serialization"
+_ED25519 = "hazmat.primitives.asymmetric.ed25519"
 
 
 class SigningKeyError(ConfigurationError):
@@ -26,7 +27,7 @@ def signature(text: str, private_key: Path) -> str:
 def is_signed(text: str, signed: str, public_key: Path) -> bool:
     """Whether a text was signed by the owner of the public key in a PEM or OpenSSH file."""
     key = _key(public_key, ("load_pem_public_key", "load_ssh_public_key"), "public")
-    invalid = load(_EXCEPTIONS, extra="sign", package="cryptography").InvalidSignature
+    invalid = _part(_EXCEPTIONS).InvalidSignature
     try:
         key.verify(base64.b64decode(signed), text.encode())
     except (invalid, binascii.Error):
@@ -35,10 +36,10 @@ def is_signed(text: str, signed: str, public_key: Path) -> bool:
 
 
 def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
-    library = load(_SERIALIZATION, extra="sign", package="cryptography")
-    asymmetric = load(_ED25519, extra="sign", package="cryptography")
+    library = _part(_SERIALIZATION)
+    asymmetric = _part(_ED25519)
     wanted = getattr(asymmetric, f"Ed25519{kind.capitalize()}Key")
-    unsupported = load(_EXCEPTIONS, extra="sign", package="cryptography").UnsupportedAlgorithm
+    unsupported = _part(_EXCEPTIONS).UnsupportedAlgorithm
     content = path.read_bytes()
     for name in loaders:
         more = (None,) if kind == "private" else ()
@@ -52,3 +53,8 @@ def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
         f"{path} holds no Ed25519 {kind} key without a passphrase; make a pair with "
         "`ssh-keygen -t ed25519 -N '' -f KEY`, sign with KEY and verify with KEY.pub"
     )
+
+
+def _part(name: str) -> Any:
+    load("cryptography", extra="sign")
+    return import_module(f"cryptography.{name}")

@@ -8,7 +8,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import DomainOfFile, Overwrite, RunOrFile, examples
+from maseval.cli.options import DataVersion, DomainOfFile, Overwrite, RunOrFile, examples
 
 EXAMPLES = examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
@@ -34,6 +34,7 @@ def certify(
     sign: Annotated[
         Path | None, typer.Option(help="Sign with this Ed25519 private key (needs maseval[sign]).")
     ] = None,
+    version: DataVersion = None,
     fail_on_suspicion: Annotated[
         bool,
         typer.Option(
@@ -50,7 +51,13 @@ def certify(
     foreign or edited tasks, relabelled or duplicated simulations.
     """
     found = commands.tau2.certify(
-        file, output, domain=domain, partial=partial, sign=sign, overwrite=overwrite
+        file,
+        output,
+        domain=domain,
+        partial=partial,
+        sign=sign,
+        version=version,
+        overwrite=overwrite,
     )
     if as_json:
         typer.echo(found.certificate.to_json(), nl=False)

@@ -9,7 +9,14 @@ from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
-from maseval.cli.options import AsJson, DomainOfFile, EmbeddedTasks, RemapTasks, examples
+from maseval.cli.options import (
+    AsJson,
+    DataVersion,
+    DomainOfFile,
+    EmbeddedTasks,
+    RemapTasks,
+    examples,
+)
 
 EXAMPLES = examples(
     ("maseval tau2 explain last retail/12", "the first trial that failed"),
@@ -38,11 +45,18 @@ def explain(
     domain: DomainOfFile = None,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
+    version: DataVersion = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.tau2.explain(
-        run, task, trial, domain=domain, embedded_tasks=embedded_tasks, remap_tasks=remap_tasks
+        run,
+        task,
+        trial,
+        domain=domain,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        version=version,
     )
     if as_json:
         print_json(found.to_dict())

@@ -11,6 +11,7 @@ from maseval.cli.errors import FAILED
 from maseval.cli.options import (
     AsJson,
     AsRecorded,
+    DataVersion,
     DomainOfFile,
     EmbeddedTasks,
     RemapTasks,
@@ -46,6 +47,7 @@ def score(
     as_recorded: AsRecorded = False,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
+    version: DataVersion = None,
     fail_on_disagreement: Annotated[
         bool,
         typer.Option(
@@ -66,6 +68,7 @@ def score(
             as_recorded=as_recorded,
             embedded_tasks=embedded_tasks,
             remap_tasks=remap_tasks,
+            version=version,
             on_progress=count,
         )
     for each in scores:

@@ -36,7 +36,8 @@ def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
     """
     results = read_results(path)
     ways = Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
-    found = recount(collection(results, options.domain), ways, on_progress=options.on_progress)
+    whole = collection(results, options.domain, version=options.version)
+    found = recount(whole, ways, on_progress=options.on_progress)
     foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
     costs = {each.slot: each.cost for each in found.judged}
     outcomes = [

@@ -1,7 +1,7 @@
 """``maseval tau2 explain``: why a simulation got its reward."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,18 +71,19 @@ def explain(
     domain: str | None = None,
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
+    version: str | None = None,
 ) -> Explained:
     """Explain a simulation of a run, or of a results file of tau2-bench.
 
     Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
     ``domain`` is used whatever the file calls its own. A file's simulation is judged by the
     benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
-    which its recorded checks belong.
+    which its recorded checks belong. ``version`` names the release by which it is judged.
     """
     source = open_source(run)
     ways = Ways(embedded_tasks=embedded_tasks, remap_tasks=remap_tasks)
     if source.folder is None:
-        return _of_file(source, task, trial, domain, ways)
+        return _of_file(source, task, trial, ways, lambda: source.simulations(domain, version))
     chosen, (recorded, own) = _in_run(source.folder, task, trial)
     explanation, label = explain_and_label(recorded.simulation, domain=own, solo=recorded.solo)
     return Explained(source.path, chosen, explanation, label)
@@ -127,13 +128,17 @@ def _passed(found: InDomain) -> bool:
 
 
 def _of_file(
-    source: SimulationSource, task: str, trial: int | None, domain: str | None, ways: Ways
+    source: SimulationSource,
+    task: str,
+    trial: int | None,
+    ways: Ways,
+    read: Callable[[], Collection],
 ) -> Explained:
-    every = [_named(item) for item in source.simulations(domain).items]
+    every = [_named(item) for item in read().items]
     trials = trials_named(task, every, every, source.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
-    whole = source.simulations(domain)
+    whole = read()
     judged = [_judged(item, whole, ways) for item in whole.items if _named(item) in trials]
     chosen = next((each for each in judged if not each.judged.passed), judged[0])
     item, raw = chosen.item, chosen.task

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.trust.recount.slots import Slot
 from maseval.benchmark.tau2.trust.recount.sources import Collection, collection
 from maseval.commands.finding import open_run_or_file
@@ -33,14 +34,15 @@ class SimulationSource:
     path: Path
     folder: RunFolder | None = None
 
-    def simulations(self, domain: str | None = None) -> Collection:
+    def simulations(self, domain: str | None = None, version: str | None = None) -> Collection:
         """All of them, one in memory at a time, and what the file or run says of them.
 
-        ``domain`` is used whatever the file calls its own.
+        ``domain`` is used whatever the file calls its own, and ``version`` names the release by
+        which they are judged.
         """
         if self.folder is None:
-            return collection(read_results(self.path), domain)
-        found = collection(self.folder.reports(), domain)
+            return collection(read_results(self.path), domain, version=version)
+        found = collection(self.folder.reports(), domain, version=version)
         found.planned = [Slot(*one) for one in self.folder.planned]
         return found
 
@@ -56,13 +58,15 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
 def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     """The results files below a folder that is not a run; anything else is itself."""
     folder = Path(name)
-    if not folder.is_dir() or (folder / "config.json").exists():
+    if not folder.is_dir() or any((folder / own).exists() for own in ("config.json", RESULTS_NAME)):
         return [name]
     found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
     return list(found) or [name]
 
 
 def _holds_simulations(path: Path) -> bool:
+    if (path.parent.parent / RESULTS_NAME).exists() and path.parent.name == SIMULATIONS_NAME:
+        return False  # a part of the results beside its folder
     try:
         return path.is_file() and layout_of(path) is not None
     except ResultsFormatError:

@@ -54,7 +54,7 @@ def verify(
     given = Certificate.of(name.read_text(encoding="utf-8"))
     if key is not None:
         _check_signature(given, Path(key))
-    path, simulations = certifiable(source, domain)
+    path, simulations = certifiable(source, domain, given.version)
     return Verification(name, path, verify_source(given, simulations), signed=key is not None)
 
 

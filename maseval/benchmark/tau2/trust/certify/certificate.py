@@ -72,6 +72,11 @@ class Certificate:
         return Certificate(self.content, signature)
 
     @property
+    def version(self) -> str:
+        """The release of tau2-bench by whose rules the numbers were recomputed."""
+        return str(self.content["rules"]["scoring"]).removeprefix("tau2-bench v")
+
+    @property
     def is_clean(self) -> bool:
         """Whether every recorded reward was confirmed and nothing was suspicious."""
         agreement = self.content["agreement"]

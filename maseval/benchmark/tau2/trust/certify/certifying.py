@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
@@ -39,6 +38,7 @@ from maseval.benchmark.tau2.trust.recount.suspicion import (
     oddities,
 )
 from maseval.benchmark.tau2.trust.recount.tasks import differing_tasks
+from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.stats.pass_k import mean_over_tasks, named
 from maseval.stats.trials import count_trials, fewest_trials
 
@@ -52,6 +52,7 @@ def certify(
     solo: bool = False,
     data_dir: AnyPath | None = None,
     partial: bool = False,
+    version: AnyVersion = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
@@ -63,8 +64,10 @@ def certify(
         data_dir: A data folder other than the cache.
         partial: The tasks that a file lists are all there should be; otherwise every task of their
             split is, and those that are not listed count as failures.
+        version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
+            release that reports were run by.
     """
-    whole = source if isinstance(source, Collection) else collection(source, domain, solo)
+    whole = source if isinstance(source, Collection) else collection(source, domain, solo, version)
     run = _Certification(whole, data_dir, partial)
     for item in whole.items:
         run.add(item)
@@ -78,6 +81,7 @@ def verify(
     domain: str | Domain | None = None,
     solo: bool = False,
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
 ) -> list[str]:
     """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
 
@@ -85,7 +89,9 @@ def verify(
     """
     read = Certificate.of(certificate)
     partial = read.content["rules"].get("tasks") == _LISTED
-    again = certify(source, domain=domain, solo=solo, data_dir=data_dir, partial=partial)
+    again = certify(
+        source, domain=domain, solo=solo, data_dir=data_dir, partial=partial, version=version
+    )
     given, found = read.to_dict(), again.to_dict()
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"
@@ -161,7 +167,7 @@ class _Certification:
                 "form": FORM,
                 "source": whole.name,
                 "rules": {
-                    "scoring": f"tau2-bench {DEFAULT_VERSION}",
+                    "scoring": f"tau2-bench v{found.version}",
                     "evaluation_type": "all",
                     "modes": sorted(self._modes),
                     **({"texts": sorted(self._texts)} if self._texts else {}),

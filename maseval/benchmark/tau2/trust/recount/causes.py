@@ -1,8 +1,9 @@
 """Why a record is not what the benchmark would have written, each cause with its evidence."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 
+from maseval.benchmark.tau2.data.store import default_data_dir
 from maseval.benchmark.tau2.trust.recount.judged import (
     FOREIGN_TASK,
     NEEDS_JUDGE,
@@ -12,7 +13,13 @@ from maseval.benchmark.tau2.trust.recount.judged import (
 from maseval.benchmark.tau2.trust.recount.policies import policies
 from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.trust.recount.sources import MALFORMED
-from maseval.benchmark.tau2.trust.recount.tasks import REMOVED, differing_tasks
+from maseval.benchmark.tau2.trust.recount.tasks import (
+    REMOVED,
+    KnownTasks,
+    differing_tasks,
+    meaning,
+)
+from maseval.benchmark.tau2.versions.releases import RELEASES
 
 _LISTED = 5
 _MANY = 0.25
@@ -85,6 +92,16 @@ def _other_tasks(found: Recount) -> Iterator[Cause]:
     counts = ", ".join(
         f"{kind} in {sum(kind in parts for parts in differing.values())}" for kind in sorted(kinds)
     )
+    version = None if found.ways.embedded_tasks else _version_of(found, differing)
+    if version is not None:
+        yield Cause(
+            "other data version",
+            f"{len(differing)} of {len(found.whole.tasks)} tasks in the file are those of "
+            f"v{version}, not of v{found.version}: {_some(differing)}; those of v{found.version} "
+            "were used",
+            f"--data-version {version} judges by v{version}",
+        )
+        return
     used = "the file's" if found.ways.embedded_tasks else "the benchmark's"
     yield Cause(
         "criteria removed" if removed else "other task version",
@@ -92,6 +109,23 @@ def _other_tasks(found: Recount) -> Iterator[Cause]:
         f"({counts}): {_some(differing)}; {used} were used",
         None if found.ways.embedded_tasks else "--embedded-tasks judges by the file's",
     )
+
+
+def _version_of(found: Recount, task_ids: Collection[str]) -> str | None:
+    """The other release, of those whose data is here, whose tasks these are."""
+    assert found.domain is not None
+    for version, release in RELEASES.items():
+        others = found.domain.name in release.domains and default_data_dir(version).is_dir()
+        if version in found.version or not others or found.domain.data_dir is not None:
+            continue
+        known = KnownTasks(release.domain(found.domain), version=version)
+        raw = {task_id: known.raw(task_id) for task_id in task_ids}
+        if all(
+            ours is not None and meaning(found.whole.tasks[task_id]) == meaning(ours)
+            for task_id, ours in raw.items()
+        ):
+            return version
+    return None
 
 
 def _mixed_up_tasks(found: Recount) -> Iterator[Cause]:
@@ -162,8 +196,8 @@ def _other_rules(found: Recount) -> Iterator[Cause]:
         counts = ", ".join(f"{kind} in {kinds.count(kind)}" for kind in dict.fromkeys(kinds))
         yield Cause(
             "other rules or edited checks",
-            f"in {_of(left, found)} a check comes out otherwise by v0.2.0's rules ({counts}; "
-            f"{first})",
+            f"in {_of(left, found)} a check comes out otherwise by the rules of v{found.version} "
+            f"({counts}; {first})",
         )
     else:
         yield Cause(
@@ -215,9 +249,19 @@ def _endings(found: Recount) -> Iterator[Cause]:
     if others:
         yield Cause(
             "unknown ends",
-            f"{_of(others, found)} ended with {_endings_of(others)}, which v0.2.0 does not have; "
-            "they count as failures",
+            f"{_of(others, found)} ended with {_endings_of(others)}, which v{found.version} does "
+            "not have; they count as failures",
+            _other_version(found, others),
         )
+
+
+def _other_version(found: Recount, several: Sequence[Judged]) -> str | None:
+    """The release that does have these endings."""
+    ends = {each.ending for each in several}
+    for version, release in RELEASES.items():
+        if version not in found.version and ends <= {e.value for e in release.rules.loop.endings}:
+            return f"{version} has them: --data-version {version} judges by its rules"
+    return None
 
 
 def _endings_of(several: Iterable[Judged]) -> str:

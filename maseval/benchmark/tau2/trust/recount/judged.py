@@ -15,15 +15,13 @@ from maseval.benchmark.tau2.trust.explain.findings import ReplayFault, replay_fa
 from maseval.benchmark.tau2.trust.recount.slots import Slot
 from maseval.benchmark.tau2.trust.recount.sources import Item
 from maseval.benchmark.tau2.trust.recount.suspicion import Passport
+from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
 from maseval.core.shapes import entries, mapping, number
 
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"
-ENDINGS = frozenset({"agent_stop", "user_stop", "max_steps", "too_many_errors"})
-"""How a simulation can end in v0.2.0."""
-
 _TOLERANCE = 1e-9
 _CHECKS = {
     "DB": ("db_check", "db_match"),
@@ -57,6 +55,7 @@ class Judged:
     differing: tuple[str, ...] = ()
     checked_task: str | None = None
     cost: float | None = None
+    version: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -81,8 +80,9 @@ class Judged:
 
     @property
     def foreign_ending(self) -> bool:
-        """Whether it ended in a way that v0.2.0 does not have."""
-        return self.ending is not None and self.ending not in ENDINGS
+        """Whether it ended in a way that its release does not have."""
+        endings = {each.value for each in release_named(self.version).rules.loop.endings}
+        return self.ending is not None and self.ending not in endings
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ def judge_again(
             solo=item.solo,
             strict=strict,
             data_dir=data_dir,
+            version=item.version,
         )
     except NoJudgeError:
         return NewVerdict(problem=NEEDS_JUDGE)
@@ -141,6 +142,7 @@ def clues(item: Item, new: NewVerdict) -> dict[str, Any]:
         "differing": () if found is None or fault else tuple(_differing(found, mapping(recorded))),
         "unknown_tool": unknown_tool(item),
         "cost": _cost(item.simulation),
+        "version": item.version,
     }
 
 

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.trust.recount.slots import Slot, planned_slots, spli
 from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks
+from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.stats.estimation import Estimate, pass_hat_estimates
 from maseval.stats.trials import Trials, count_trials
 
@@ -66,10 +67,12 @@ class Recount:
         self._whole_split = whole_split
         self._data_dir = data_dir
         self._known: dict[str, KnownTasks] = {}
+        self._versions: dict[str, str | None] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
     def add(self, item: Item) -> Judged:
         """Judge one simulation."""
+        self._versions.setdefault(item.domain.name, item.version)
         known = self.known(item.domain)
         named = str(item.simulation.get("task_id"))
         checked = known.checked_task(named, item.recorded)
@@ -94,7 +97,16 @@ class Recount:
     def known(self, domain: Domain) -> KnownTasks:
         """The benchmark's tasks of a domain."""
         self.domains[domain.name] = domain
-        return self._known.setdefault(domain.name, KnownTasks(domain, self._data_dir))
+        if domain.name not in self._known:
+            version = self._versions.get(domain.name)
+            self._known[domain.name] = KnownTasks(domain, self._data_dir, version)
+        return self._known[domain.name]
+
+    @property
+    def version(self) -> str:
+        """The release by whose rules it was judged."""
+        named = {version or release_named().name for version in self._versions.values()}
+        return " and ".join(sorted(named)) or release_named().name
 
     def _trial(self, item: Item, task_id: str) -> int:
         """Its number; simulations without one, or without a plan, are numbered in their order."""
@@ -129,7 +141,7 @@ class Recount:
         listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
         known = self.known(self.domain)
         ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-        return split_of(self.domain, ours, self._data_dir)
+        return split_of(self.domain, ours, self._data_dir, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:

@@ -35,14 +35,20 @@ def planned_slots(
 
 
 def split_of(
-    domain: Domain, task_ids: Iterable[str], data_dir: AnyPath | None = None
+    domain: Domain,
+    task_ids: Iterable[str],
+    data_dir: AnyPath | None = None,
+    version: str | None = None,
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
     wanted = set(task_ids)
-    splits = {name: _ids(domain, name, data_dir) for name in domain.task_files}
+    splits = {name: _ids(domain, name, data_dir, version) for name in domain.task_files}
     fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
     return min(fitting, key=lambda each: len(each[1]), default=None)
 
 
-def _ids(domain: Domain, split: str, data_dir: AnyPath | None) -> Sequence[str]:
-    return [str(raw["id"]) for raw in load_raw_tasks(domain, split, data_dir)]
+def _ids(
+    domain: Domain, split: str, data_dir: AnyPath | None, version: str | None
+) -> Sequence[str]:
+    raw_tasks = load_raw_tasks(domain, split, data_dir, version=version)
+    return [str(raw["id"]) for raw in raw_tasks]

@@ -20,8 +20,15 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.versions.releases import (
+    DEFAULT_RELEASE,
+    AnyVersion,
+    release_named,
+    release_of,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none
@@ -36,6 +43,7 @@ MALFORMED = "not in v0.2.0's form"
 class Item(NamedTuple):
     """A simulation with its world, and the verdict that was recorded for it.
 
+    ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
     ``texts`` names what models read in it, where that is recorded. ``problem`` says why it cannot
     be scored; such a simulation counts as a failure.
     """
@@ -47,6 +55,7 @@ class Item(NamedTuple):
     lenient: bool = False
     texts: str | None = None
     problem: str | None = None
+    version: str | None = None
 
 
 @dataclass
@@ -77,23 +86,43 @@ class Collection:
 
 
 def collection(
-    source: Certifiable, domain: str | Domain | None = None, solo: bool = False
+    source: Certifiable,
+    domain: str | Domain | None = None,
+    solo: bool = False,
+    version: AnyVersion = None,
 ) -> Collection:
-    """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so."""
+    """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so.
+
+    ``version`` names the release by whose tasks and rules it is judged. Without it, reports are
+    judged by the release that they were run by, and all else by v0.2.0 or the domain's own.
+    """
     chosen = None if domain is None else domain_named(domain)
     if isinstance(source, str | os.PathLike):
         source = read_results(source)
     if isinstance(source, ResultsFile):
-        return _of_file(source, chosen, solo)
-    whole = Collection(iter(()))
-    whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
+        whole = _of_file(source, chosen, solo)
+    else:
+        whole = Collection(iter(()))
+        whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
+    whole.items = (_in_release(item, version) for item in whole.items)
     return whole
+
+
+def _in_release(item: Item, version: AnyVersion) -> Item:
+    """The item with its domain as the release has it."""
+    if version is None and item.version is None:
+        return item._replace(version=release_of(item.domain).name)
+    release = release_named(item.version if version is None else version)
+    domain = release.domain(item.domain)
+    if item.lenient and release is not DEFAULT_RELEASE:
+        domain = _world(item.domain.name, True, release.name)
+    return item._replace(domain=domain, version=release.name)
 
 
 def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection:
     whole = Collection(iter(()), name=Path(file.path).name)
     whole.items = _items(file, domain, solo, whole)
-    if file.layout == "results":
+    if file.layout != "lines":
         info = file.raw_info
         environment = mapping(info, "environment_info")
         trials = number(info.get("num_trials"))
@@ -177,7 +206,15 @@ def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
     read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
-    return Item(simulation, _required(domain), solo, simulation["reward_info"], lenient, read)
+    return Item(
+        simulation,
+        _required(domain),
+        solo,
+        simulation["reward_info"],
+        lenient,
+        read,
+        version=release_of_report(report).name,
+    )
 
 
 def _models(config: Mapping[str, Any]) -> list[object]:
@@ -187,9 +224,10 @@ def _models(config: Mapping[str, Any]) -> list[object]:
 
 
 @cache
-def _world(name: str, lenient: bool) -> Domain:
+def _world(name: str, lenient: bool, version: str | None = None) -> Domain:
     """The same object each time, because what is known of a domain is kept by its identity."""
-    return domain_named(name).lenient if lenient else domain_named(name)
+    domain = release_named(version).domain(name)
+    return domain.lenient if lenient else domain
 
 
 def _named(name: str | None) -> Domain:

@@ -60,21 +60,24 @@ def _without_nothing(value: Any) -> Any:
 class KnownTasks:
     """A domain's tasks, and what the recorded checks or embedded tasks say of which is meant."""
 
-    def __init__(self, domain: Domain, data_dir: AnyPath | None = None) -> None:
+    def __init__(
+        self, domain: Domain, data_dir: AnyPath | None = None, version: str | None = None
+    ) -> None:
         self.domain = domain
+        self.version = version
         self._data_dir = data_dir
 
     def raw(self, task_id: str) -> RawTaskLike | None:
         """A task as the benchmark has it; None if it has none of that id."""
         try:
-            return load_raw_task(self.domain, task_id, self._data_dir)
+            return load_raw_task(self.domain, task_id, self._data_dir, version=self.version)
         except UnknownTaskError:
             return None
 
     @cached_property
     def _every(self) -> list[RawTaskLike]:
         split = "base" if "base" in self.domain.task_files else next(iter(self.domain.task_files))
-        return list(load_raw_tasks(self.domain, split, self._data_dir))
+        return list(load_raw_tasks(self.domain, split, self._data_dir, version=self.version))
 
     @cached_property
     def _by_checks(self) -> Mapping[tuple[str, ...], list[str]]:
