@@ -8,6 +8,9 @@ BENCHES := engine storage tau2_world tau2_run scoring statistics trust agents
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The demo needs the product's own packages and none for development.
+DEMO_VENV := .venv-demo
+DEMO_READY := $(DEMO_VENV)/.ready
 BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
@@ -32,8 +35,8 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Run tau2 with a player that makes mistakes, and write its report; no key needed
-	@$(BIN)/maseval demo
+demo: $(DEMO_READY) ## Run tau2 with an agent that makes mistakes, and write its report; no key needed
+	@$(DEMO_VENV)/bin/maseval demo
 
 test: $(READY) ## Run all tests
 	@$(PYTEST)
@@ -73,7 +76,7 @@ docs: $(READY) ## Build the documentation into site/
 serve: $(READY) ## Show the documentation at http://127.0.0.1:8000 while you write it
 	@$(MKDOCS) serve
 
-$(READY): requirements/dev.txt pyproject.toml
+define CHECK_PYTHON
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no $(PYTHON) here. maseval needs Python 3.11 or newer; name it like this:"; \
 	  echo "  make PYTHON=/path/to/python3.12"; exit 1; } >&2
@@ -83,6 +86,18 @@ $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) comes without venv and pip. On Debian and Ubuntu:  apt install python3-venv"; \
 	  exit 1; } >&2
+endef
+
+$(DEMO_READY): pyproject.toml
+	$(CHECK_PYTHON)
+	@echo "Setting up $(DEMO_VENV), once: a virtual environment ..." >&2
+	@$(PYTHON) -m venv $(DEMO_VENV)
+	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
+	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check install -e . >&2
+	@touch $@
+
+$(READY): requirements/dev.txt pyproject.toml
+	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV), once ..." >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -r requirements/dev.txt

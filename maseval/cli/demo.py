@@ -1,9 +1,12 @@
 """``maseval demo``."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from maseval import commands
 from maseval.cli.console import here, inert, print_json, stderr, stdout
@@ -17,6 +20,8 @@ EXAMPLES = examples(
     ("maseval demo --output runs/demo", "into a folder of your choice"),
     ("maseval demo --json", "for scripts"),
 )
+
+_SECONDS_BETWEEN_LINES = 3.0
 
 
 def demo(
@@ -40,6 +45,8 @@ def demo(
         concurrency=concurrency,
         display=display(progress),
         on_missing_data=explain,
+        on_stage=lambda stage: _print_stage(stage, progress),
+        on_progress=_every_few_seconds(progress),
     )
     console = progress if as_json else stdout()
     print_outcome(result.run, console)
@@ -49,3 +56,23 @@ def demo(
         print_json(result.to_dict())
     if not result.run.complete:
         raise typer.Exit(INCOMPLETE)
+
+
+def _print_stage(stage: str, console: Console) -> None:
+    from maseval.commands.demo import STAGES
+
+    number = f"{STAGES.index(stage) + 1}/{len(STAGES)}"
+    console.print(f"[bold]{number}[/bold] {stage} ...", highlight=False, soft_wrap=True)
+
+
+def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
+    """Print how far the report is, so that nobody waits before a silent screen."""
+    printed = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal printed
+        if time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
+            printed = time.monotonic()
+            console.print(f"    {done} of {total} simulations explained", highlight=False)
+
+    return show

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.benchmark.tau2.data_loader import Tau2DataError, ensure_data_exists
+from maseval.commands.benchmarks import OnProgress
 from maseval.commands.progress import Display
 from maseval.commands.report import report
 from maseval.commands.results import RunResult
@@ -14,6 +15,11 @@ from maseval.commands.tau2.tasks import BASE_DOMAINS
 
 BUILT_IN = ("library",)
 TRIALS = 4
+
+DATA = "looking for the data of tau2-bench, and fetching what is missing"
+RUN = "running every task four times, with a scripted agent that makes mistakes"
+REPORT = "explaining what failed, and writing the report"
+STAGES = (DATA, RUN, REPORT)
 
 
 @dataclass(frozen=True)
@@ -36,15 +42,20 @@ def demo(
     concurrency: int = 4,
     display: Display | None = None,
     on_missing_data: Callable[[str], object] | None = None,
+    on_stage: Callable[[str], object] = lambda stage: None,
+    on_progress: OnProgress | None = None,
 ) -> DemoResult:
     """Run every base task four times with the scripted agent ``noisy``, and write the report.
 
     Without the data of tau2-bench, ``on_missing_data`` is called with the reason, and the tasks are
-    those of the built-in library domain.
+    those of the built-in library domain. ``on_stage`` is called with what is done next, and
+    ``on_progress`` with how many simulations the report has explained.
     """
+    on_stage(DATA)
     problem = _problem_with_data()
     if problem and on_missing_data:
         on_missing_data(problem)
+    on_stage(RUN)
     result = run(
         domain=BUILT_IN if problem else BASE_DOMAINS,
         agent="noisy",
@@ -53,7 +64,10 @@ def demo(
         concurrency=concurrency,
         display=display,
     )
-    page = report(result.folder, title="maseval demo") if result.complete else None
+    if not result.complete:
+        return DemoResult(result, None, problem)
+    on_stage(REPORT)
+    page = report(result.folder, title="maseval demo", on_progress=on_progress)
     return DemoResult(result, page, problem)
 
 

@@ -1,5 +1,8 @@
 """``maseval demo``: something real to look at, with data and without."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.cli.commandline import last_json, maseval, require_data
@@ -30,6 +33,25 @@ def test_without_data_it_says_so_and_takes_the_built_in_domain(
     assert told["overall"]["done"] == 48 and "pass^4" in told["domains"]["library"]
     assert told["report"].endswith("report.html") and told["without_data"]
     assert (tmp_path / "demo" / "report.html").exists()
+
+
+def test_every_stage_is_announced_before_it_begins(no_data_anywhere, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("demo", "--output", "demo")
+
+    stages = ["1/3 looking for the data", "is not available", "2/3 running", "48/48 done", "3/3 "]
+    found = [result.stderr.index(stage) for stage in stages]
+    assert found == sorted(found)
+
+
+def test_make_demo_installs_the_product_and_nothing_for_development():
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    rule = re.search(r"^\$\(DEMO_READY\):(.*?)\n\n", makefile, re.M | re.S)[1]
+
+    assert re.search(r"^demo: \$\(DEMO_READY\) ##", makefile, re.M)
+    assert "install -e ." in rule and "requirements/" not in rule and "-q" not in rule
+    assert rule.count("echo") == 2
 
 
 @pytest.mark.data
