@@ -50,7 +50,7 @@ def compare(
     as_recorded: AsRecorded = False,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
-    version: DataVersion = None,
+    data_version: DataVersion = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, paired by task: the difference, how sure it is, and what would decide it.
@@ -60,7 +60,9 @@ def compare(
     from maseval.commands.benchmarks import OutcomeOptions  # help must not load it
 
     with counting("judged") as count:
-        options = OutcomeOptions(as_recorded, embedded_tasks, remap_tasks, domain, version, count)
+        options = OutcomeOptions(
+            as_recorded, embedded_tasks, remap_tasks, domain, data_version, count
+        )
         found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost, options=options)
     console = stderr() if as_json else stdout()
     _print_comparison(found, console)

@@ -56,15 +56,15 @@ class RunDiagnosis:
 class OutcomeOptions:
     """How outcomes are read: recomputed by the benchmark's own tasks, or in one of these ways.
 
-    ``domain`` is used whatever a file calls its own, ``version`` names the release by which files
-    are judged. ``on_progress`` gets how many are judged.
+    ``domain`` is used whatever a file calls its own, ``data_version`` names the release by which
+    files are judged. ``on_progress`` gets how many are judged.
     """
 
     as_recorded: bool = False
     embedded_tasks: bool = False
     remap_tasks: bool = False
     domain: str | None = None
-    version: str | None = None
+    data_version: str | None = None
     on_progress: Callable[[int], object] | None = None
 
 

@@ -66,6 +66,7 @@ __all__ = [
     "load_raw_task",
     "load_raw_tasks",
     "load_tasks",
+    "split_names",
 ]
 
 VALID_DOMAINS = ("retail", "airline", "telecom")
@@ -221,6 +222,13 @@ def tasks_of_split(domain: Domain, folder: Folder, split: str | None) -> list[Ra
         return tasks
     wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
     return [task for task in tasks if task["id"] in wanted]
+
+
+def split_names(domain: Domain, data_dir: AnyPath | None = None) -> list[str]:
+    """The names of a domain's splits, in the order in which its files have them."""
+    if domain.splits_file is None:
+        return list(domain.task_files)
+    return list(read_mapping(_folder(domain, [domain.splits_file], data_dir) / domain.splits_file))
 
 
 def _ids_of_split(path: Path, split: str) -> frozenset[str]:

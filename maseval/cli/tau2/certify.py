@@ -32,9 +32,9 @@ def certify(
         typer.Option("--partial", help="Expect the listed tasks, not every task of their split."),
     ] = False,
     sign: Annotated[
-        Path | None, typer.Option(help="Sign with this Ed25519 private key (needs maseval[sign]).")
+        Path | None, typer.Option(help="Sign with the Ed25519 private key in this file.")
     ] = None,
-    version: DataVersion = None,
+    data_version: DataVersion = None,
     fail_on_suspicion: Annotated[
         bool,
         typer.Option(
@@ -56,7 +56,7 @@ def certify(
         domain=domain,
         partial=partial,
         sign=sign,
-        version=version,
+        data_version=data_version,
         overwrite=overwrite,
     )
     if as_json:

@@ -45,7 +45,7 @@ def explain(
     domain: DomainOfFile = None,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
-    version: DataVersion = None,
+    data_version: DataVersion = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
@@ -56,7 +56,7 @@ def explain(
         domain=domain,
         embedded_tasks=embedded_tasks,
         remap_tasks=remap_tasks,
-        version=version,
+        data_version=data_version,
     )
     if as_json:
         print_json(found.to_dict())

@@ -47,7 +47,7 @@ def score(
     as_recorded: AsRecorded = False,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
-    version: DataVersion = None,
+    data_version: DataVersion = None,
     fail_on_disagreement: Annotated[
         bool,
         typer.Option(
@@ -68,7 +68,7 @@ def score(
             as_recorded=as_recorded,
             embedded_tasks=embedded_tasks,
             remap_tasks=remap_tasks,
-            version=version,
+            data_version=data_version,
             on_progress=count,
         )
     for each in scores:

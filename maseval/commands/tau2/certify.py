@@ -29,20 +29,20 @@ def certify(
     domain: str | None = None,
     partial: bool = False,
     sign: str | os.PathLike[str] | None = None,
-    version: str | None = None,
+    data_version: str | None = None,
     overwrite: bool = False,
 ) -> Certified:
     """Score every simulation of a results file or a run anew, and write down what came out.
 
     ``domain`` is used whatever the file calls its own. Every task of the split should be there,
     or with ``partial`` every task that the file lists. ``sign`` is a file with an Ed25519 private
-    key, with which the certificate is signed. ``version`` names the release by whose tasks and
+    key, with which the certificate is signed. ``data_version`` names the release by whose tasks and
     rules a file is judged.
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
-    path, simulations = certifiable(source, domain, version)
+    path, simulations = certifiable(source, domain, data_version)
     certificate = certify_source(simulations, partial=partial)
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
@@ -54,10 +54,10 @@ def certify(
 
 
 def certifiable(
-    file: str | os.PathLike[str], domain: str | None = None, version: str | None = None
+    file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
 ) -> tuple[Path, Collection]:
     """The path and the simulations of a results file or a run."""
     source = open_source(file)
     if source.folder is not None and not source.folder.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
-    return source.path, source.simulations(domain, version)
+    return source.path, source.simulations(domain, data_version)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.trust.recount.sources import collection
 from maseval.benchmark.tau2.trust.recount.tasks import meaning
 from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
-from maseval.core.shapes import Shape, mapping
+from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.runs import RunFolder
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
@@ -36,7 +36,7 @@ def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
     """
     results = read_results(path)
     ways = Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
-    whole = collection(results, options.domain, version=options.version)
+    whole = collection(results, options.domain, version=options.data_version)
     found = recount(whole, ways, on_progress=options.on_progress)
     foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
     costs = {each.slot: each.cost for each in found.judged}
@@ -131,11 +131,12 @@ def _noted(report: Any, outcomes: list[Outcome]) -> Any:
 
 def _obstacle(config: Mapping[str, object]) -> str | None:
     """Why the verdicts of a run cannot be recomputed here."""
+    version = text_or_none(config.get("version"))
     for name, recorded in mapping(config, "data").items():
         try:
             domain: Domain = domain_named(name)
         except UnknownDomainError:
             return f"rewards as recorded, not recomputed: the domain {name!r} is not known here"
-        if digest(data_fingerprint(domain)) != recorded:
+        if digest(data_fingerprint(domain, version=version)) != recorded:
             return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
     return None

@@ -71,19 +71,19 @@ def explain(
     domain: str | None = None,
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
-    version: str | None = None,
+    data_version: str | None = None,
 ) -> Explained:
     """Explain a simulation of a run, or of a results file of tau2-bench.
 
     Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
     ``domain`` is used whatever the file calls its own. A file's simulation is judged by the
     benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
-    which its recorded checks belong. ``version`` names the release by which it is judged.
+    which its recorded checks belong. ``data_version`` names the release by which it is judged.
     """
     source = open_source(run)
     ways = Ways(embedded_tasks=embedded_tasks, remap_tasks=remap_tasks)
     if source.folder is None:
-        return _of_file(source, task, trial, ways, lambda: source.simulations(domain, version))
+        return _of_file(source, task, trial, ways, lambda: source.simulations(domain, data_version))
     chosen, (recorded, own) = _in_run(source.folder, task, trial)
     explanation, label = explain_and_label(recorded.simulation, domain=own, solo=recorded.solo)
     return Explained(source.path, chosen, explanation, label)
@@ -145,7 +145,7 @@ def _of_file(
     if item.problem is not None:
         raise NothingToExplainError(f"{_named(item)} cannot be explained: it is {item.problem}")
     explanation, label = explain_and_label(
-        item.simulation, domain=item.domain, task=raw, solo=item.solo
+        item.simulation, domain=item.domain, task=raw, solo=item.solo, version=item.version
     )
     marks = tuple(ways.marks)
     return Explained(source.path, _named(item), explanation, label, chosen.causes, marks)

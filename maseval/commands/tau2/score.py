@@ -167,7 +167,7 @@ def score(
     as_recorded: bool = False,
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
-    version: str | None = None,
+    data_version: str | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Scores:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
@@ -182,8 +182,8 @@ def score(
         as_recorded: Count the recorded rewards.
         embedded_tasks: Judge by the tasks in the file, not by the benchmark's.
         remap_tasks: Judge each simulation by the task to which its recorded checks belong.
-        version: The release by whose tasks and rules files are judged, v0.2.0 unless named; runs
-            are by the release that they were made with.
+        data_version: The release by whose tasks and rules files are judged, v0.2.0 unless named;
+            runs are by the release that they were made with.
         on_progress: Gets the number of simulations judged so far of the file at hand.
     """
     ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
@@ -191,7 +191,7 @@ def score(
     for file in chain.from_iterable(map(files_below, files)):
         try:
             source = open_source(file)
-            found = recount(source.simulations(domain, version), ways, on_progress=on_progress)
+            found = recount(source.simulations(domain, data_version), ways, on_progress=on_progress)
             scores.append(FileScore(source.path, found))
         except (MASEvalError, OSError) as error:
             scores.unreadable.append(UnreadableFile(Path(file), error))

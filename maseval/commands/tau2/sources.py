@@ -34,15 +34,15 @@ class SimulationSource:
     path: Path
     folder: RunFolder | None = None
 
-    def simulations(self, domain: str | None = None, version: str | None = None) -> Collection:
+    def simulations(self, domain: str | None = None, data_version: str | None = None) -> Collection:
         """All of them, one in memory at a time, and what the file or run says of them.
 
-        ``domain`` is used whatever the file calls its own, and ``version`` names the release by
-        which they are judged.
+        ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
+        by which they are judged.
         """
         if self.folder is None:
-            return collection(read_results(self.path), domain, version=version)
-        found = collection(self.folder.reports(), domain, version=version)
+            return collection(read_results(self.path), domain, version=data_version)
+        found = collection(self.folder.reports(), domain, version=data_version)
         found.planned = [Slot(*one) for one in self.folder.planned]
         return found
 

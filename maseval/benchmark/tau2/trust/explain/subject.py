@@ -7,8 +7,9 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_re
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.reward import RewardInfo
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.score import score
+from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
 
 
@@ -27,8 +28,13 @@ def subject_of(
     solo: bool = False,
     nl_model: ModelAdapter | None = None,
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
 ) -> Subject:
     """Read a simulation, find its task, and score it."""
-    recording = read_recording(simulation)
-    case = case_of(recording, domain_named(domain), task, solo=solo, data_dir=data_dir)
+    release = release_of_task(domain, task, version)
+    recording = read_recording(
+        simulation, messages_required=release.rules.evaluation.messages_required
+    )
+    chosen = domain_named(domain)
+    case = case_of(recording, chosen, task, solo=solo, data_dir=data_dir, release=release)
     return Subject(case, score(case, nl_model=nl_model).reward_info)

@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.trust.explain.tracing import (
     needed_actions,
     wrong_fields,
 )
+from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
@@ -42,13 +43,22 @@ def explain(
     nl_model: ModelAdapter | None = None,
     data_dir: AnyPath | None = None,
     most_trials: int = MOST_TRIALS,
+    version: AnyVersion = None,
 ) -> Explanation:
     """Why a simulation got its reward, and what would have changed it.
 
     The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
     smallest set of tool calls that flips the verdict.
     """
-    subject = subject_of(simulation, domain, task, solo=solo, nl_model=nl_model, data_dir=data_dir)
+    subject = subject_of(
+        simulation,
+        domain,
+        task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
+    )
     return explain_subject(subject, most_trials=most_trials)
 
 

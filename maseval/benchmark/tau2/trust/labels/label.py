@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.trust.labels.agent_faults import AGENT_RULES
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.trust.labels.outer_faults import INFRASTRUCTURE_RULES, TASK_RULES
 from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
+from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
 
 RULES: Sequence[LabelRule] = (*INFRASTRUCTURE_RULES, *TASK_RULES, *USER_RULES, *AGENT_RULES)
@@ -30,13 +31,20 @@ def label(
     solo: bool = False,
     nl_model: ModelAdapter | None = None,
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
 ) -> Label | None:
     """Who failed in a simulation, and how; None if it passed.
 
     The arguments are those of ``score_simulation``.
     """
     return explain_and_label(
-        simulation, domain=domain, task=task, solo=solo, nl_model=nl_model, data_dir=data_dir
+        simulation,
+        domain=domain,
+        task=task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
     )[1]
 
 
@@ -48,9 +56,18 @@ def explain_and_label(
     solo: bool = False,
     nl_model: ModelAdapter | None = None,
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
 ) -> tuple[Explanation, Label | None]:
     """Both at once, for the price of one."""
-    subject = subject_of(simulation, domain, task, solo=solo, nl_model=nl_model, data_dir=data_dir)
+    subject = subject_of(
+        simulation,
+        domain,
+        task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
+    )
     explanation = explain_subject(subject)
     if explanation.passed:
         return explanation, None

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.trust.explain.findings import ReplayFault, replay_fa
 from maseval.benchmark.tau2.trust.recount.slots import Slot
 from maseval.benchmark.tau2.trust.recount.sources import Item
 from maseval.benchmark.tau2.trust.recount.suspicion import Passport
-from maseval.benchmark.tau2.versions.releases import release_named
+from maseval.benchmark.tau2.versions.releases import release_named, release_of
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
 from maseval.core.shapes import entries, mapping, number
@@ -104,6 +104,7 @@ def judge_again(
     """Score a simulation by a task, or without one by the benchmark's of the name it has."""
     if item.problem is not None:
         return NewVerdict(problem=item.problem)
+    release = release_of(item.domain, item.version)
     try:
         found = score_simulation(
             item.simulation,
@@ -112,7 +113,9 @@ def judge_again(
             solo=item.solo,
             strict=strict,
             data_dir=data_dir,
-            version=item.version,
+            version=release,
+            # v1.0.1 accepts other answers when it grades again.
+            lenient_replay=release.rules.replay.can_be_lenient and not strict,
         )
     except NoJudgeError:
         return NewVerdict(problem=NEEDS_JUDGE)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.data.store import AnyPath
-from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain
 
 
@@ -42,7 +42,7 @@ def split_of(
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
     wanted = set(task_ids)
-    splits = {name: _ids(domain, name, data_dir, version) for name in domain.task_files}
+    splits = {name: _ids(domain, name, data_dir, version) for name in split_names(domain, data_dir)}
     fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
     return min(fitting, key=lambda each: len(each[1]), default=None)
 

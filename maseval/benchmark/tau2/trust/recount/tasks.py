@@ -38,7 +38,8 @@ def _parts(task: RawTaskLike) -> dict[str, object]:
     try:
         spec: Any = TaskSpec.of(task).model_dump(mode="json")
     except TaskFormatError:  # of a release or fork with other criteria
-        spec = {"evaluation_criteria": task.get("evaluation_criteria"), "initial_state": None}
+        start = TaskSpec.of({**task, "evaluation_criteria": None}).model_dump(mode="json")
+        spec = {**start, "evaluation_criteria": task.get("evaluation_criteria")}
     return {
         CRITERIA: spec["evaluation_criteria"],
         INSTRUCTIONS: _without_nothing(task.get("user_scenario")),
