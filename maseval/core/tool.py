@@ -7,7 +7,7 @@ always looks the same.
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -34,6 +34,22 @@ def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> di
     if name is not None:
         described["name"] = name
     return {"type": "function", "function": described}
+
+
+def describe_as(function: FunctionType, definition: Mapping[str, Any]) -> None:
+    """Let ``tool_definition`` show a function in other words; its docstring gets them as well."""
+    described = copy.deepcopy(dict(definition["function"]))
+    _described[function] = described
+    texts = {
+        name: schema["description"]
+        for name, schema in described["parameters"]["properties"].items()
+        if "description" in schema
+    }
+    parts = [described["description"]]
+    if texts:
+        lines = (f"{name}: {text}".replace("\n", "\n        ") for name, text in texts.items())
+        parts.append("\n    ".join(["Args:", *lines]))
+    function.__doc__ = "\n\n".join(parts)
 
 
 def _describe(function: Callable[..., object]) -> dict[str, Any]:

@@ -5,11 +5,12 @@ import weakref
 from enum import StrEnum
 from typing import Literal
 
+import docstring_parser
 import pytest
 from pydantic import BaseModel
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.tool import tool_definition
+from maseval.core.tool import describe_as, tool_definition
 
 
 class FlightInfo(BaseModel):
@@ -225,3 +226,25 @@ def test_callable_objects_are_tools_too():
     assert json.dumps(definition["parameters"]["properties"]) == (
         '{"name": {"title": "Name", "type": "string"}}'
     )
+
+
+def test_a_function_can_be_shown_in_other_words():
+    def look(at: str, twice: bool = False) -> str:
+        """Look.
+
+        Args:
+            at: Where.
+        """
+        return at
+
+    definition = tool_definition(look)
+    definition["function"]["description"] = "Regard.\n\nWith care."
+    definition["function"]["parameters"]["properties"]["at"]["description"] = "The\nplace."
+    describe_as(look, definition)
+    definition["function"]["description"] = "changed later"
+
+    shown = tool_definition(look)["function"]
+    assert shown["description"] == "Regard.\n\nWith care."
+    parsed = docstring_parser.parse(look.__doc__)
+    assert (parsed.short_description, parsed.long_description) == ("Regard.", "With care.")
+    assert {each.arg_name: each.description for each in parsed.params} == {"at": "The\nplace."}

@@ -178,7 +178,7 @@ class Tau2Benchmark(Benchmark):
         self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
     ) -> Tau2Environment:
         """The world of the task's domain, brought to where the task begins."""
-        return Tau2Environment(
+        environment = Tau2Environment(
             {
                 **task.environment_data,
                 "version": self.release_of_task(task).name,
@@ -186,6 +186,8 @@ class Tau2Benchmark(Benchmark):
                 "lenient_order_ids": self.lenient_order_ids,
             }
         )
+        describe_tools(environment, self.wording(environment.release))
+        return environment
 
     def setup_user(
         self,
@@ -321,6 +323,13 @@ class Tau2Benchmark(Benchmark):
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)
         return answer
+
+
+def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
+    """Let an agent of any framework see its tools in the words of the run."""
+    if not isinstance(wording, OurWording):  # which are those that the tools come with
+        domain = environment.world.domain.folder_name
+        environment.describe_tools(wording.tools(environment.toolkit.definitions(), domain))
 
 
 def _user_side(user: User) -> Participant:

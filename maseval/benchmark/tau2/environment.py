@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.chat import from_chat
@@ -25,6 +26,7 @@ from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Beginning, beginning, world_at_start
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.core.environment import Environment, EnvironmentObserver
+from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
 
@@ -161,6 +163,13 @@ class Tau2Environment(Environment):
         tool.__doc__, tool.__module__ = method.__doc__, method.__module__
         vars(tool).update(vars(method), __wrapped__=method)
         return tool
+
+    def describe_tools(self, definitions: Iterable[Mapping[str, Any]]) -> None:
+        """Let the agent's tools describe themselves to any framework as ``definitions`` do."""
+        for definition in definitions:
+            tool = self.tools[definition["function"]["name"]]
+            assert isinstance(tool, FunctionType)
+            describe_as(tool, definition)
 
     def call_tool(
         self,

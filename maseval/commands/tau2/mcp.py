@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import fields, replace
 from typing import Any, NoReturn
 
+from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.commands.options import takes
 from maseval.commands.results import RunResult
@@ -61,7 +62,9 @@ def mcp(options: McpOptions) -> RunResult | None:
     environment = Tau2Environment(_task(options).environment_data)
     given = _run_options(options)
     # Before any client connects, what would keep the simulation from beginning.
-    RunSetup.of(RunOptions(**given, agent=_nobody)).check_models()
+    setup = RunSetup.of(RunOptions(**given, agent=_nobody))
+    setup.check_models()
+    describe_tools(environment, setup.wording)
     simulation = McpSimulation(
         lambda agent: run(**given, agent=agent),
         BRIEFING.format(policy=environment.policy),

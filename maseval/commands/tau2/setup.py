@@ -157,9 +157,15 @@ class RunSetup:
             mode=Mode(mode),
             wording=OURS,
         )
-        if options.texts is None and not setup.models:
+        if options.texts is None and not setup.asks_models:
             return setup
         return replace(setup, wording=wording_of(options.texts))
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether any model reads anything, be it one of an agent's own."""
+        own = isinstance(self.agent, OwnAgent) and not self.agent.rehearse
+        return own or bool(self.models)
 
     @property
     def models(self) -> dict[str, ModelSpec]:
@@ -247,8 +253,7 @@ class RunSetup:
             "user": self.user.to_config() if isinstance(self.user, ModelSpec) else self.user,
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
-            # Without a model nobody reads any.
-            **({"texts": self.wording.to_config()} if self.models else {}),
+            **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **recorded(self.options),
         }
 

@@ -2,7 +2,9 @@
 
 import pytest
 
+from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.domains.telecom import TELECOM
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.errors import ToolMismatchError
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
@@ -10,6 +12,7 @@ from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.benchmark.tau2.versions.releases import RELEASES
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
+from maseval.core.tool import tool_definition
 
 pytestmark = pytest.mark.data
 
@@ -87,3 +90,19 @@ def test_a_user_may_have_only_some_of_the_tools(original):
     assert original.tools(every[3:5], "telecom", "user") == shown[3:5]
     with pytest.raises(ToolMismatchError):
         original.tools(TELECOM.toolkit.definitions()[1:], "telecom")
+
+
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_an_agent_of_any_framework_is_shown_the_tools_in_the_same_words(
+    original, domain, tau2_data_of_1_0_1
+):
+    version = original.texts.version
+    environment = Tau2Environment({"domain": domain, "version": version})
+    describe_tools(environment, original)
+
+    definitions = environment.toolkit.definitions()
+    assert [tool_definition(tool) for tool in environment.tools.values()] == original.tools(
+        definitions, domain
+    )
+    fresh = Tau2Environment({"domain": domain, "version": version})
+    assert [tool_definition(tool) for tool in fresh.tools.values()] == [*definitions]
