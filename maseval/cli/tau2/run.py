@@ -1,6 +1,6 @@
 """``maseval tau2 run``."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,7 +10,8 @@ from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, command_with, examples
 from maseval.cli.results import finish
-from maseval.commands.tau2.options import RunOptions
+from maseval.cli.tau2.dry_run import show_plan
+from maseval.commands.tau2.options import EXECUTION, RunOptions
 
 EXAMPLES = examples(
     (
@@ -21,6 +22,11 @@ EXAMPLES = examples(
         "maseval tau2 run --domain airline --domain telecom --trials 4 --budget 20usd "
         "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
         "a model, four trials per task, for at most 20 dollars",
+    ),
+    (
+        "maseval tau2 run --domain retail --agent-model openai/gpt-4.1 "
+        "--user-model openai/gpt-4.1 --dry-run",
+        "what that would run, with which prompts, and about what it costs",
     ),
     (
         "maseval tau2 run --domain retail --num-tasks 5 --base-url http://localhost:8000/v1 "
@@ -41,7 +47,27 @@ SETTINGS = {"allow_extra_args": True}
 
 
 @command_with(RunOptions)
-def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) -> None:
+def run(
+    given: dict[str, Any],
+    context: typer.Context,
+    as_json: AsJson = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what would run and about what it costs; ask no model and write nothing.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = False,
+    show_prompts: Annotated[
+        bool,
+        typer.Option(
+            "--show-prompts",
+            help="With --dry-run, the whole prompts of the first task.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = False,
+) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
     The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
@@ -51,6 +77,9 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
         raise typer.BadParameter(f"unexpected argument {context.args[0]!r}")
     given["task_id"] += context.args
     given["timeout"] = given["timeout"] or None
+    if dry_run or show_prompts:
+        show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
+        return
     result = commands.tau2.run(**given, display=display(stderr()))
     console = stderr() if as_json else stdout()
     finish(result, console, as_json=as_json, debug=is_debugging(context))

@@ -1,0 +1,125 @@
+"""``maseval tau2 run --dry-run``: what would run, and what it would cost."""
+
+import json
+
+import pytest
+
+from maseval import ScriptedModelAdapter
+from maseval.commands.tau2.plan import TYPICAL
+from maseval.server import ModelServer
+from tests.cli.commandline import maseval, slow_agent
+
+LIBRARY = ("tau2", "run", "--domain", "library")
+MODELS = ("--agent-model", "scripted/echo", "--user-model", "scripted/echo")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def planned(*options):
+    result = maseval(*LIBRARY, *options, "--dry-run", "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def test_it_names_tasks_trials_models_seed_and_folder_and_writes_nothing(tmp_path):
+    shown = maseval(*LIBRARY, *MODELS, "-n", 3, "-k", 2, "--output", "runs/r", "--dry-run")
+
+    assert shown.exit_code == 0
+    told = plain(shown.stdout)
+    assert "6 simulations, into runs/r" in told
+    assert "library: 3 tasks x 2 trials: renew_own_not_husbands, " in told
+    assert "agent: scripted/echo" in told and "user: scripted/echo" in told
+    assert "seed 300" in told and "Nothing was run" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_prompts_are_those_that_a_run_sends():
+    pytest.importorskip("openai")
+    model = ScriptedModelAdapter(lambda messages, tools: "Hello.", model_id="both")
+    both = ("--agent-model", "both", "--user-model", "both", "-n", 1, "--max-steps", 4)
+
+    with ModelServer(model) as server:
+        prompts = planned(*both, "--base-url", server.url)["prompts"]
+        assert model.requests == [], "a plan asks nobody"
+        maseval(*LIBRARY, *both, "--base-url", server.url, "--no-probe", "--output", "r")
+
+    sent = {
+        (request["messages"][0]["content"], len(request["tools"] or ()))
+        for request in model.requests
+    }
+    assert sent == {(prompt["system"], len(prompt["tools"])) for prompt in prompts.values()}
+    assert len(sent) == 2
+
+
+def test_the_whole_prompts_are_shown_if_asked_for():
+    beginning = maseval(*LIBRARY, *MODELS, "-n", 1, "--dry-run").stdout
+    whole = maseval(*LIBRARY, *MODELS, "-n", 1, "--show-prompts").stdout
+
+    assert "System prompt of the agent" in beginning and "</policy>" not in beginning
+    assert "</policy>" in whole and "</scenario>" in whole and "renew_loan" in whole
+
+
+def test_the_estimate_follows_from_prompts_typical_conversations_and_prices(tmp_path):
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"scripted/echo": {"input": 2, "output": 8}}))
+
+    plan = planned(*MODELS, "-k", 2, "--prices", prices)
+
+    agent, user = plan["models"]
+    usual, simulations = TYPICAL["retail"], 24
+    assert agent["calls"] == round(simulations * usual.agent)
+    assert user["calls"] == round(simulations * usual.user)
+    shortest = agent["calls"] * plan["prompts"]["agent_model"]["characters"] / 4
+    assert shortest < agent["input_tokens"] < 2 * shortest
+    expected = (agent["input_tokens"] * 2 + agent["output_tokens"] * 8) / 1e6
+    assert agent["cost"] == pytest.approx(expected, rel=0.01)
+    assert plan["cost"] == agent["cost"] + user["cost"]
+    assert "639 recorded conversations" in plan["basis"]
+    half = planned(*MODELS, "-k", 1, "--prices", prices)
+    assert half["cost"] == pytest.approx(plan["cost"] / 2, rel=0.01)
+
+
+def test_without_a_price_no_cost_is_made_up():
+    shown = maseval(*LIBRARY, *MODELS, "--dry-run")
+
+    assert "The cost is not known." in plain(shown.stdout) and "$" not in shown.stdout
+
+
+def test_what_would_be_refused_is_said(tmp_path):
+    own = tmp_path / "late.py"
+    own.write_text("def agent(brief):\n    import no_such_framework\n")
+
+    plan = planned("--agent", f"{own}:agent", "--user-model", "scripted/echo", "--budget", "$5")
+
+    late, budget = plan["problems"]
+    assert "needs 'no_such_framework'" in late and "cannot be watched" in budget
+
+
+def test_a_resumed_run_plans_what_is_left(tmp_path):
+    run = [*slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1]
+    maseval(*LIBRARY, *run, "--budget", "100 tokens")
+
+    assert planned(*run)["left"] == 11
+
+
+def test_an_agent_of_ones_own_is_not_run_and_its_prompt_not_guessed(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("def agent(brief):\n    raise SystemExit('must not be called')\n")
+
+    plan = planned("--agent", f"{own}:agent", *MODELS)
+
+    assert [model["role"] for model in plan["models"]] == ["agent", "user"]
+    assert set(plan["prompts"]) == {"user_simulator"}
+
+
+def test_a_scripted_agent_costs_nothing_and_asks_nobody():
+    plan = planned("--agent", "gold")
+
+    assert plan["models"] == [] and plan["cost"] == 0 and plan["prompts"] == {}
