@@ -130,7 +130,8 @@ def test_solo_mode_is_refused_where_a_domain_does_not_have_it(domain, agent, tmp
 @pytest.mark.parametrize("player", [(), ("--rehearse", "gold")])
 def test_a_package_that_an_agent_imports_late_is_named_before_anything_starts(player, tmp_path):
     (tmp_path / "late.py").write_text(
-        "def agent(brief):\n    from no_such_framework.agents import Agent\n    return Agent()\n"
+        "def made():\n    from no_such_framework.agents import Agent\n    return Agent()\n"
+        "def agent(brief):\n    return made()\n"
     )
 
     refused = maseval(*LIBRARY, *SCRIPTED, "--agent", "late.py:agent", *player)
@@ -142,6 +143,7 @@ def test_a_package_that_an_agent_imports_late_is_named_before_anything_starts(pl
 
 def test_a_package_that_an_agent_can_do_without_is_not_missed(tmp_path):
     (tmp_path / "either.py").write_text(
+        "def another(brief):\n    import no_such_framework\n"
         "def agent(brief):\n"
         "    try:\n        import no_such_framework\n"
         "    except ImportError:\n        return lambda query: 'Yes.'\n"

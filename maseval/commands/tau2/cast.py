@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import Mode
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import make_agent
@@ -24,8 +22,10 @@ from maseval.commands.tau2.own_agents import (
     cast_of,
     no_answer,
 )
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent
 from maseval.commands.tau2.rehearsal import Rehearsal
-from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.commands.tau2.setup import RunSetup
+from maseval.commands.tau2.turns import turn_in
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -107,7 +107,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     def turn(self, simulation: Simulation) -> tuple[str, float] | None:
         """For whom a running simulation waits, and for how many seconds."""
         environment = self._environments.get((simulation.task_id, simulation.trial))
-        return None if environment is None else _turn(environment)
+        return None if environment is None else turn_in(environment)
 
     def forget(self, report: Report) -> None:
         """Keep of a simulation that is over only what became of its rehearsal."""
@@ -262,24 +262,3 @@ class _Cleaning(BenchmarkCallback):
 
 def _trial(task: Task, seed_generator: SeedGenerator) -> TrialKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
-
-
-def _turn(environment: Tau2Environment) -> tuple[str, float]:
-    """Whose turn it is, and for how long, from the last message of the conversation."""
-    trajectory = environment.trajectory
-    if not trajectory.messages:
-        return "agent", _seconds_since(trajectory.start_time)
-    last = trajectory.messages[-1]
-    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
-    if trajectory.termination_reason is not None:
-        return "evaluation", seconds
-    if tool_calls_of(last):
-        return "tools", seconds
-    # A tool's answer goes to the side that asked, a text to the other side.
-    if last["role"] == "tool":
-        return ("user" if last.get("requestor") == "user" else "agent"), seconds
-    return ("agent" if last["role"] == "user" else "user"), seconds
-
-
-def _seconds_since(timestamp: str) -> float:
-    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())

@@ -8,7 +8,8 @@ from typing import Any
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.own_agents import FunctionAgentAdapter
-from maseval.commands.tau2.setup import OwnAgent, RunSetup
+from maseval.commands.tau2.participants import OwnAgent
+from maseval.commands.tau2.setup import RunSetup
 from maseval.core.agent import AgentAdapter
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter

@@ -4,18 +4,15 @@
 what an agent may know; how its work will be judged is not in it.
 """
 
-import ast
 import hashlib
-import importlib.util
 import inspect
-import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from maseval.commands.options import ExtraArguments
-from maseval.commands.own_code import OwnCode, load_named, way_out
+from maseval.commands.own_code import OwnCode, load_named
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
@@ -164,43 +161,6 @@ def check_signature(make: MakeAgent) -> None:
             f"{named(make)} cannot be called with a brief: {error}; "
             "write it like: def agent(brief): ..."
         ) from None
-
-
-def check_imports(make: MakeAgent) -> None:
-    """Raise now if the agent's file imports, within a function, what is not installed."""
-    for module in _late_imports(_parsed(make)):
-        if module not in sys.modules and importlib.util.find_spec(module) is None:
-            missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
-            raise AgentImportError(
-                f"{named(make)} needs {module!r}, which is not installed{way_out(missing)}"
-            )
-
-
-def uses_chat_model(make: MakeAgent) -> bool:
-    """Whether the agent's file asks a brief for its ``chat_model``."""
-    nodes = ast.walk(_parsed(make))
-    return any(isinstance(node, ast.Attribute) and node.attr == "chat_model" for node in nodes)
-
-
-def _parsed(make: MakeAgent) -> ast.Module:
-    file = source_of(make)
-    try:
-        return ast.parse(file.read_text(encoding="utf-8") if file else "")
-    except (OSError, ValueError, SyntaxError):  # no file of Python's, however it was loaded
-        return ast.Module([], [])
-
-
-def _late_imports(module: ast.Module) -> Iterator[str]:
-    """The modules that are imported without being prepared for their absence."""
-    pending: list[ast.AST] = [module]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Import):
-            yield from (name.name.partition(".")[0] for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
-        elif not isinstance(node, ast.Try | ast.If):
-            pending.extend(ast.iter_child_nodes(node))
 
 
 def named(make: MakeAgent) -> str:

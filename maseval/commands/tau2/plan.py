@@ -9,8 +9,9 @@ from typing import NamedTuple
 from maseval.commands.options import takes
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.overheard import Prompt, overheard
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent
 from maseval.commands.tau2.prepared import PreparedRun
-from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.commands.tau2.setup import RunSetup
 from maseval.core.storage.secrets import Secrets
 from maseval.core.usage import TokenUsage
 from maseval.runs.config import RunConfig

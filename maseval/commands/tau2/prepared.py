@@ -11,7 +11,8 @@ from maseval.commands.budget import Budget
 from maseval.commands.prices import Prices, PriceTable
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_domains import named_domain, own_domains
-from maseval.commands.tau2.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent
+from maseval.commands.tau2.setup import RunSetup
 from maseval.commands.tau2.tasks import TasksByDomain, select_tasks
 from maseval.core.exceptions import MASEvalError
 from maseval.runs import RunFolder, Simulation, default_root, task_ids

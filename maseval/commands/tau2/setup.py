@@ -1,8 +1,7 @@
 """Who takes part in a run: the meaning of its options, checked before anything is begun."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from dataclasses import dataclass, replace
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
@@ -12,20 +11,17 @@ from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.commands.options import ExtraArguments, recorded
 from maseval.commands.probe import Probe
+from maseval.commands.tau2.agent_code import check_imports, uses_chat_model
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_agents import (
     ANYWHERE,
     NO_KEY,
     AgentBrief,
     AgentModel,
-    MakeAgent,
-    check_imports,
     check_signature,
     load_agent,
-    named,
-    source_sha256,
-    uses_chat_model,
 )
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model
 from maseval.core.task import Task
@@ -40,90 +36,6 @@ _AGENT_ALIASES = {
     "llm_agent_gt": ("llm", Mode.ORACLE_PLAN.value),
 }
 _USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
-
-# What the way to a model needs; any other argument is one of generation, such as temperature.
-_CONNECTION = frozenset(
-    {
-        *("api_key", "base_url", "timeout", "device", "threads", "context_size"),
-        *("replies", "delay_seconds", "loop", "usage"),
-    }
-)
-_RENAMED = {"api_base": "base_url"}
-
-
-@dataclass(frozen=True)
-class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
-
-    model_id: str
-    options: ExtraArguments = field(default_factory=dict)
-    args: ExtraArguments = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, model_id: str, args: ExtraArguments | None = None, base_url: str | None = None
-    ) -> "ModelSpec":
-        given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
-        options = {name: value for name, value in given.items() if name in _CONNECTION}
-        if base_url is not None:
-            options.setdefault("base_url", base_url)
-        _check_address(options.get("base_url"))
-        rest = {name: value for name, value in given.items() if name not in _CONNECTION}
-        return cls(model_id, options, rest)
-
-    @property
-    def llm_args(self) -> ExtraArguments | None:
-        """None if nothing was asked for: what is asked for may replace all defaults."""
-        return dict(self.args) or None
-
-    def to_config(self) -> dict[str, object]:
-        """For the run's configuration, which takes out the secrets."""
-        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
-
-
-@dataclass(frozen=True)
-class OwnAgent:
-    """Somebody's own agent; ``rehearse`` names the scripted agent that stands in for its model."""
-
-    make: MakeAgent
-    model: ModelSpec | None = None
-    args: ExtraArguments = field(default_factory=dict)
-    rehearse: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Where it comes from."""
-        return named(self.make)
-
-    @property
-    def client(self) -> AgentModel:
-        """The model for the agent's own client library."""
-        if self.model is None:
-            return AgentModel()
-        options = self.model.options
-        return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
-
-    def to_facts(self) -> dict[str, str]:
-        """What readers of a report want to know."""
-        facts = {"function": self.name}
-        if self.rehearse:
-            facts["rehearsed with"] = self.rehearse
-        elif self.model:
-            facts["model"] = self.model.model_id
-        return facts
-
-    def to_config(self) -> dict[str, object]:
-        """For the run's configuration: another version of the code is another agent."""
-        config: dict[str, object] = {
-            "function": self.name,
-            "source_sha256": source_sha256(self.make),
-            "args": dict(self.args),
-        }
-        if self.model:
-            config |= {"model": self.model.model_id, "options": dict(self.model.options)}
-        if self.rehearse:
-            config["rehearse"] = self.rehearse
-        return config
 
 
 @dataclass(frozen=True)
@@ -224,7 +136,7 @@ class RunSetup:
             Probe(
                 model.model_id,
                 model.options,
-                {"temperature": 0.0, **model.args},
+                model.args or {"temperature": 0.0},
                 tools=role == "agent_model",
             )
             for role, model in self.models.items()
@@ -344,16 +256,6 @@ def _error_rate(agent: str, args: ExtraArguments | None) -> float:
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
     return float(rate)
-
-
-def _check_address(base_url: object) -> None:
-    if base_url is None:
-        return
-    parts = urlsplit(str(base_url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(
-            f"base_url is {base_url!r}; give a whole address, like http://localhost:8000/v1"
-        )
 
 
 def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

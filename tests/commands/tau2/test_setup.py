@@ -4,7 +4,8 @@ import pytest
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.commands.tau2.options import RunOptions
-from maseval.commands.tau2.setup import ModelSpec, RunSetup
+from maseval.commands.tau2.participants import ModelSpec
+from maseval.commands.tau2.setup import RunSetup
 from maseval.core.exceptions import ConfigurationError
 
 
