@@ -45,7 +45,7 @@ class Budget(NamedTuple):
         )
 
     def __str__(self) -> str:
-        return f"${self.amount:,.2f}" if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+        return _dollars(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
 
     def check_watchable(self, unpriced: Sequence[str]) -> None:
         """Raise if it is in money, and the price of a model is not known."""
@@ -62,7 +62,7 @@ class Budget(NamedTuple):
         """
         used = cost if self.unit == "usd" else tokens
         if used >= self.amount:
-            spent = f"${cost:,.2f}" if self.unit == "usd" else f"{tokens:,} tokens"
+            spent = _dollars(cost) if self.unit == "usd" else f"{tokens:,} tokens"
             return f"the budget of {self} is reached ({spent} used); give more to resume"
         if self.unit == "usd" and tokens and not cost and not priced:
             return (
@@ -70,6 +70,10 @@ class Budget(NamedTuple):
                 f"known; {WAYS_OUT}"
             )
         return None
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
 def _listed(names: Sequence[str]) -> str:

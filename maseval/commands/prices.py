@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
 
+from maseval.commands.addresses import address_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import entries, mapping
 from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
@@ -96,7 +97,7 @@ class Prices:
         for name in _names(model_id):
             if name in self.own:
                 return ModelPrice(self.source, StaticPricingCalculator(self.own), name)
-        return _listed(model_id, str(base_url) if base_url else None)
+        return _listed(model_id, address_of(model_id, base_url))
 
 
 @dataclass(frozen=True)

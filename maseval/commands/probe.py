@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from maseval.commands.addresses import address_of
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import Message
@@ -87,7 +88,7 @@ def _is_decisive(error: ProviderError, foreign: bool) -> bool:
 
 
 def _failure(model: Probe, error: ProviderError) -> ModelProbeError:
-    address = model.options.get("base_url")
+    address = address_of(model.model_id, model.options.get("base_url"))
     where = f" at {address}" if address else ""
     return ModelProbeError(
         f"the model {model.model_id!r}{where} cannot be used, so nothing was started: {error}. "

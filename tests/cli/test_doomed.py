@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
+from maseval.interface.extras import is_installed
 from maseval.runs import RunFolder
 from maseval.server import ModelServer
 from tests.cli.commandline import finished, last_json, maseval, require_data
@@ -138,6 +139,20 @@ def test_a_package_that_an_agent_imports_late_is_named_before_anything_starts(pl
 
     assert refused.exit_code == 2
     assert "late.py:agent needs 'no_such_framework', which is not installed" in said(refused)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_package_behind_the_chat_model_of_an_own_agent_is_looked_for(tmp_path):
+    if is_installed("litellm"):
+        pytest.skip("litellm is installed")
+    (tmp_path / "asking.py").write_text(
+        "def agent(brief):\n    return lambda query: brief.chat_model().generate(query)\n"
+    )
+    own = ("--agent", "asking.py:agent", "--agent-model", "litellm/openai/gpt-4.1")
+
+    refused = maseval(*LIBRARY, *SCRIPTED, *own)
+
+    assert refused.exit_code == 1 and "litellm is not installed" in said(refused)
     assert not (tmp_path / "runs").exists()
 
 

@@ -48,12 +48,24 @@ def test_a_model_of_ones_own_server_has_no_price_whatever_it_is_called(tmp_path)
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_address_in_the_environment_is_a_server_of_ones_own_too(monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    own = ("--agent-model", "openai/gpt-4.1", "--user", "scripted")
+
+    refused = maseval(*LIBRARY, *own, "--budget", "20usd")
+    unreachable = maseval(*LIBRARY, *own)
+
+    assert "the price of 'openai/gpt-4.1' is not known" in " ".join(refused.stderr.split())
+    assert "at http://127.0.0.1:9/v1 cannot be used" in " ".join(unreachable.stderr.split())
+
+
 def test_with_prices_a_budget_in_money_stops_the_run(agent, prices):
     stopped = maseval(*LIBRARY, *agent, *prices, "--budget", "0.0001usd", "--json")
 
     told = last_json(stopped.stdout)
     assert stopped.exit_code == 3 and told["ran"] == 1
-    assert told["cost"] > 0.0001 and "budget of $0.00 is reached" in told["stopped"]
+    assert told["cost"] > 0.0001 and "budget of $0.0001 is reached" in told["stopped"]
 
 
 def test_the_cost_is_in_the_run_the_list_and_the_report_and_the_prices_in_the_run(
