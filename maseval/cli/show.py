@@ -110,24 +110,31 @@ def _print_run(view: "RunView", console: Console) -> None:
 
 def _print_chosen(view: "RunView", console: Console) -> None:
     """The simulations that were asked for."""
-    table = Table()
-    for name in ("domain", "task", "trial", "outcome", "label", "ended by"):
-        table.add_column(name, overflow="fold", justify="right" if name == "trial" else "left")
-    for line in view.chosen:
-        label = view.label_of.get(simulation_in(line), "")
-        table.add_row(
-            inert(line.domain),
-            inert(line.task_id),
-            str(line.trial),
-            f"{MARKS[line.outcome]} {line.outcome}",
-            inert(label),
-            inert(line.ended or line.status),
-        )
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if view.chosen:
-        console.print(table)
+        forms = (("outcome", "label", "ended by"), ("label",), ())
+        console.print(
+            first_fitting(console.width, *(partial(_chosen, view, form) for form in forms))
+        )
     console.print(f"{len(view.chosen)} of {len(view.lines)} simulations", highlight=False)
     print_unexplained(view.unexplained, console)
+
+
+def _chosen(view: "RunView", facts: Sequence[str]) -> Table:
+    table = Table()
+    table.add_column("task", overflow="fold")
+    table.add_column("trial", justify="right")
+    for name in facts:
+        table.add_column(name)
+    for line in view.chosen:
+        every = {
+            "outcome": f"{MARKS[line.outcome]} {line.outcome}",
+            "label": inert(view.label_of.get(simulation_in(line), "")),
+            "ended by": inert(line.ended or line.status),
+        }
+        name = inert(f"{line.domain}/{line.task_id}")
+        table.add_row(name, str(line.trial), *(every[fact] for fact in facts))
+    return table
 
 
 def _trials(view: "RunView") -> Table:

@@ -8,7 +8,7 @@ from maseval.commands import tau2
 from maseval.commands.tau2.own_domains import DomainImportError, named_domain
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError
-from tests.cli.commandline import maseval
+from tests.cli.commandline import finished, maseval
 
 SHOP = '''
 from pathlib import Path
@@ -104,6 +104,23 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
     certified = maseval("tau2", "certify", "r", "--domain", "shop.py:SHOP")
 
     assert certified.exit_code == 0 and "0 of 2 passed" in certified.stdout
+
+
+def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its_file(folder):
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+
+    code, alone, _ = finished("show", "r", folder=folder)
+    one_code, one, _ = finished("show", "r", "buys_one", folder=folder)
+    explained_code, explained, _ = finished(
+        "show", "r", "--domain", "shop.py:SHOP", "--failed", folder=folder
+    )
+    report_code, page, _ = finished("report", "r", folder=folder)
+
+    assert (code, one_code, explained_code, report_code) == (0, 0, 0, 0)
+    assert "0/1" in alone and "name its file: --domain shop.py:SHOP" in alone
+    assert "name its file" in one
+    assert "2 of 2 simulations" in explained and "name its file" not in explained
+    assert "agent: " in explained and page.strip() == "r/report.html"
 
 
 @pytest.mark.parametrize(
