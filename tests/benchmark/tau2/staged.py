@@ -26,6 +26,12 @@ def to_be_said(task: Mapping[str, Any]) -> list[str]:
     return list(task["evaluation_criteria"].get("communicate_info") or ())
 
 
+def wish(task: Mapping[str, Any]) -> str:
+    """All that the task has the user ask for, at once."""
+    told = (task.get("user_scenario") or {}).get("instructions") or ""
+    return told if isinstance(told, str) else " ".join(each for each in told.values() if each)
+
+
 def is_write(domain: str, action: Action) -> bool:
     chosen = domain_named(domain)
     user = action.get("requestor") == "user"
@@ -54,7 +60,7 @@ def staged(
     world.set_state(start.get("initialization_data"), start.get("initialization_actions"), [])
     messages: list[dict[str, Any]] = [
         {"role": "assistant", "content": INITIAL_GREETING},
-        {"role": "user", "content": "Hello, I need your help."},
+        {"role": "user", "content": f"Hello, I need your help. {wish(task)}"},
         *map(dict, before),
     ]
     for number, action in enumerate(gold(task) if actions is None else actions):

@@ -61,7 +61,7 @@ def test_a_write_that_is_left_out_is_missing(domain):
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_write_that_is_declined_is_a_wrong_refusal(domain):
+def test_a_write_that_is_passed_on_to_a_human_was_transferred_too_early(domain):
     transfer = do("transfer_to_human_agents", summary="I cannot help.")
     found = {
         raw["id"]: labelled(domain, staged(domain, raw, [*rest, transfer]))
@@ -69,7 +69,7 @@ def test_a_write_that_is_declined_is_a_wrong_refusal(domain):
         if "transfer_to_human_agents" not in {action["name"] for action in gold(raw)}
     }
 
-    all_labelled(("agent", "refused wrongly"), found)
+    all_labelled(("agent", "transferred too early"), found)
 
 
 @pytest.mark.parametrize("domain", ["airline", "retail"])
@@ -158,9 +158,9 @@ def test_a_conversation_that_is_cut_off_ran_out_of_steps(domain):
 def test_a_user_who_agrees_and_leaves_stopped_too_early(domain):
     found = {}
     for raw, rest, write in writing_tasks(domain, 2):
-        about = next(iter(write["arguments"].values()))
+        about = f"{write['name'].replace('_', ' ')} for {next(iter(write['arguments'].values()))}"
         ending = (
-            {"role": "assistant", "content": f"I will change {about}. Do you confirm (yes/no)?"},
+            {"role": "assistant", "content": f"I will {about}. Do you confirm (yes/no)?"},
             {"role": "user", "content": "Yes, please go ahead. ###STOP###"},
         )
         found[raw["id"]] = labelled(domain, staged(domain, raw, rest, ending=ending))

@@ -1,21 +1,14 @@
 """Failures of the agent: what it did, did not do, or did not say."""
 
-import re
 from collections.abc import Mapping
 
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
+from maseval.benchmark.tau2.conversation.messages import TRANSFER
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
-from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
-
-_TRANSFER_TOOL = "transfer_to_human_agents"
-_REFUSES = re.compile(
-    r"\b(unable to|cannot|can['\u2019]t|not able to|not possible|not allowed|not permitted"
-    r"|not eligible|isn't possible|against (our|the) policy|policy (does not|doesn't)"
-    r"|i('m| am) sorry, but)",
-    re.IGNORECASE,
-)
+from maseval.benchmark.tau2.trust.labels import words
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.trust.labels.leaving import TRANSFER_TOOL, transferred_at
 
 
 def ran_out_of_steps(failure: Failure) -> Label | None:
@@ -46,15 +39,6 @@ def information_not_given(failure: Failure) -> Label | None:
     return Label("agent", "information not given", "information not given", tuple(evidence))
 
 
-def write_of_the_user(failure: Failure) -> Label | None:
-    """What would have to be left out was done by the user, on whose idea is not decided."""
-    wrong = [change for change in failure.to_leave_out if change.call["requestor"] == "user"]
-    if not wrong:
-        return None
-    evidence = tuple(f"message {c.message_index}: {shown_call(c.call)}" for c in wrong)
-    return Label("unclear", "a write of the user's", "write of the user", evidence)
-
-
 def wrong_arguments(failure: Failure) -> Label | None:
     """A call was made with the right tool and other arguments than the gold action's."""
     missing = [change.call for change in failure.to_add]
@@ -70,9 +54,7 @@ def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
     found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
     found += [(at.message_index, at.call) for at in failure.wrong_writers]
     found += failure.attempts
-    for index, call, answer in failure.writes:
-        if (answer.get("content") or "").startswith("Error"):
-            found.append((index, call))
+    found += [(index, call) for index, call, answer in failure.writes if is_error(answer)]
     return found
 
 
@@ -103,25 +85,38 @@ def _wrong_arguments(index: int, call: Tau2ToolCall, wanted: Mapping[str, object
     return Label("agent", "wrong arguments", "wrong arguments", evidence)
 
 
+def transferred_too_early(failure: Failure) -> Label | None:
+    """Nothing wrong was done, something was missing, and the agent passed it on to a human."""
+    if failure.to_leave_out or not (failure.to_add or failure.explanation.to_be_said):
+        return None
+    if TRANSFER_TOOL in {action.name for action in failure.gold}:
+        return None
+    at = transferred_at(failure)
+    if at is None and not _agreed_to_a_transfer(failure):
+        return None
+    how = "the agent proposes a transfer" if at is None else f"message {at}: the agent transfers"
+    unsaid = (f"{info!r} was never said" for info in failure.explanation.to_be_said)
+    evidence = (how, *_missing(failure), *unsaid)
+    return Label("agent", "transferred too early", "transferred too early", evidence)
+
+
+def _agreed_to_a_transfer(failure: Failure) -> bool:
+    """Whether the user ended it as transferred, after the agent had spoken of that."""
+    last = failure.messages[-1]
+    offers = list(failure.said_by("assistant"))[-1:]
+    ended = last["role"] == "user" and TRANSFER in (last.get("content") or "")
+    return ended and any(words.speaks_of_a_transfer(text) for _, text in offers)
+
+
 def refused_wrongly(failure: Failure) -> Label | None:
-    """Nothing wrong was done, something was missing, and the agent declined or passed it on."""
+    """Nothing wrong was done, something was missing, and the agent declined it."""
     if not failure.to_add or failure.to_leave_out:
         return None
-    wanted = {action.name for action in failure.gold}
-    for index, message in enumerate(failure.messages):
-        names = [call["name"] for call in tool_calls_of(message) or ()]
-        if _TRANSFER_TOOL in names and _TRANSFER_TOOL not in wanted:
-            return _refused(failure, f"message {index}: the agent transfers to a human")
-    for index, text in reversed(list(failure.said_by("assistant"))):
-        found = _REFUSES.search(text)
-        if found is not None:
-            around = text[max(0, found.start() - 60) : found.end() + 100]
-            return _refused(failure, f"message {index}: {shown(around)}")
+    for change in failure.to_add:
+        for index, text in reversed(failure.refusals_of(change.call)):
+            how = f"message {index}: {shown(words.around_refusal(text))}"
+            return Label("agent", "refused wrongly", "refused wrongly", (how, *_missing(failure)))
     return None
-
-
-def _refused(failure: Failure, how: str) -> Label:
-    return Label("agent", "refused wrongly", "refused wrongly", (how, *_missing(failure)))
 
 
 def extra_write(failure: Failure) -> Label | None:
@@ -162,8 +157,8 @@ def _missing(failure: Failure) -> list[str]:
 AGENT_RULES: tuple[LabelRule, ...] = (
     ran_out_of_steps,
     too_many_errors,
+    transferred_too_early,
     information_not_given,
-    write_of_the_user,
     wrong_arguments,
     refused_wrongly,
     extra_write,

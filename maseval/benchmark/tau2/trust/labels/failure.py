@@ -1,6 +1,6 @@
 """What the rules look at, and what they answer."""
 
-import re
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,6 +12,8 @@ from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.repair import Change
 from maseval.benchmark.tau2.trust.explain.subject import Subject
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
+from maseval.benchmark.tau2.trust.labels.topics import touches
+from maseval.benchmark.tau2.trust.labels.words import refusal
 from maseval.benchmark.tau2.world.tasks import Action
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -72,8 +74,56 @@ class Failure:
     @cached_property
     def writes(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
         """The recorded writes with their places and answers, whether they worked or not."""
-        from_calls = list(_answered(self.messages))
-        return [each for each in from_calls if self.subject.case.setting.may_write(each[1])]
+        return [each for each in self.calls if self.subject.case.setting.may_write(each[1])]
+
+    @cached_property
+    def scenario(self) -> str:
+        """All that the task gives the user, or the agent that works alone, in small letters."""
+        raw = self.subject.case.raw_task
+        told = (raw.get("user_scenario"), raw.get("ticket"), raw.get("initial_state"))
+        return json.dumps(told, default=str, ensure_ascii=False).lower()
+
+    @cached_property
+    def words_of_the_user(self) -> str:
+        return "\n".join(text for _, text in self.said_by("user"))
+
+    @cached_property
+    def calls(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
+        """Every recorded call with its place and answer."""
+        return list(_answered(self.messages))
+
+    def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
+        """Where the agent refuses something while it speaks of what a call is about."""
+        said = self.said_by("assistant")
+        return [(at, text) for at, text in said if refusal(text) and touches(text, call)]
+
+    @property
+    def nothing_wrong_done(self) -> bool:
+        """Whether all that failed could still have been made good when the conversation ended."""
+        repair = self.explanation.repair
+        if repair is None:
+            return bool(self.explanation.to_be_said)
+        return repair.only_adds and repair.placement == "end" and not self.wrong_writers
+
+    @cached_property
+    def swap(self) -> tuple[int, Tau2ToolCall, Tau2ToolCall] | None:
+        """The one call that should have had other arguments: its place, it, and what it should be.
+
+        None if more than that is wrong.
+        """
+        others = [at for at in self.to_leave_out if self._is_gold(at.call)]
+        if len(self.to_add) != 1 or others:
+            return None
+        wanted = self.to_add[0].call
+        made = [(c.message_index or 0, c.call) for c in self.to_leave_out]
+        made += [(at.message_index, at.call) for at in self.wrong_writers]
+        made += [(i, call) for i, call, answer in self.writes if not is_error(answer)]
+        made = [(i, call) for i, call in made if not self._is_gold(call)]
+        same = [(i, call) for i, call in made if call["name"] == wanted["name"]]
+        if not same or any(call["name"] != wanted["name"] for _, call in made):
+            return None
+        index, call = max(same, key=lambda each: each[0])
+        return index, call, wanted
 
     @property
     def gold(self) -> tuple[Action, ...]:
@@ -119,25 +169,9 @@ def _answered(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCa
                 yield index, complete_call(call), answer
 
 
+def is_error(answer: Tau2Message) -> bool:
+    """Whether a tool's answer says that the call failed."""
+    return (answer.get("content") or "").startswith("Error")
+
+
 LabelRule = Callable[[Failure], Label | None]
-
-_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
-
-
-def telling_values(value: object) -> Iterator[str]:
-    """The texts in a call's arguments that can be recognised elsewhere: ids, names, dates."""
-    match value:
-        case str() if len(value) >= 3:
-            yield value
-        case dict():
-            for each in value.values():
-                yield from telling_values(each)
-        case list():
-            for each in value:
-                yield from telling_values(each)
-
-
-def id_like(text: str) -> list[str]:
-    """The words of a text that look like ids, numbers or addresses: they have a digit or an @."""
-    words = _TOKEN.findall(text)
-    return [word for word in words if len(word) >= 4 and re.search(r"[\d@]", word)]

@@ -14,13 +14,20 @@ from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.subject import subject_of
 from maseval.benchmark.tau2.trust.explain.verdict import explain_subject
 from maseval.benchmark.tau2.trust.labels.agent_faults import AGENT_RULES
+from maseval.benchmark.tau2.trust.labels.doubts import DOUBT_RULES
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.trust.labels.outer_faults import INFRASTRUCTURE_RULES, TASK_RULES
 from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
 
-RULES: Sequence[LabelRule] = (*INFRASTRUCTURE_RULES, *TASK_RULES, *USER_RULES, *AGENT_RULES)
+RULES: Sequence[LabelRule] = (
+    *INFRASTRUCTURE_RULES,
+    *TASK_RULES,
+    *USER_RULES,
+    *DOUBT_RULES,
+    *AGENT_RULES,
+)
 
 
 def label(

@@ -1,11 +1,17 @@
 """Failures that are neither side's: the recording is broken, or the task is."""
 
+import re
+
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
-from maseval.benchmark.tau2.trust.explain.text import shown_call
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
+
+_SPEAKS_OF_PAYING = re.compile(
+    r"\b(pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"
+)
 
 
 def nothing_recorded(failure: Failure) -> Label | None:
@@ -71,6 +77,23 @@ def gold_raises(failure: Failure) -> Label | None:
     return None
 
 
+def payment_left_open(failure: Failure) -> Label | None:
+    """Only the means of payment is another, and the task says nothing about how to pay."""
+    if failure.swap is None or _SPEAKS_OF_PAYING.search(failure.scenario):
+        return None
+    index, made, wanted = failure.swap
+    names = {*made["arguments"], *wanted["arguments"]}
+    differing = {n for n in names if made["arguments"].get(n) != wanted["arguments"].get(n)}
+    if not differing or not all("payment" in name for name in differing):
+        return None
+    evidence = (
+        f"message {index}: {shown_call(made)}",
+        *(f"{name}: {shown(wanted['arguments'].get(name))} expected" for name in sorted(differing)),
+        "the task says nothing about how to pay",
+    )
+    return Label("task", "choice left open", "payment left open", evidence)
+
+
 def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
     """Whether both calls are about the same record: their first arguments are equal."""
     first = next(iter(action.arguments), None)
@@ -82,4 +105,9 @@ INFRASTRUCTURE_RULES: tuple[LabelRule, ...] = (
     ended_from_outside,
     cannot_be_replayed,
 )
-TASK_RULES: tuple[LabelRule, ...] = (gold_cannot_be_reached, text_that_cannot_match, gold_raises)
+TASK_RULES: tuple[LabelRule, ...] = (
+    gold_cannot_be_reached,
+    text_that_cannot_match,
+    gold_raises,
+    payment_left_open,
+)

@@ -1,38 +1,28 @@
-"""Failures of the simulated user: it fell silent, left too early, or made things up."""
+"""Failures of the simulated user: it was silent, made things up, or did not keep to its task."""
 
-import json
 import re
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator
 
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
-    STOP_TOKENS,
     has_text,
     is_tool_call,
-    spoken_text,
     tool_calls_of,
 )
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
-from maseval.benchmark.tau2.trust.labels.failure import (
-    Failure,
-    Label,
-    LabelRule,
+from maseval.benchmark.tau2.trust.labels import words
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.trust.labels.leaving import LEAVING_RULES, transferred_at
+from maseval.benchmark.tau2.trust.labels.topics import (
     id_like,
+    mentions,
+    speaks_of,
     telling_values,
+    touches,
 )
 
-_ASKS = re.compile(
-    r"\b(confirm|proceed|go ahead|would you like|shall i|should i|do you want"
-    r"|\(yes/no\)|yes or no)",
-    re.IGNORECASE,
-)
-_AGREES = re.compile(
-    r"^\W*(yes|yeah|yep|sure|ok(ay)?|correct|please (do|proceed|go ahead)|go ahead|i confirm"
-    r"|that('s| is) (right|correct|fine))\b",
-    re.IGNORECASE,
-)
+_CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
 
 
 def empty_turns(failure: Failure) -> Label | None:
@@ -48,114 +38,122 @@ def empty_turns(failure: Failure) -> Label | None:
     return Label("user", "empty turns", "empty turns", (f"the user is silent in message {places}",))
 
 
-def stopped_before_the_action(failure: Failure) -> Label | None:
-    """The user agreed, or was still being asked, and ended the conversation with that message.
-
-    Only where nothing wrong was done and the missing calls could still have followed.
-    """
-    repair = failure.explanation.repair
-    if repair is None or not repair.only_adds or repair.placement != "end":
-        return None
-    if failure.wrong_writers or _done_otherwise(failure):
-        return None
-    if failure.subject.case.recording.termination_reason != "user_stop" or not failure.messages:
-        return None
-    last = failure.messages[-1]
-    if last["role"] != "user" or STOP not in (last.get("content") or ""):
-        return None
-    asked = _last_words(failure)
-    if asked is None or not _ASKS.search(asked[1]) or not _about_the_missing(failure, asked[1]):
-        return None
-    reply = _without_tokens(spoken_text(last))
-    if reply and not _AGREES.search(reply):
-        return None
-    return Label(
-        "user",
-        "stopped before the confirmed action",
-        "stopped before the action",
-        (
-            f"message {asked[0]}, the agent asks: {shown(asked[1][-200:])}",
-            f"message {len(failure.messages) - 1}, the user ends it: {shown(last['content'])}",
-            *(f"still missing: {shown_call(change.call)}" for change in failure.to_add),
-        ),
-    )
-
-
-def _done_otherwise(failure: Failure) -> bool:
-    """Whether the agent has already done, in another way, what is missing."""
-    worked = {i for i, _, answer in failure.writes if not _is_error(answer)}
-    return any(index in worked for index, _ in failure.attempts)
-
-
-def _is_error(answer: Mapping[str, Any]) -> bool:
-    return (answer.get("content") or "").startswith("Error")
-
-
-def _last_words(failure: Failure) -> tuple[int, str] | None:
-    return next(iter(reversed(list(failure.said_by("assistant")))), None)
-
-
-def _about_the_missing(failure: Failure, text: str) -> bool:
-    """Whether the agent speaks of what a missing call is about."""
-    values = (
-        value for change in failure.to_add for value in telling_values(change.call["arguments"])
-    )
-    return any(value.lstrip("#").lower() in text.lower() for value in values)
-
-
-def _without_tokens(text: str) -> str:
-    for token in STOP_TOKENS:
-        text = text.replace(token, "")
-    return text.strip()
-
-
 def invented_facts(failure: Failure) -> Label | None:
     """A wrong value comes from the user, who had it neither from the task nor from anybody."""
-    known = _KnownFacts(failure)
-    doubted = {(at.message_index, json.dumps(at.call["arguments"])) for at in failure.wrong_writers}
-    failed = {
-        (index, json.dumps(call["arguments"]))
-        for index, call, answer in failure.writes
-        if _is_error(answer)
-    }
+    wrong = [(at.message_index, at.call) for at in failure.wrong_writers]
+    wrong += [(index, call) for index, call, answer in failure.writes if is_error(answer)]
+    found = next(made_up(failure, wrong), None)
+    return found and Label("user", "invented facts", "invented facts", found)
+
+
+def made_up(failure: Failure, calls: list[tuple[int, Tau2ToolCall]]) -> Iterator[tuple[str, str]]:
+    """The values in some calls that the user brought up without having been given them."""
     wanted = {v for action in failure.gold for v in telling_values(action.arguments)}
-    for index, arguments in sorted(doubted | failed):
-        for value in telling_values(json.loads(arguments)):
+    for index, call in sorted(calls, key=lambda each: each[0]):
+        for value in telling_values(call["arguments"]):
             if not id_like(value) or any(value in each for each in wanted):
                 continue
-            source = known.first_told(value, before=index)
+            source = _first_told_by_user(failure, value, index)
             if source is not None:
-                evidence = (
+                yield (
                     f"message {source}: the user gives {value!r}, which the task does not have",
                     f"message {index}: the agent uses it",
                 )
-                return Label("user", "invented facts", "invented facts", evidence)
+
+
+def _first_told_by_user(failure: Failure, value: str, before: int) -> int | None:
+    """Where the user was the first to give a value that it was not given itself."""
+    if value.lower() in failure.scenario:
+        return None
+    for index, message in enumerate(failure.messages[:before]):
+        texts = [message.get("content") or ""]
+        texts += [shown(c["arguments"], 10_000) for c in tool_calls_of(message) or ()]
+        if any(value.lower() in text.lower() for text in texts):
+            return index if message["role"] == "user" else None
     return None
 
 
-class _KnownFacts:
-    """What could be known in a conversation, and from whom."""
-
-    def __init__(self, failure: Failure) -> None:
-        self._failure = failure
-
-    @cached_property
-    def _scenario(self) -> str:
-        raw = self._failure.subject.case.raw_task
-        told = (raw.get("user_scenario"), raw.get("ticket"), raw.get("initial_state"))
-        return json.dumps(told, default=str).lower()
-
-    def first_told(self, value: str, *, before: int) -> int | None:
-        """Where the user was the first to give a value that it was not given itself."""
-        plain = value.lower()
-        if plain in self._scenario:
-            return None
-        for index, message in enumerate(self._failure.messages[:before]):
-            texts = [message.get("content") or ""]
-            texts += [json.dumps(c["arguments"]) for c in tool_calls_of(message) or ()]
-            if any(plain in text.lower() for text in texts):
-                return index if message["role"] == "user" else None
+def turned_the_right_value_down(failure: Failure) -> Label | None:
+    """The user was offered the right value, and asked for one that the task does not have."""
+    if failure.swap is None:
         return None
+    for field in failure.explanation.wrong_fields:
+        wanted, found = field.expected, field.found
+        if not (isinstance(wanted, str) and isinstance(found, str)):
+            continue
+        if found.lower() in failure.scenario:
+            continue
+        for index, text in failure.said_by("user"):
+            if mentions(text, found) and _denies(text, wanted):
+                evidence = (
+                    f"{field.place} should be {wanted!r}",
+                    f"message {index}: the user wants {found!r}, which the task does not have",
+                )
+                return Label("user", "invented facts", "turned the right value down", evidence)
+    return None
 
 
-USER_RULES: tuple[LabelRule, ...] = (empty_turns, stopped_before_the_action, invented_facts)
+def _denies(text: str, value: str) -> bool:
+    before = r"\b(?:not|n't|isn't|wasn't|instead of|rather than)\W+(?:\w+\W+){0,2}"
+    return re.search(before + re.escape(value.lower()), words.plain(text).lower()) is not None
+
+
+def kept_what_it_should_have_dropped(failure: Failure) -> Label | None:
+    """The user was to change its mind when asked to confirm, and confirmed everything."""
+    if failure.swap is None or not _CHANGE_OF_MIND.search(failure.scenario):
+        return None
+    index, made, wanted = failure.swap
+    said = list(failure.said_by("user"))
+    answer = next(((i, text) for i, text in reversed(said) if i < index), None)
+    if answer is None or not words.agrees(answer[1]) or not _more_than(made, wanted):
+        return None
+    evidence = (
+        "the task: the user is to change its mind when it is asked to confirm",
+        f"message {answer[0]}: the user agrees to all of it",
+        f"message {index}: {shown_call(made)}",
+    )
+    return Label("user", "instructions not followed", "kept what it should have dropped", evidence)
+
+
+def _more_than(made: Tau2ToolCall, wanted: Tau2ToolCall) -> bool:
+    """Whether a call does all that another does, and more: its lists are longer."""
+    longer = False
+    for name, value in wanted["arguments"].items():
+        given = made["arguments"].get(name)
+        if isinstance(value, list) and isinstance(given, list):
+            if not all(each in given for each in value):
+                return False
+            longer = longer or len(given) > len(value)
+        elif given != value:
+            return False
+    return longer
+
+
+def never_asked(failure: Failure) -> Label | None:
+    """The task has the user ask for something, and the user never did; nothing was refused."""
+    missing = [change.call for change in failure.to_add]
+    last = failure.messages[-1]
+    ended = last["role"] == "user" and STOP in (last.get("content") or "")
+    if not missing or not failure.nothing_wrong_done or not ended:
+        return None
+    if transferred_at(failure) is not None or _anything_refused(failure):
+        return None
+    for call in missing:
+        if not speaks_of(failure.scenario, call) or touches(failure.words_of_the_user, call):
+            return None
+    evidence = (f"the task asks for it, the user never did: {shown_call(each)}" for each in missing)
+    return Label("user", "instructions not followed", "never asked", tuple(evidence))
+
+
+def _anything_refused(failure: Failure) -> bool:
+    return any(words.refusal(text) for _, text in failure.said_by("assistant"))
+
+
+USER_RULES: tuple[LabelRule, ...] = (
+    empty_turns,
+    *LEAVING_RULES,
+    invented_facts,
+    turned_the_right_value_down,
+    kept_what_it_should_have_dropped,
+    never_asked,
+)
