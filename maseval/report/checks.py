@@ -89,7 +89,8 @@ _Found = tuple[str, object, object, object]
 def _state_checks(info: Shape) -> Iterator[_Found]:
     db = mapping(info.get("db_check"))
     if "db_match" in db:
-        yield "DB", db["db_match"], "the end state equals that of the reference", None
+        verb = "equals" if db["db_match"] else "differs from"
+        yield "DB", db["db_match"], f"the end state {verb} that of the reference", None
     for each in _each(info, "env_assertions"):
         claim = mapping(each.get("env_assertion"))
         yield "ENV_ASSERTION", each.get("met"), _assertion(claim), claim.get("message")

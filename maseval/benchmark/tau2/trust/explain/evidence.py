@@ -13,6 +13,15 @@ from maseval.benchmark.tau2.world.tasks import EnvAssertion
 from maseval.benchmark.tau2.world.world import World
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# A number by itself, with or without a currency: no part of an id, a date or a time of day.
+_AMOUNT = re.compile(r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:-])(?!\.\d)")
+_DATE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\b"
+    r"(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_NEAR = 0.5  # a number that is further off, in proportion, is no evidence
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -79,23 +88,35 @@ def _communicated(messages: Sequence[Tau2Message], info: str, met: bool) -> Comm
     wanted = info.lower()
     if met:
         return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
-    elsewhere = _containing(messages, wanted, ("tool", "user"))
+    elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
     return CommunicationEvidence(info, False, _nearest(messages, wanted), elsewhere)
 
 
-def _containing(messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str]) -> Quote | None:
+def _containing(
+    messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
+) -> Quote | None:
+    """The first text with what is wanted; ``by_itself``: a number counts only as a number."""
+    has = _has_number if by_itself and _NUMBER.fullmatch(wanted) else _has_text
     for index, message in enumerate(messages):
         text = spoken_text(message) if message["role"] in roles else ""
-        if text and wanted in text.lower().replace(",", ""):
-            return Quote(index, message["role"], _around(text, wanted))
+        if text and has(text, wanted):
+            sentences = (each for each in _SENTENCE.split(text) if has(each, wanted))
+            return Quote(index, message["role"], _short(next(sentences, text)))
     return None
 
 
-def _around(content: str, wanted: str) -> str:
-    for sentence in _SENTENCE.split(content):
-        if wanted in sentence.lower().replace(",", ""):
-            return _short(sentence)
-    return _short(content)
+def _has_text(text: str, wanted: str) -> bool:
+    return wanted in text.lower().replace(",", "")
+
+
+def _has_number(text: str, wanted: str) -> bool:
+    return float(wanted) in _amounts(text)
+
+
+def _amounts(text: str) -> list[float]:
+    """The numbers of a text that stand by themselves."""
+    without = _THOUSANDS.sub("", _DATE.sub(" ", text))
+    return [float(each) for each in _AMOUNT.findall(without)]
 
 
 def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
@@ -120,8 +141,8 @@ def _number_closeness(wanted: str) -> Any:
     target = float(wanted)
 
     def closeness(sentence: str) -> float:
-        numbers = map(float, _NUMBER.findall(sentence.replace(",", "")))
-        return max((1 / (1 + abs(number - target)) for number in numbers), default=0.0)
+        apart = (abs(number - target) for number in _amounts(sentence))
+        return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)
 
     return closeness
 

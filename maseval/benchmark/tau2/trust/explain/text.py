@@ -53,11 +53,16 @@ def sections_of(
 ) -> Iterator[ExplanationSection]:
     """Each kind of finding, and what would flip the verdict."""
     for kind, group in groupby(parts, key=type):
-        lines = tuple(line for part in group for line in _lines(part))
-        yield ExplanationSection(kind, _TITLES[kind], lines)
+        yield ExplanationSection(kind, _TITLES[kind], tuple(_all_lines(list(group))))
     if repair is not None or to_be_said:
         title = "What would have made it fail" if passed else "What would have made it pass"
         yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
+
+
+def _all_lines(parts: Sequence[ExplanationPart]) -> Iterator[str]:
+    yield from _wrong_fields([part for part in parts if isinstance(part, WrongField)])
+    for part in parts:
+        yield from _lines(part)
 
 
 def _lines(part: ExplanationPart) -> Iterator[str]:
@@ -71,8 +76,6 @@ def _lines(part: ExplanationPart) -> Iterator[str]:
                 yield f"the call: {shown_call(part.call)}"
         case Divergence():
             yield from _divergence(part)
-        case WrongField():
-            yield from _wrong_field(part)
         case AssertionEvidence():
             yield from _assertion(part)
         case CommunicationEvidence():
@@ -105,15 +108,25 @@ def _divergence(found: Divergence) -> Iterator[str]:
         yield f"the value: {found.place}"
 
 
-def _wrong_field(field: WrongField) -> Iterator[str]:
-    yield f"{field.place}: expected {shown(field.expected)}, found {shown(field.found)}"
+def _wrong_fields(fields: Sequence[WrongField]) -> Iterator[str]:
+    """The fields, those of the same calls together, and each call once."""
+    groups: dict[str, list[WrongField]] = {}
+    for field in fields:
+        groups.setdefault("\n".join(_calls_of(field, "")), []).append(field)
+    for group in groups.values():
+        for field in group:
+            yield f"{field.place}: expected {shown(field.expected)}, found {shown(field.found)}"
+        yield from _calls_of(group[0], "it" if len(group) == 1 else "them")
+
+
+def _calls_of(field: WrongField, it: str) -> Iterator[str]:
     if field.written_by is not None:
         at = field.written_by
         yield f"  written by message {at.message_index}: {shown_call(at.call)}"
     if field.gold_action is not None:
         action = field.gold_action
         call = shown_call(action.model_dump())
-        yield f"  gold action {action.action_id} would have written it: {call}"
+        yield f"  gold action {action.action_id} would have written {it}: {call}"
 
 
 def _assertion(found: AssertionEvidence) -> Iterator[str]:
@@ -170,5 +183,9 @@ def shown_call(call: Mapping[str, Any], length: int = 300) -> str:
 
 def shown(value: object, length: int = 160) -> str:
     """A value as it stands in JSON, cut where it gets long."""
-    text = str(ABSENT.value) if value is ABSENT else json.dumps(value, default=str)
+    text = str(ABSENT.value) if value is ABSENT else _json(value)
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)

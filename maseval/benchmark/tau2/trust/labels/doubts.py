@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 
+from maseval.benchmark.tau2.conversation.messages import OUT_OF_SCOPE
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.trust.labels.leaving import transferred_at
-from maseval.benchmark.tau2.trust.labels.topics import id_like, mentions, own_values, telling_values
+from maseval.benchmark.tau2.trust.labels.instructions import turned_down
+from maseval.benchmark.tau2.trust.labels.topics import (
+    id_like,
+    mentions,
+    says_the_like,
+    telling_values,
+)
 from maseval.benchmark.tau2.trust.labels.user_faults import made_up
 
 
@@ -78,29 +84,40 @@ def _differing(wanted: object, made: object) -> tuple[list[str], list[str]]:
     return [v for v in one if v not in other], [v for v in other if v not in one]
 
 
-def offered_and_not_taken(failure: Failure) -> Label | None:
-    """The agent offered exactly what is missing, and the user did not say yes to it."""
-    if not failure.nothing_wrong_done or failure.attempts or transferred_at(failure) is not None:
-        return None
-    if any(failure.refusals_of(change.call) for change in failure.to_add):
-        return None
-    for index, offer in failure.said_by("assistant"):
-        for change in failure.to_add:
-            if not words.asks(offer) or not _names_all(offer, change.call):
-                continue
-            reply = next(((i, t) for i, t in failure.said_by("user") if i > index), None)
-            if reply and (words.declines(reply[1]) or words.narrows(reply[1])):
-                evidence = (
-                    f"message {index}: the agent offers {shown_call(change.call)}",
-                    f"message {reply[0]}, the user: {shown(reply[1])}",
-                )
-                return Label("unclear", "offered and not taken", "offered and not taken", evidence)
-    return None
+def turned_down_by_the_user(failure: Failure) -> Label | None:
+    """The agent offered what is missing, and the user said no to it."""
+    found = next(turned_down(failure), None)
+    return found and Label("unclear", "turned down by the user", "turned down", found)
 
 
-def _names_all(offer: str, call: Tau2ToolCall) -> bool:
-    values = own_values(call)
-    return len(values) > 1 and all(mentions(offer, value) for value in values)
+def agreed_beyond_the_task(failure: Failure) -> Label | None:
+    """The agent did something that the task does not speak of, and the user had agreed to it."""
+    calls = [(change.message_index or 0, change.call) for change in failure.to_leave_out]
+    refused = any(failure.refusals_of(change.call) for change in failure.to_add)
+    if not calls or refused or not all(_beyond(failure, *each) for each in calls):
+        return None
+    evidence = tuple(
+        f"message {c.message_index}: {shown_call(c.call)}" for c in failure.to_leave_out
+    )
+    what = "agreed beyond the task"
+    return Label("unclear", what, what, (*evidence, "the task does not speak of it"))
+
+
+def _beyond(failure: Failure, index: int, call: Tau2ToolCall) -> bool:
+    reply = failure.consent_to(index)
+    wanted = call["name"] in {action.name for action in failure.gold}
+    if reply is None or wanted or says_the_like(failure.scenario, call):
+        return False
+    return words.agrees(reply[1]) or says_the_like(reply[1], call)
+
+
+def out_of_scope(failure: Failure) -> Label | None:
+    """The user ended it because its task does not say how to go on."""
+    last = failure.messages[-1]
+    if last["role"] != "user" or OUT_OF_SCOPE not in (last.get("content") or ""):
+        return None
+    evidence = (f"message {len(failure.messages) - 1}, the user: {shown(last.get('content'))}",)
+    return Label("unclear", "out of scope", "out of scope", evidence)
 
 
 def led_astray(failure: Failure) -> Label | None:
@@ -116,6 +133,8 @@ DOUBT_RULES: tuple[LabelRule, ...] = (
     write_of_the_user,
     same_outcome,
     chosen_by_the_user,
-    offered_and_not_taken,
+    turned_down_by_the_user,
+    agreed_beyond_the_task,
+    out_of_scope,
     led_astray,
 )

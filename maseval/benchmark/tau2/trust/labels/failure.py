@@ -12,8 +12,8 @@ from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.repair import Change
 from maseval.benchmark.tau2.trust.explain.subject import Subject
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
-from maseval.benchmark.tau2.trust.labels.topics import touches
-from maseval.benchmark.tau2.trust.labels.words import refusal
+from maseval.benchmark.tau2.trust.labels.topics import speaks_of
+from maseval.benchmark.tau2.trust.labels.words import asks, refusal
 from maseval.benchmark.tau2.world.tasks import Action
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -85,7 +85,7 @@ class Failure:
 
     @cached_property
     def words_of_the_user(self) -> str:
-        return "\n".join(text for _, text in self.said_by("user"))
+        return "\n".join(text for _, text in self._user)
 
     @cached_property
     def calls(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
@@ -95,7 +95,27 @@ class Failure:
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
         """Where the agent refuses something while it speaks of what a call is about."""
         said = self.said_by("assistant")
-        return [(at, text) for at, text in said if refusal(text) and touches(text, call)]
+        return [(at, text) for at, text in said if refusal(text) and speaks_of(text, call)]
+
+    def reply_before(self, index: int) -> tuple[int, str] | None:
+        """What the user said last before a message."""
+        return next(((i, text) for i, text in reversed(self._user) if i < index), None)
+
+    def reply_after(self, index: int) -> tuple[int, str] | None:
+        """What the user said first after a message."""
+        return next(((i, text) for i, text in self._user if i > index), None)
+
+    def consent_to(self, index: int) -> tuple[int, str] | None:
+        """The user's answer before a call, if the agent had asked for a confirmation."""
+        reply = self.reply_before(index)
+        if reply is None:
+            return None
+        before = [text for at, text in self.said_by("assistant") if at < reply[0]]
+        return reply if any(asks(text) for text in before[-1:]) else None
+
+    @cached_property
+    def _user(self) -> list[tuple[int, str]]:
+        return list(self.said_by("user"))
 
     @property
     def nothing_wrong_done(self) -> bool:

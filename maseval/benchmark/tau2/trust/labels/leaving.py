@@ -56,8 +56,8 @@ class _Leave:
             return False
         if words.refusal(self.asked) or words.declines(self.reply):
             return False
-        if OUT_OF_SCOPE in self.content:
-            return True
+        if OUT_OF_SCOPE in self.content:  # the token says that the task does not go on from here
+            return False
         if words.requests(self.asked):
             return not words.says_goodbye(self.reply) or words.agrees(self.reply)
         return not self.reply and words.announces(self.asked)

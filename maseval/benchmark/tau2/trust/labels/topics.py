@@ -17,7 +17,7 @@ _SAID_AS: Mapping[str, str] = {
     "exchange": "exchang|swap|switch|replac",
     "return": "return|refund",
     "cancel": "cancel",
-    "book": "book|reserv",
+    "book": "book",
     "send": "send|sent|issu|offer|receiv|get",
     "certificate": "certificat|compensat|voucher",
     "flights": "flight|cabin|class|econom|business|nonstop|itinerar",
@@ -67,12 +67,21 @@ def speaks_of(text: str, call: Tau2ToolCall) -> bool:
 
     Otherwise it has to name two of its values: one alone may be chance.
     """
-    patterns, record = _topic(call), _record(call)
-    if patterns and all(re.search(each, text.lower()) for each in patterns):
+    record = _record(call)
+    if says_the_like(text, call) or (record is not None and mentions(text, record)):
         return True
-    if record is not None and mentions(text, record):
-        return True
+    return names_its_values(text, call)
+
+
+def names_its_values(text: str, call: Tau2ToolCall) -> bool:
+    """Whether at least two of a call's own values are named: one alone may be chance."""
     return sum(mentions(text, value) for value in own_values(call)) > 1
+
+
+def says_the_like(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a text says what a call's name says, in these or in other words."""
+    patterns = _topic(call)
+    return bool(patterns) and all(re.search(each, text.lower()) for each in patterns)
 
 
 def _record(call: Tau2ToolCall) -> str | None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.conversation.messages import (
-    STOP,
     has_text,
     is_tool_call,
     tool_calls_of,
@@ -13,16 +12,11 @@ from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.trust.labels.leaving import LEAVING_RULES, transferred_at
-from maseval.benchmark.tau2.trust.labels.topics import (
-    id_like,
-    mentions,
-    speaks_of,
-    telling_values,
-    touches,
-)
+from maseval.benchmark.tau2.trust.labels.instructions import INSTRUCTION_RULES
+from maseval.benchmark.tau2.trust.labels.leaving import LEAVING_RULES
+from maseval.benchmark.tau2.trust.labels.topics import id_like, mentions, telling_values
 
-_CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
+_OFTEN = 5
 
 
 def empty_turns(failure: Failure) -> Label | None:
@@ -81,10 +75,10 @@ def turned_the_right_value_down(failure: Failure) -> Label | None:
         wanted, found = field.expected, field.found
         if not (isinstance(wanted, str) and isinstance(found, str)):
             continue
-        if found.lower() in failure.scenario:
+        if not _is_word(wanted) or not _is_word(found) or found in failure.scenario:
             continue
         for index, text in failure.said_by("user"):
-            if mentions(text, found) and _denies(text, wanted):
+            if mentions(text, found) and _turns_down(failure, index, text, wanted):
                 evidence = (
                     f"{field.place} should be {wanted!r}",
                     f"message {index}: the user wants {found!r}, which the task does not have",
@@ -93,60 +87,36 @@ def turned_the_right_value_down(failure: Failure) -> Label | None:
     return None
 
 
+def _is_word(value: str) -> bool:
+    """Whether a value is a word that people choose, like a colour: no id and no code."""
+    return value.islower() and not id_like(value)
+
+
+def _turns_down(failure: Failure, index: int, text: str, value: str) -> bool:
+    """Whether the user says no to a value, or asks for something else after it was offered."""
+    if _denies(text, value):
+        return True
+    offers = [offer for at, offer in failure.said_by("assistant") if at < index]
+    return words.narrows(text) and any(mentions(offer, value) for offer in offers[-1:])
+
+
 def _denies(text: str, value: str) -> bool:
     before = r"\b(?:not|n't|isn't|wasn't|instead of|rather than)\W+(?:\w+\W+){0,2}"
     return re.search(before + re.escape(value.lower()), words.plain(text).lower()) is not None
 
 
-def kept_what_it_should_have_dropped(failure: Failure) -> Label | None:
-    """The user was to change its mind when asked to confirm, and confirmed everything."""
-    if failure.swap is None or not _CHANGE_OF_MIND.search(failure.scenario):
-        return None
-    index, made, wanted = failure.swap
-    said = list(failure.said_by("user"))
-    answer = next(((i, text) for i, text in reversed(said) if i < index), None)
-    if answer is None or not words.agrees(answer[1]) or not _more_than(made, wanted):
+def never_acted(failure: Failure) -> Label | None:
+    """The user was asked again and again to do something, and never used one of its tools."""
+    to_do = [change.call for change in failure.to_add if change.call["requestor"] == "user"]
+    acted = any(message["role"] == "user" and is_tool_call(message) for message in failure.messages)
+    asked = [index for index, text in failure.said_by("assistant") if words.requests(text)]
+    if acted or not to_do or len(asked) < _OFTEN:
         return None
     evidence = (
-        "the task: the user is to change its mind when it is asked to confirm",
-        f"message {answer[0]}: the user agrees to all of it",
-        f"message {index}: {shown_call(made)}",
+        f"the agent asks in {len(asked)} messages, the user calls no tool",
+        *(f"missing: {shown_call(call)}" for call in to_do),
     )
-    return Label("user", "instructions not followed", "kept what it should have dropped", evidence)
-
-
-def _more_than(made: Tau2ToolCall, wanted: Tau2ToolCall) -> bool:
-    """Whether a call does all that another does, and more: its lists are longer."""
-    longer = False
-    for name, value in wanted["arguments"].items():
-        given = made["arguments"].get(name)
-        if isinstance(value, list) and isinstance(given, list):
-            if not all(each in given for each in value):
-                return False
-            longer = longer or len(given) > len(value)
-        elif given != value:
-            return False
-    return longer
-
-
-def never_asked(failure: Failure) -> Label | None:
-    """The task has the user ask for something, and the user never did; nothing was refused."""
-    missing = [change.call for change in failure.to_add]
-    last = failure.messages[-1]
-    ended = last["role"] == "user" and STOP in (last.get("content") or "")
-    if not missing or not failure.nothing_wrong_done or not ended:
-        return None
-    if transferred_at(failure) is not None or _anything_refused(failure):
-        return None
-    for call in missing:
-        if not speaks_of(failure.scenario, call) or touches(failure.words_of_the_user, call):
-            return None
-    evidence = (f"the task asks for it, the user never did: {shown_call(each)}" for each in missing)
-    return Label("user", "instructions not followed", "never asked", tuple(evidence))
-
-
-def _anything_refused(failure: Failure) -> bool:
-    return any(words.refusal(text) for _, text in failure.said_by("assistant"))
+    return Label("user", "never acted", "never acted", evidence)
 
 
 USER_RULES: tuple[LabelRule, ...] = (
@@ -154,6 +124,6 @@ USER_RULES: tuple[LabelRule, ...] = (
     *LEAVING_RULES,
     invented_facts,
     turned_the_right_value_down,
-    kept_what_it_should_have_dropped,
-    never_asked,
+    never_acted,
+    *INSTRUCTION_RULES,
 )

@@ -36,6 +36,7 @@ _DECLINES = _words(
     *(r"(?:don't|do not) (?:want|wish|proceed|think)", "rather not"),
     *("never mind", r"leave (?:it|that|everything)", r"keep (?:it|my|the|everything)", "hold off"),
     *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
+    r"(?:i'll|i will|prefer to|rather) (?:just )?wait",
 )
 _NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _NARROWS = _words("instead", "actually", r"just (?:the|make|do|for)\b", r"only (?:the|make|do)\b")
