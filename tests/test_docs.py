@@ -75,6 +75,8 @@ def data_if_needed(request):
     """The data files, for the pages that are marked as needing them."""
     if request.node.get_closest_marker("data") is not None:
         request.getfixturevalue("tau2_data")
+        if request.getfixturevalue("page").name == "versions.md":
+            request.getfixturevalue("tau2_data_of_1_0_1")
 
 
 @pytest.mark.parametrize("page", list(pages_with_python()))

@@ -36,7 +36,16 @@ Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
-Split = Annotated[str, typer.Option(help="Task split: base; for telecom also small, full.")]
+Split = Annotated[
+    str, typer.Option(help="Task split: base; telecom: small, full; 1.0.1: train, test.")
+]
+TasksVersion = Annotated[
+    str,
+    typer.Option(
+        "--data-version",
+        help="Release of tau2-bench whose tasks and rules are used: 0.2.0 or 1.0.1.",
+    ),
+]
 RunOrFile = Annotated[
     str,
     typer.Argument(

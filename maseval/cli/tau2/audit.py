@@ -12,7 +12,8 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, print_json, shortened, stdout
-from maseval.cli.options import AsJson, Split, examples
+from maseval.cli.options import AsJson, Split, TasksVersion, examples
+from maseval.commands.tau2.options import DATA_VERSION
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.tau2.audit import Audit, Remark
@@ -38,11 +39,12 @@ def audit(
         str, typer.Option(help="Least severity listed: error, warning or info.")
     ] = "warning",
     split: Split = "base",
+    data_version: TasksVersion = DATA_VERSION,
     as_json: AsJson = False,
 ) -> None:
     """Proof-read a benchmark: reference solutions that fail, checks that cannot, and more."""
     chosen = {"domain": domain} if domain else {}
-    found = commands.tau2.audit(**chosen, severity=severity, split=split)
+    found = commands.tau2.audit(**chosen, severity=severity, split=split, data_version=data_version)
     if as_json:
         print_json(found.to_dict())
         return
@@ -85,5 +87,6 @@ def _counts(found: "Audit") -> Table:
 def _sum(found: "Audit", severity: str) -> str:
     listed = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
     if not listed:
-        return f"nothing of severity {severity} or worse in {', '.join(found.domains)}"
-    return f"{len(found.remarks)} findings: {', '.join(listed)}"
+        where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
+        return f"nothing of severity {severity} or worse in {where}"
+    return f"{len(found.remarks)} findings in tau2-bench {found.data_version}: {', '.join(listed)}"

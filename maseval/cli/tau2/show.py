@@ -11,7 +11,8 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, stdout, visible
-from maseval.cli.options import examples
+from maseval.cli.options import TasksVersion, examples
+from maseval.commands.tau2.options import DATA_VERSION
 
 EXAMPLES = examples(
     ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),
@@ -38,9 +39,10 @@ def show(
             autocompletion=quietly(completion.domains),
         ),
     ] = None,
+    data_version: TasksVersion = DATA_VERSION,
 ) -> None:
     """Show a task, or a domain's tools or policy."""
-    view = commands.tau2.show(what, domain)
+    view = commands.tau2.show(what, domain, data_version=data_version)
     console = stdout()
     if view.policy is not None:
         typer.echo(visible(view.policy))

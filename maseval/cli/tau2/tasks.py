@@ -9,7 +9,8 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import inert, shortened, stdout
-from maseval.cli.options import Split, examples
+from maseval.cli.options import Split, TasksVersion, examples
+from maseval.commands.tau2.options import DATA_VERSION
 
 EXAMPLES = examples(
     ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
@@ -29,10 +30,12 @@ def tasks(
         ),
     ] = None,
     split: Split = "base",
+    data_version: TasksVersion = DATA_VERSION,
     ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,
 ) -> None:
     """List tasks: what they are about, and how they are judged."""
-    found = commands.tau2.tasks(domain, split) if domain else commands.tau2.tasks(split=split)
+    chosen = {"domain": domain} if domain else {}
+    found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
         for task in found:
             typer.echo(f"{task.domain}/{task.task_id}")
@@ -53,4 +56,4 @@ def tasks(
             " ".join(task.reward_basis),
         )
     stdout().print(table)
-    stdout().print(f"{len(found)} tasks")
+    stdout().print(f"{len(found)} tasks of tau2-bench {data_version}", highlight=False)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.trust.audit import KINDS, SEVERITIES, Finding
 from maseval.benchmark.tau2.trust.audit import audit as audit_domain
+from maseval.benchmark.tau2.versions import release_named
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.tasks import BASE_DOMAINS
 from maseval.core.exceptions import ConfigurationError
@@ -31,18 +32,24 @@ class Audit:
     domains: Sequence[str]
     remarks: Sequence[Remark]
     counts: Mapping[str, int]
+    data_version: str
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
         return {
             "domains": list(self.domains),
+            "data_version": self.data_version,
             "counts": dict(self.counts),
             "findings": [remark._asdict() for remark in self.remarks],
         }
 
 
 def audit(
-    domain: str | Sequence[str] = BASE_DOMAINS, *, severity: str = "info", split: str = "base"
+    domain: str | Sequence[str] = BASE_DOMAINS,
+    *,
+    severity: str = "info",
+    split: str = "base",
+    data_version: str | None = None,
 ) -> Audit:
     """Proof-read the tasks of domains; ``severity`` is the least that is listed."""
     if severity not in SEVERITIES:
@@ -55,14 +62,17 @@ def audit(
     findings = [
         finding
         for name in names
-        for finding in audit_domain(name, split=split)
+        for finding in audit_domain(name, split=split, version=data_version)
         if finding.severity in listed
     ]
     kinds = list(KINDS)
     findings.sort(key=lambda found: (SEVERITIES.index(found.severity), kinds.index(found.kind)))
     counts = Counter(finding.severity for finding in findings)
     return Audit(
-        names, [_remark(each) for each in findings], {name: counts[name] for name in listed}
+        names,
+        [_remark(each) for each in findings],
+        {name: counts[name] for name in listed},
+        release_named(data_version).name,
     )
 
 

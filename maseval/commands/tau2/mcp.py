@@ -100,7 +100,11 @@ def _attend(simulation: McpSimulation, agent_is_gone: Callable[[], bool]) -> Non
 
 def _task(options: McpOptions) -> Task:
     found = select_tasks(
-        [options.domain], split=options.split, task_ids=[options.task_id], timeout=options.timeout
+        [options.domain],
+        split=options.split,
+        task_ids=[options.task_id],
+        timeout=options.timeout,
+        data_version=options.data_version,
     )
     return next(iter(found.values()))[0]
 

@@ -15,6 +15,7 @@ from maseval.core.exceptions import ConfigurationError
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 # The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
+DATA_VERSION = "0.2.0"
 MAX_STEPS = 200
 SEED = 300
 TIMEOUT = 600.0
@@ -28,7 +29,12 @@ OnResult = Callable[[RunResult, str], None]
 class ConversationOptions:
     """What every conversation is held by: its user and judge, its limits, and where it is kept."""
 
-    split: Annotated[str, Flag("Task split: base; for telecom also small, full", TASKS)] = "base"
+    split: Annotated[
+        str, Flag("Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
+    ] = "base"
+    data_version: Annotated[
+        str, Flag("Release of tau2-bench whose tasks and rules are used: 0.2.0 or 1.0.1", TASKS)
+    ] = DATA_VERSION
     user: Annotated[
         str | None,
         Flag("llm or scripted (the default if the agent is scripted)", PARTICIPANTS),

@@ -44,6 +44,7 @@ class PreparedRun:
             task_ids=options.task_id,
             num_tasks=options.num_tasks,
             timeout=options.timeout,
+            data_version=options.data_version,
         )
         for each in tasks.values():
             setup.assign_models(each)
@@ -62,7 +63,10 @@ class PreparedRun:
         own = own_domains(self.tasks)
         return {
             "tasks": task_ids(task for each in self.tasks.values() for task in each),
-            "data": {domain: data_fingerprint(domain) for domain in self.tasks},
+            "data": {
+                domain: data_fingerprint(domain, version=self.setup.options.data_version)
+                for domain in self.tasks
+            },
             **({"own_domains": own} if own else {}),
             **self.setup.to_config(),
             **self.priced.to_config(),

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maseval.benchmark.tau2.benchmark import Mode
-from maseval.benchmark.tau2.data_loader import DEFAULT_VERSION, configure_model_ids
+from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
+from maseval.benchmark.tau2.versions import release_named
 from maseval.commands.options import ExtraArguments, recorded
 from maseval.commands.probe import Probe
 from maseval.commands.tau2.agent_code import check_imports, uses_chat_model
@@ -71,7 +72,7 @@ class RunSetup:
         )
         if options.texts is None and not setup.asks_models:
             return setup
-        return replace(setup, wording=wording_of(options.texts))
+        return replace(setup, wording=wording_of(options.texts, options.data_version))
 
     @property
     def asks_models(self) -> bool:
@@ -160,7 +161,7 @@ class RunSetup:
             scripted["error_rate"] = self.error_rate
         return {
             "benchmark": "tau2",
-            "rules": f"tau2-bench {DEFAULT_VERSION}",
+            "rules": f"tau2-bench v{release_named(self.options.data_version).name}",
             "agent": scripted if isinstance(self.agent, str) else self.agent.to_config(),
             "user": self.user.to_config() if isinstance(self.user, ModelSpec) else self.user,
             "judge": self.judge.to_config() if self.judge else None,

@@ -10,8 +10,9 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_task,
     load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
+from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.versions import Release, release_named
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.tasks import BASE_DOMAINS, reason_for_call
@@ -44,7 +45,7 @@ class DomainView:
         return reason_for_call(self.task or {})
 
 
-def show(what: str, domain: str | None = None) -> DomainView:
+def show(what: str, domain: str | None = None, *, data_version: str | None = None) -> DomainView:
     """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``."""
     domain = None if domain is None else named_domain(domain)
     if what in ("tools", "policy"):
@@ -52,12 +53,12 @@ def show(what: str, domain: str | None = None) -> DomainView:
             raise ConfigurationError(
                 f"no domain is given; name the one whose {what} to show: --domain retail"
             )
-        chosen = domain_named(domain)
+        chosen = release_named(data_version).domain(domain)
         if what == "tools":
             return DomainView(chosen.name, tools=_tools(chosen))
         return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
     name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
-    return _task(name, [domain] if domain else _domains_of(what))
+    return _task(name, [domain] if domain else _domains_of(what), release_named(data_version))
 
 
 def _domains_of(name: str) -> Sequence[str]:
@@ -66,15 +67,15 @@ def _domains_of(name: str) -> Sequence[str]:
     return [domain] if slash and domain in domain_names() else BASE_DOMAINS
 
 
-def _task(name: str, domains: Sequence[str]) -> DomainView:
-    every = _names(domains, only_base=True)
+def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
+    every = _names(domains, release, only_base=True)
     found = tasks_called(name, every)
     if not found:
-        every = _names(domains, only_base=False)
+        every = _names(domains, release, only_base=False)
         found = tasks_called(name, every)
     if len(found) == 1:
         domain, task_id = found[0]
-        return DomainView(domain, task=load_raw_task(domain, task_id))
+        return DomainView(domain, task=load_raw_task(domain, task_id, version=release))
     words = why_not_one(name, found, every)
     if found:
         raise ConfigurationError(words)
@@ -83,13 +84,18 @@ def _task(name: str, domains: Sequence[str]) -> DomainView:
     )
 
 
-def _names(domains: Sequence[str], *, only_base: bool) -> list[TaskName]:
+def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskName]:
     return [
         TaskName(name, str(raw.get("id")))
         for name in domains
-        for split in (["base"] if only_base else domain_named(name).task_files)
-        for raw in load_raw_tasks(name, split)
+        for split in (["base"] if only_base else _splits(release.tasks.domain(name)))
+        for raw in load_raw_tasks(name, split, version=release)
     ]
+
+
+def _splits(domain: Domain) -> Sequence[str | None]:
+    """Splits that hold every task: one for each file, or all of the only file."""
+    return [None] if domain.splits_file else list(domain.task_files)
 
 
 def _tools(domain: Domain) -> list[ToolLine]:

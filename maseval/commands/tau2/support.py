@@ -110,7 +110,7 @@ def diagnosed(report: Report) -> FailureDiagnosis | None:
 def _explained(recorded: RecordedSimulation, domain: Domain) -> FailureDiagnosis:
     try:
         explanation, label = explain_and_label(
-            recorded.simulation, domain=domain, solo=recorded.solo
+            recorded.simulation, domain=domain, solo=recorded.solo, version=recorded.version
         )
     except NoJudgeError as error:
         return FailureDiagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))

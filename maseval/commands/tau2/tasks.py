@@ -36,13 +36,18 @@ class TaskLine:
     reward_basis: Sequence[str]
 
 
-def tasks(domain: str | Sequence[str] = BASE_DOMAINS, split: str = "base") -> list[TaskLine]:
+def tasks(
+    domain: str | Sequence[str] = BASE_DOMAINS,
+    split: str = "base",
+    *,
+    data_version: str | None = None,
+) -> list[TaskLine]:
     """The tasks of one domain or several."""
     names = map(named_domain, [domain] if isinstance(domain, str) else domain)
     return [
         _task_line(name, number, raw)
         for name in names
-        for number, raw in enumerate(load_raw_tasks(name, split))
+        for number, raw in enumerate(load_raw_tasks(name, split, version=data_version))
     ]
 
 
@@ -79,6 +84,7 @@ def select_tasks(
     task_ids: Collection[str] = (),
     num_tasks: int | None = None,
     timeout: float | None = None,
+    data_version: str | None = None,
 ) -> TasksByDomain:
     """The tasks of each domain; ``num_tasks`` is the most that each domain gives."""
     if not domains:
@@ -87,8 +93,9 @@ def select_tasks(
         raise ConfigurationError(f"num_tasks is {num_tasks}; give at least 1")
     selected: TasksByDomain = {}
     for name in dict.fromkeys(domains):
-        tasks = load_tasks(domain_named(name), split, timeout_seconds=timeout).to_list()
-        selected[name] = tasks
+        domain = domain_named(name).name
+        queue = load_tasks(domain, split, timeout_seconds=timeout, version=data_version)
+        selected[name] = queue.to_list()
     if task_ids:
         wanted = _wanted(selected, split, task_ids)
         selected = {

@@ -13,7 +13,7 @@ Keys = Mapping[str, object]
 """Keys in order, each with the value that stands for nothing known."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileForm:
     """The keys of each part of a results file; further keys of a part stay behind these."""
 

@@ -11,7 +11,7 @@ Four forms are recognised by their content, packed with gzip or not:
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +40,12 @@ from maseval.benchmark.tau2.results.directory import (
     is_voice,
     simulation_files,
 )
-from maseval.benchmark.tau2.results.reports import Omitted, environment_of, simulation_of
+from maseval.benchmark.tau2.results.reports import (
+    Omitted,
+    environment_of,
+    release_of_report,
+    simulation_of,
+)
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
@@ -60,7 +65,8 @@ class RecordedSimulation:
     """A simulation of a file, with what the file says about it elsewhere.
 
     ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``exception`` is
-    what was raised instead of a verdict.
+    what was raised instead of a verdict. ``version`` is the release it was run by, as far as the
+    file says or its form shows.
     """
 
     index: int
@@ -69,6 +75,7 @@ class RecordedSimulation:
     solo: bool = False
     verdict: RewardInfo | None = None
     exception: Mapping[str, object] | None = None
+    version: str | None = None
 
 
 class ResultsFile:
@@ -178,7 +185,7 @@ class ResultsFile:
         domain, solo, voice = self._setting
         if voice:
             raise FullDuplexResultsError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
-        return self._recorded(index, value, domain=domain, solo=solo)
+        return self._recorded(index, value, domain=domain, solo=solo, version=self.form)
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool, bool]:
@@ -195,22 +202,25 @@ class ResultsFile:
             case _:
                 return None, False, False
 
-    @property
-    def form(self) -> str:
-        """Which release's form it has: ``1.0.1`` or ``0.2.0``, told by the keys of either."""
-        if self.layout == "directory" or self._has_index:
-            return "1.0.1"
-        first = next(self._values(), None)
-        return "1.0.1" if isinstance(first, dict) and "mode" in first else "0.2.0"
-
     @cached_property
-    def _has_index(self) -> bool:
+    def form(self) -> str:
+        """Which release's form it has, ``1.0.1`` or ``0.2.0``, as its first simulation shows."""
+        if self.layout == "directory":
+            return "1.0.1"
+        try:
+            first = next(self._values(), None)
+            later = "simulation_index" in self._keys() if first is None else "mode" in _keys(first)
+        except ResultsFormatError:  # reported again when the simulations are read
+            return "0.2.0"
+        return "1.0.1" if later else "0.2.0"
+
+    def _keys(self) -> set[str]:
         with opened(self.path) as stream:
+            found = set()
             for key in stream.members():
-                if key == "simulation_index":
-                    return True
+                found.add(key)
                 stream.skip()
-        return False
+            return found
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
@@ -249,7 +259,8 @@ class ResultsFile:
                 *(simulation.status, simulation.reason),
             )
             return None
-        return self._recorded(index, simulation, domain=domain, solo=solo)
+        release = release_of_report(report).name
+        return self._recorded(index, simulation, domain=domain, solo=solo, version=release)
 
     def _recorded(
         self,
@@ -260,6 +271,7 @@ class ResultsFile:
         solo: bool = False,
         verdict: object = None,
         exception: Mapping[str, object] | None = None,
+        version: str | None = None,
     ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
@@ -279,6 +291,7 @@ class ResultsFile:
             solo,
             simulation.get("reward_info") if beside is None else beside,
             exception,
+            version,
         )
 
 
@@ -334,6 +347,10 @@ def _array(stream: JsonFile, path: Path) -> Iterator[object]:
     stream.finish()
     if not found:
         raise ResultsFormatError(f"{path}, simulations: missing")
+
+
+def _keys(value: object) -> Iterable[str]:
+    return value if isinstance(value, dict) else ()
 
 
 def _lines(stream: JsonFile) -> Iterator[object]:

@@ -10,7 +10,7 @@ from maseval.core.report import Report, TaskExecutionStatus
 
 
 class Omitted(NamedTuple):
-    """A repetition that v0.2.0's form cannot hold, and why."""
+    """A repetition that ended in a way its release does not know, and why."""
 
     task_id: str
     trial: int
@@ -21,16 +21,15 @@ class Omitted(NamedTuple):
 def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     """The simulation of a repetition, as its release writes it.
 
-    A repetition that ended in a way that v0.2.0 does not know, such as a time-out, is ``Omitted``;
-    in v1.0.1 it is an infrastructure error.
+    A repetition that ended in a way that the release does not know, such as a failed request, is
+    ``Omitted``.
     """
     rules = release_of_report(report).rules
     recorded = environment_of(report).get("simulation")
-    if not recorded or recorded.get("termination_reason") not in rules.loop.endings:
-        if TerminationReason.INFRASTRUCTURE_ERROR in rules.loop.endings:
-            return _form(report, _infrastructure_error(report))
-        reason = "v0.2.0 has no termination reason for it" if recorded else "it has no simulation"
-        return _omitted(report, reason)
+    if not recorded:
+        return _omitted(report, "it has no simulation")
+    if recorded.get("termination_reason") not in rules.loop.endings:
+        return _omitted(report, f"v{rules.version} has no termination reason for it")
     messages = [rules.files.message(message) for message in recorded["messages"]]
     known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
     return _form(report, known)
@@ -53,10 +52,12 @@ def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
     return {key: known.get(key, default) for key, default in keys.items()}
 
 
-def _infrastructure_error(report: Report) -> dict[str, Any]:
-    """What the original stores for a simulation that could not be carried out."""
+def infrastructure_error(report: Report) -> dict[str, Any] | None:
+    """What is stored for a repetition that is ``Omitted``; None in releases that store nothing."""
+    if TerminationReason.INFRASTRUCTURE_ERROR not in release_of_report(report).rules.loop.endings:
+        return None
     error, when = report.get("error") or {}, report.get("started_at")
-    return {
+    placeholder = {
         "id": str(uuid5(NAMESPACE_OID, f"{report['task_id']}/{report['repeat_idx']}")),
         "timestamp": when,
         "start_time": when,
@@ -71,6 +72,7 @@ def _infrastructure_error(report: Report) -> dict[str, Any]:
             "failed_after_attempts": len(report.get("attempts") or ()) + 1,
         },
     }
+    return _form(report, placeholder)
 
 
 def environment_of(report: Report) -> Mapping[str, Any]:

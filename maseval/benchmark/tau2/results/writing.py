@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_N
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
     environment_of,
+    infrastructure_error,
     release_of_report,
     simulation_of,
 )
@@ -140,9 +141,11 @@ class _Export:
         self._note_domain(report)
         self._num_trials = max(self._num_trials, report["repeat_idx"] + 1)
         self._task_ids[report["task_id"]] = None
-        simulation = simulation_of(report)
-        if isinstance(simulation, Omitted):
-            self.omitted.append(simulation)
+        found = simulation_of(report)
+        simulation = infrastructure_error(report) if isinstance(found, Omitted) else found
+        if simulation is None:
+            assert isinstance(found, Omitted)
+            self.omitted.append(found)
             return
         if not self.written:  # the first one's configuration stands for the whole run's
             self._config, self._seed = report.get("config") or {}, report.get("seed")

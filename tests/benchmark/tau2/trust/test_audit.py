@@ -137,3 +137,15 @@ def test_the_page_of_findings_says_what_the_audit_finds(findings):
     assert page == document(findings, DEFAULT_VERSION)
     rows = re.findall(r"^\| gold raises \|.*\| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
     assert rows == [("0", "23", "0")]
+
+
+def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_of_1_0_1):
+    later = audit(version="1.0.1")
+
+    assert len(of(findings, "retail", "gold raises")) == 23
+    assert len(of(later, "retail", "gold raises")) == 18
+    assert of(findings, "airline", "gold breaks a precondition")
+    assert not of(later, "airline", "gold breaks a precondition")
+    # Retail's assertions are judged since then, so they are no longer without effect.
+    assert of(findings, "retail", "assertions not counted")
+    assert not of(later, "retail", "assertions not counted")

@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.records import Table, canonical_json
 from maseval.benchmark.tau2.forms.task import RawTask
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
@@ -26,6 +27,7 @@ class AuditedDomain:
 
     domain: Domain
     folder: Path
+    rules: RuleSet = RULES_0_2_0
 
     @cached_property
     def policy(self) -> str:
@@ -34,7 +36,7 @@ class AuditedDomain:
     @cached_property
     def world(self) -> World:
         """The world before any task; only to be read."""
-        return World(self.domain, self.folder)
+        return World(self.domain, self.folder, rules=self.rules.replay)
 
     @cached_property
     def databases(self) -> Sequence[DB]:
@@ -70,9 +72,12 @@ def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
     return {str(each[key]): each for each in records} if key else {}
 
 
-def audited_domain(domain: Domain, data_dir: AnyPath | None = None) -> AuditedDomain:
+def audited_domain(
+    domain: Domain, data_dir: AnyPath | None = None, rules: RuleSet = RULES_0_2_0
+) -> AuditedDomain:
     """A domain over its files, which are fetched if they are missing."""
-    return AuditedDomain(domain, load_domain_config(domain, data_dir)["db_path"].parent)
+    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    return AuditedDomain(domain, folder, rules)
 
 
 class AuditedTask:
@@ -83,7 +88,7 @@ class AuditedTask:
         self.raw = raw
         self.spec = spec
         self.id = str(raw.get("id"))
-        self.setting = Setting(audited.domain, audited.folder, spec)
+        self.setting = Setting(audited.domain, audited.folder, spec, rules=audited.rules)
 
     @classmethod
     def of(cls, audited: AuditedDomain, raw: RawTask) -> "AuditedTask":

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.trust.audit import criteria, knowledge, preconditions, references
 from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, audited_domain
 from maseval.benchmark.tau2.trust.audit.finding import SEVERITIES, Finding
+from maseval.benchmark.tau2.versions.releases import AnyVersion, Release, release_of
 from maseval.core.exceptions import TaskFormatError
 
 _TASK_CHECKS = (
@@ -24,6 +25,7 @@ def audit(
     *,
     split: str = "base",
     data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
 ) -> list[Finding]:
     """What is odd or wrong in the tasks of a domain, the worst first.
 
@@ -31,14 +33,19 @@ def audit(
     its object, or by name once it is registered.
     """
     names = VALID_DOMAINS if domain is None else (domain,)
-    findings = [each for name in names for each in _of(domain_named(name), split, data_dir)]
+    findings = [
+        each for name in names for each in _of(name, split, data_dir, release_of(name, version))
+    ]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _of(domain: Domain, split: str, data_dir: AnyPath | None) -> Iterator[Finding]:
-    audited = audited_domain(domain, data_dir)
+def _of(
+    named: str | Domain, split: str, data_dir: AnyPath | None, release: Release
+) -> Iterator[Finding]:
+    domain = release.domain(named)
+    audited = audited_domain(domain, data_dir, release.rules)
     tasks = []
-    for raw in load_raw_tasks(domain, split, data_dir):
+    for raw in load_raw_tasks(domain, split, data_dir, version=release):
         try:
             tasks.append(AuditedTask.of(audited, raw))
         except TaskFormatError as error:
