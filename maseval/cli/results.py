@@ -205,7 +205,13 @@ def print_outcome(result: RunResult, console: Console) -> None:
     overall, cost = result.summary.overall, used(result.summary, result.config)
     earlier = overall.recorded - result.ran
     took = f"{result.ran} simulations in {duration(result.seconds)}"
-    facts = [took, *([f"{earlier} from before"] if earlier > 0 else []), *([cost] if cost else [])]
+    rules = result.config.get("rules")
+    facts = [
+        took,
+        *([f"{earlier} from before"] if earlier > 0 else []),
+        *([cost] if cost else []),
+        *([inert(str(rules))] if rules else []),
+    ]
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
     print_texts(result.config, console)

@@ -1,0 +1,48 @@
+"""``--data-version``: which release of tau2-bench a command works with, and says so."""
+
+import json
+
+import pytest
+
+from tests.cli.commandline import maseval
+
+pytestmark = pytest.mark.data
+
+
+def test_a_run_is_by_the_release_that_was_asked_for(tau2_data_of_1_0_1, tmp_path):
+    folder = tmp_path / "run"
+    done = maseval(
+        *("tau2", "run", "--domain", "airline", "--agent", "gold", "--num-tasks", "2"),
+        *("--split", "test", "--data-version", "1.0.1", "--output", folder),
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "tau2-bench v1.0.1" in done.output
+    config = json.loads((folder / "config.json").read_text())
+    assert config["config"]["rules"] == "tau2-bench v1.0.1"
+
+    again = maseval("tau2", "score", folder, "--json")
+
+    assert json.loads(again.stdout)["files"][0]["data_version"] == "1.0.1"
+
+
+def test_tasks_tools_and_audits_are_those_of_a_release(tau2_data, tau2_data_of_1_0_1):
+    listed = maseval("tau2", "tasks", "-d", "retail", "--split", "test", "--data-version", "1.0.1")
+    assert "40 tasks of tau2-bench 1.0.1" in listed.output
+
+    tools = {
+        version: maseval("tau2", "show", "tools", "-d", "retail", "--data-version", version).output
+        for version in ("0.2.0", "1.0.1")
+    }
+    assert "get_item_details" not in tools["0.2.0"]
+    assert "get_item_details" in tools["1.0.1"]
+
+    audit = maseval("tau2", "audit", "airline", "--data-version", "1.0.1", "--json")
+    assert json.loads(audit.stdout)["data_version"] == "1.0.1"
+
+
+def test_an_unknown_release_is_an_error_with_the_choices():
+    refused = maseval("tau2", "tasks", "--data-version", "2.0")
+
+    assert refused.exit_code != 0
+    assert "choose one of: 0.2.0, 1.0.1" in " ".join(refused.output.split())
