@@ -23,7 +23,7 @@ def test_a_run_is_by_the_release_that_was_asked_for(tau2_data_of_1_0_1, tmp_path
 
     again = maseval("tau2", "score", folder, "--json")
 
-    assert json.loads(again.stdout)["files"][0]["data_version"] == "1.0.1"
+    assert json.loads(again.stdout)["files"][0]["version"] == "1.0.1"
 
 
 def test_tasks_tools_and_audits_are_those_of_a_release(tau2_data, tau2_data_of_1_0_1):

@@ -133,6 +133,7 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     )
     for k, value in score.pass_hat.items():
         console.print(f"  pass^{k} {estimate(value)}", highlight=False)
+    console.print(f"  judged by tau2-bench {score.found.version}", highlight=False)
 
 
 def _disagreement(one: "Disagreement") -> str:
