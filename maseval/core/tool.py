@@ -37,8 +37,11 @@ def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> di
 
 
 def describe_as(function: FunctionType, definition: Mapping[str, Any]) -> None:
-    """Let ``tool_definition`` show a function in other words; its docstring gets them as well."""
-    described = copy.deepcopy(dict(definition["function"]))
+    """Let ``tool_definition`` show a function in other words; its docstring gets them as well.
+
+    The definition is not copied: that would be done for every tool of every environment.
+    """
+    described = definition["function"]
     _described[function] = described
     texts = {
         name: schema["description"]

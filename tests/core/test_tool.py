@@ -241,10 +241,9 @@ def test_a_function_can_be_shown_in_other_words():
     definition["function"]["description"] = "Regard.\n\nWith care."
     definition["function"]["parameters"]["properties"]["at"]["description"] = "The\nplace."
     describe_as(look, definition)
-    definition["function"]["description"] = "changed later"
 
-    shown = tool_definition(look)["function"]
-    assert shown["description"] == "Regard.\n\nWith care."
+    shown = tool_definition(look)
+    assert shown == definition and shown is not definition
     parsed = docstring_parser.parse(look.__doc__)
     assert (parsed.short_description, parsed.long_description) == ("Regard.", "With care.")
     assert {each.arg_name: each.description for each in parsed.params} == {"at": "The\nplace."}
