@@ -35,6 +35,7 @@ def demo(
 ) -> None:
     """Run tau2 with a scripted agent that makes mistakes, and write the report; no key needed."""
     progress = stderr()
+    console = progress if as_json else stdout()
 
     def explain(problem: str) -> None:
         progress.print(f"[yellow]The data of tau2-bench is not available:[/] {inert(problem)}")
@@ -46,10 +47,9 @@ def demo(
         display=display(progress),
         on_missing_data=explain,
         on_stage=lambda stage: _print_stage(stage, progress),
+        on_result=lambda result: print_outcome(result, console),
         on_progress=_every_few_seconds(progress),
     )
-    console = progress if as_json else stdout()
-    print_outcome(result.run, console)
     if result.report is not None:
         console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
     if as_json:
@@ -71,8 +71,10 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
 
     def show(done: int, total: int) -> None:
         nonlocal printed
-        if time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
+        if done == total or time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
             printed = time.monotonic()
-            console.print(f"    {done} of {total} simulations explained", highlight=False)
+            next_step = "; writing the page" if done == total else ""
+            words = f"    {done} of {total} simulations explained{next_step}"
+            console.print(words, highlight=False)
 
     return show

@@ -43,13 +43,15 @@ def demo(
     display: Display | None = None,
     on_missing_data: Callable[[str], object] | None = None,
     on_stage: Callable[[str], object] = lambda stage: None,
+    on_result: Callable[[RunResult], object] = lambda result: None,
     on_progress: OnProgress | None = None,
 ) -> DemoResult:
     """Run every base task four times with the scripted agent ``noisy``, and write the report.
 
     Without the data of tau2-bench, ``on_missing_data`` is called with the reason, and the tasks are
-    those of the built-in library domain. ``on_stage`` is called with what is done next, and
-    ``on_progress`` with how many simulations the report has explained.
+    those of the built-in library domain. ``on_stage`` is called with what is done next,
+    ``on_result`` with the run when it is over, and ``on_progress`` with how many of its simulations
+    have been explained.
     """
     on_stage(DATA)
     problem = _problem_with_data()
@@ -64,6 +66,7 @@ def demo(
         concurrency=concurrency,
         display=display,
     )
+    on_result(result)
     if not result.complete:
         return DemoResult(result, None, problem)
     on_stage(REPORT)
