@@ -24,6 +24,15 @@ def test_every_check_says_whether_it_counts():
     ]
 
 
+def test_a_failed_check_of_the_end_state_does_not_say_that_it_equals_the_reference():
+    names = [verdict_on(simulated(reward=reward))["checks"][0]["name"] for reward in (1.0, 0.0)]
+
+    assert names == [
+        "the end state equals that of the reference",
+        "the end state differs from that of the reference",
+    ]
+
+
 def test_a_reference_action_points_to_the_message_that_made_it():
     assert checks_of()["ACTION"]["message"] == 4
 

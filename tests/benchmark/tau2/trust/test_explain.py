@@ -108,6 +108,50 @@ def test_information_that_was_not_given_is_set_beside_the_nearest_number(tmp_pat
     assert found.repair is None
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You fly on 1628-05-20.",
+        "You fly on May 20, 1628 at 16:28.",
+        "Your booking is A1628 and your card gift_card_1628.",
+        "You have 7 bags.",
+    ],
+)
+def test_a_date_an_id_or_a_far_number_is_no_evidence_for_an_amount(tmp_path, sentence):
+    domain = todo_list(tmp_path, task(communicate_info=["1627"]))
+    found = explain(said(domain, sentence), domain=domain)
+
+    (evidence,) = found.communication
+    assert not evidence.met and evidence.quote is None and evidence.elsewhere is None
+
+
+def test_an_amount_in_a_tools_answer_is_found_as_a_number(tmp_path):
+    domain = todo_list(tmp_path, task(CREATE, communicate_info=["1628"]))
+    paid = act("create_task", user_id="user_1", title="Meeting", description="It is 1,628.")
+    id_only = act("create_task", user_id="user_1", title="Meeting", description="A1628")
+
+    (found,) = explain(said(domain, paid), domain=domain).communication
+    (other,) = explain(said(domain, id_only), domain=domain).communication
+
+    assert found.elsewhere.message_index == 1 and other.elsewhere is None
+
+
+def test_fields_of_one_call_stand_together_and_the_call_once(tmp_path):
+    domain = todo_list(tmp_path, task(CREATE, COMPLETE))
+    text = explain(said(domain, "Bye."), domain=domain).text()
+
+    assert text.count("gold action 0 would have written them") == 1
+    assert text.count("gold action 1 would have written it") == 1
+
+
+def test_what_was_said_is_shown_with_its_own_letters(tmp_path):
+    domain = todo_list(tmp_path, task(COMPLETE))
+    curly = act("create_task", user_id="user_1", title="Ada\u2019s \u00e9tude")
+    text = explain(said(domain, COMPLETE, curly), domain=domain).text()
+
+    assert "Ada\u2019s \u00e9tude" in text and "\\u2019" not in text
+
+
 def test_a_failed_assertion_tells_the_values_that_it_looked_at(tmp_path):
     check = {
         "env_type": "assistant",
