@@ -2,7 +2,12 @@
 
 import pytest
 
-from maseval.commands.benchmarks import BenchmarkSupport, all_support, support_for
+from maseval.commands.benchmarks import (
+    BenchmarkSupport,
+    OutcomeOptions,
+    all_support,
+    support_for,
+)
 from maseval.commands.tau2.support import SUPPORT
 from maseval.runs import RunFolder
 
@@ -25,7 +30,8 @@ def test_a_benchmark_that_adds_nothing_is_one_like_every_other(tmp_path, name):
 
     assert type(support) is BenchmarkSupport
     assert support.run_diagnosis(folder, None) is None
-    assert support.recorded_outcomes(tmp_path / "results.json") is None
+    assert support.recorded_outcomes(tmp_path / "results.json", OutcomeOptions()) is None
+    assert support.run_outcomes(folder, OutcomeOptions()).planned == 1
     assert support.settings(folder) == folder.config.values
 
 
