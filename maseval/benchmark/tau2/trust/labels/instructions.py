@@ -125,6 +125,8 @@ def never_asked(failure: Failure) -> Label | None:
     if transferred_at(failure) is not None or _anything_refused(failure):
         return None
     for call in missing:
+        if call["requestor"] == "user":  # what it is to do itself, it waits to be asked for
+            return None
         if not speaks_of(failure.scenario, call) or touches(failure.words_of_the_user, call):
             return None
     evidence = (f"the task asks for it, the user never did: {shown_call(each)}" for each in missing)
