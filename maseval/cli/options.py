@@ -31,6 +31,14 @@ RunName = Annotated[
         help="A run: its folder, its name, or last.", autocompletion=quietly(completion.runs)
     ),
 ]
+Looked = Annotated[
+    str,
+    typer.Argument(
+        help="A run: its folder, its name, or last; or a results file of tau2-bench.",
+        metavar="RUN",
+        autocompletion=quietly(completion.runs),
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")

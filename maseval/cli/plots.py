@@ -7,7 +7,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.console import counting
-from maseval.cli.options import Explain, RunName, examples
+from maseval.cli.options import AsRecorded, Explain, Looked, examples
 
 EXAMPLES = examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
@@ -16,14 +16,25 @@ EXAMPLES = examples(
 
 
 def plots(
-    run: RunName,
+    run: Looked,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the SVG files.")
     ] = None,
     explain: Explain = True,
+    as_recorded: AsRecorded = False,
+    domain: Annotated[
+        str | None, typer.Option("--domain", "-d", help="The domain of a file that names none.")
+    ] = None,
 ) -> None:
     """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
     with counting("explained") as count:
-        drawn = commands.plots(run, output, explain=explain, on_progress=count)
+        drawn = commands.plots(
+            run,
+            output,
+            explain=explain,
+            as_recorded=as_recorded,
+            domain=domain,
+            on_progress=count,
+        )
     for path in drawn:
         typer.echo(path)

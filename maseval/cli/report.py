@@ -6,27 +6,22 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import counting
-from maseval.cli.options import Explain, examples, loaded_domain
+from maseval.cli.options import AsRecorded, Explain, Looked, examples, loaded_domain
 
 EXAMPLES = examples(
     ("maseval report last", "report.html in the folder of the latest run"),
     ("maseval report last --no-explain", "without explanations of what failed, in less time"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
+    ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
+    ("maseval report careful --against hurried", "two runs compared, trial beside trial"),
+    ("maseval report last --audit", "with badges on tasks that are known to be faulty"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
 
 
 def report(
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="A run: its folder, its name, or last; or a file of a FileResultLogger.",
-            autocompletion=quietly(completion.runs),
-        ),
-    ],
+    run: Looked,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     domain: Annotated[
@@ -34,13 +29,30 @@ def report(
         typer.Option(
             "--domain",
             "-d",
-            help="FILE.py:NAME of a domain of your own that the run is in, to explain failures.",
+            help="The domain of a file that names none; one of your own as FILE.py:NAME.",
             callback=loaded_domain,
         ),
     ] = None,
     explain: Explain = True,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Mark tasks in which an audit finds something.")
+    ] = False,
+    against: Annotated[
+        str | None, typer.Option(help="A second run or file, to be compared with the first.")
+    ] = None,
+    as_recorded: AsRecorded = False,
 ) -> None:
     """Write a run as one HTML file that opens without a server or network."""
     with counting("explained") as count:
-        page = commands.report(run, output, title=title, explain=explain, on_progress=count)
+        page = commands.report(
+            run,
+            output,
+            title=title,
+            explain=explain,
+            audit=audit,
+            against=against,
+            as_recorded=as_recorded,
+            domain=domain,
+            on_progress=count,
+        )
     typer.echo(page)

@@ -14,7 +14,7 @@ from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
-from maseval.cli.options import Explain, RunName, examples, loaded_domain
+from maseval.cli.options import AsRecorded, Explain, Looked, examples, loaded_domain
 from maseval.cli.results import (
     MARKS,
     first_fitting,
@@ -26,6 +26,7 @@ from maseval.cli.results import (
     used,
 )
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
+from maseval.commands.recording import notes_on
 from maseval.commands.results import SimulationLine, simulation_in
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -34,13 +35,14 @@ if TYPE_CHECKING:  # help must not load what makes these
 EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
+    ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
     ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
 )
 
 
 def show(
-    run: RunName,
+    run: Looked,
     task: Annotated[
         str | None,
         typer.Argument(
@@ -67,6 +69,7 @@ def show(
         str | None, typer.Option(help="Only failures with this label, or a part of it.")
     ] = None,
     explain: Explain = True,
+    as_recorded: AsRecorded = False,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
@@ -79,6 +82,7 @@ def show(
             domain=domain,
             label=label,
             explain=explain,
+            as_recorded=as_recorded,
             on_progress=count,
         )
     if isinstance(view, SimulationView):
@@ -98,6 +102,8 @@ def _print_run(view: "RunView", console: Console) -> None:
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
+    for note in notes_on(view.folder):
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}")
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view))

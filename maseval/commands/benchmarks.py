@@ -4,7 +4,7 @@ A run's configuration names its benchmark. To let one contribute, subclass ``Ben
 name the module here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from maseval.commands.labels import LabelCounts
+from maseval.commands.recording import Recording
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
+from maseval.report.page import Findings
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome, outcomes_of
 
@@ -90,12 +92,12 @@ class BenchmarkSupport:
         return None
 
     def run_diagnosis(
-        self, folder: RunFolder, on_progress: OnProgress | None
+        self, folder: Recording, on_progress: OnProgress | None
     ) -> RunDiagnosis | None:
         """Why the simulations of a run failed."""
         return None
 
-    def unexplained(self, folder: RunFolder) -> str | None:
+    def unexplained(self, folder: Recording) -> str | None:
         """Why the failures of a run cannot be explained here; None if they can."""
         return None
 
@@ -103,9 +105,17 @@ class BenchmarkSupport:
         """What the task of a simulation is about, in a sentence; None if nobody says."""
         return None
 
+    def findings(self, tasks: Iterable[tuple[str, str]]) -> Findings:
+        """What is wrong with these tasks themselves, by domain and id."""
+        return {}
+
     def settings(self, folder: RunFolder) -> dict[str, object]:
         """A run's configuration, as it is compared with that of others."""
         return dict(folder.config.values)
+
+    def recording(self, path: Path, *, as_recorded: bool, domain: str | None) -> Recording | None:
+        """A results file of the benchmark's own as a run to look at; None if it is not one."""
+        return None
 
     def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes | None:
         """What a results file of the benchmark's own holds; None if it is not one."""
@@ -117,7 +127,7 @@ class BenchmarkSupport:
         return RecordedOutcomes(outcomes, len(folder.planned), self.settings(folder))
 
 
-def support_for(folder: RunFolder) -> BenchmarkSupport:
+def support_for(folder: Recording) -> BenchmarkSupport:
     """What the benchmark of a run adds."""
     home = _SUPPORT.get(str(folder.config.values.get("benchmark")))
     return BenchmarkSupport() if home is None else _load(home)

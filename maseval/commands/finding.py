@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from maseval.commands.benchmarks import all_support
+from maseval.commands.recording import Recording
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
@@ -51,6 +53,29 @@ def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
         raise UnknownRunError(
             f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
         ) from None
+
+
+def holds_reports(name: str | os.PathLike[str]) -> bool:
+    """Whether it is a file of a ``FileResultLogger``: empty, or a report in its first line."""
+    path = Path(name)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        line = file.readline()
+    return not line.strip() or (line.lstrip().startswith(b"{") and b'"repeat_idx"' in line)
+
+
+def open_recording(
+    name: str | os.PathLike[str], *, as_recorded: bool = False, domain: str | None = None
+) -> Recording:
+    """A run, or a results file, to be looked at."""
+    found = open_run_or_file(name)
+    if isinstance(found, RunFolder):
+        return found
+    files = (
+        each.recording(found, as_recorded=as_recorded, domain=domain) for each in all_support()
+    )
+    return next(filter(None, files))
 
 
 def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from maseval.commands.benchmarks import OnProgress, support_for
-from maseval.commands.finding import open_run
+from maseval.commands.finding import open_recording
 from maseval.commands.labels import LabelCounts
+from maseval.commands.recording import Recording, beside
+from maseval.commands.results import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.report.drawings import well_formed
-from maseval.runs import RunFolder
-from maseval.stats import Outcome, label_bars, outcomes_of, pass_curves, summarise, trial_map
+from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 
 
 def plots(
@@ -18,6 +19,8 @@ def plots(
     output: str | os.PathLike[str] | None = None,
     *,
     explain: bool = True,
+    as_recorded: bool = False,
+    domain: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Draw a run into SVG files of a folder, by default ``plots`` in the run's own.
@@ -25,16 +28,23 @@ def plots(
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
     failed.
     """
-    folder = open_run(run)
+    folder = open_recording(run, as_recorded=as_recorded, domain=domain)
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
-    target = folder.path / "plots" if output is None else Path(output)
+    target = beside(folder, "plots") if output is None else Path(output)
     return [write_svg(svg, target / f"{name}.svg") for name, svg in drawn.items()]
 
 
-def drawings(folder: RunFolder, labels: LabelCounts | None = None) -> dict[str, str]:
-    """The plots of a run by their names."""
-    outcomes = outcomes_of(folder.reports())
+def drawings(
+    folder: Recording,
+    labels: LabelCounts | None = None,
+    lines: Sequence[SimulationLine] | None = None,
+) -> dict[str, str]:
+    """The plots of a run by their names; ``lines`` saves reading the run once more."""
+    outcomes = [
+        Outcome(each.domain, each.task_id, each.trial, each.outcome == "pass")
+        for each in (lines_of(folder) if lines is None else lines)
+    ]
     if not outcomes:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
     drawn = {
@@ -55,7 +65,7 @@ def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
     return {**groups, "all": list(outcomes)}
 
 
-def _missing(folder: RunFolder, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
     there = {(each.group, each.task, each.trial) for each in outcomes}
     return [Outcome(*one, passed=None) for one in folder.planned if tuple(one) not in there]
 

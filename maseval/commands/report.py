@@ -1,18 +1,22 @@
-"""``maseval report``: a run as one HTML file."""
+"""``maseval report``: a run, or two of them, as one HTML file."""
 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from maseval.commands.benchmarks import BenchmarkSupport, OnProgress, RunDiagnosis, support_for
-from maseval.commands.finding import open_run_or_file
+from maseval.commands.benchmarks import OnProgress, OutcomeOptions, RunDiagnosis, support_for
+from maseval.commands.compare import compare
+from maseval.commands.comparison_page import comparison_plots, for_report
+from maseval.commands.finding import holds_reports, open_recording
 from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.plots import drawings
+from maseval.commands.recording import Recording, beside, name_of, notes_on
 from maseval.commands.results import lines_of, run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.report import write_report
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
 
 
 def report(
@@ -21,46 +25,88 @@ def report(
     *,
     title: str | None = None,
     explain: bool = True,
+    audit: bool = False,
+    against: str | os.PathLike[str] | None = None,
+    as_recorded: bool = False,
+    domain: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Path:
-    """Write the run's report, by default into its folder, and return where it is.
+    """Write the report of a run or a results file, by default beside it, and return where it is.
 
-    ``run`` may also be a file of a ``FileResultLogger``, beside which its report is written.
-
-    With ``explain`` every failed simulation gets its label and its explanation, if the benchmark
-    has any; ``on_progress`` is called with how many simulations have been explained.
+    Args:
+        run: The run, a results file of tau2-bench, or a file of a ``FileResultLogger``.
+        output: The file to write.
+        title: What the page is called.
+        explain: Label and explain every failed simulation, if the benchmark can do that.
+        audit: Mark the tasks in which an audit of the benchmark finds something.
+        against: A second run, to be compared with the first: its trials stand below.
+        as_recorded: Do not recompute the rewards of a results file.
+        domain: The domain, for a file that names none.
+        on_progress: Called with how many simulations have been explained.
     """
-    folder = open_run_or_file(run)
-    if isinstance(folder, Path):
-        return _report_of_file(folder, output, title)
+    if against is None and holds_reports(run):
+        return _report_of_file(Path(run), output, title)
+    names = [run] if against is None else [run, against]
+    opened = [open_recording(each, as_recorded=as_recorded, domain=domain) for each in names]
+    told = [_told(each, explain, on_progress) for each in opened]
+    if against is None:
+        summary, plots = _of_one(told[0])
+    else:
+        found = compare(names, options=OutcomeOptions(as_recorded=as_recorded, domain=domain))
+        summary, plots = for_report(found), comparison_plots(found)
+        told = [each._replace(name=name) for each, name in zip(told, found.runs, strict=True)]
+    tasks = {one[:2] for folder in opened for one in folder.recorded}
+    return write_report(
+        (each for one in told for each in _completed(one)),
+        output or beside(opened[0], "report.html" if against is None else "comparison.html"),
+        title=title or " and ".join(map(name_of, opened)),
+        summary=summary,
+        plots=plots,
+        findings=support_for(opened[0]).findings(tasks) if audit else None,
+    )
+
+
+class _Told(NamedTuple):
+    """A run, why its simulations failed if that is known, and its name if there are two."""
+
+    folder: Recording
+    found: RunDiagnosis | None
+    unexplained: str | None
+    name: str | None = None
+
+
+def _told(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Told:
     if not folder.recorded:
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
-    summary = run_summary(lines_of(folder), folder.planned).for_report()
     support = support_for(folder)
     unexplained = support.unexplained(folder) if explain else None
-    summary["notes"] += [f"Note: {unexplained}"] if unexplained else []
     found = support.run_diagnosis(folder, on_progress) if explain and not unexplained else None
+    return _Told(folder, found, unexplained)
+
+
+def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
+    folder, found = told.folder, told.found
+    lines = lines_of(folder)
+    summary = run_summary(lines, folder.planned).for_report()
+    summary["notes"] += notes_on(folder)
+    summary["notes"] += [f"Note: {told.unexplained}"] if told.unexplained else []
     if found is not None:
         summary["rows"] += report_rows(found.labels)
         summary["notes"] += report_notes(found.labels)
-    return write_report(
-        _completed(folder, support, found),
-        output or folder.path / "report.html",
-        title=title or folder.path.name,
-        summary=summary,
-        plots=drawings(folder, None if found is None else found.labels).values(),
-    )
+    labels = None if found is None else found.labels
+    return summary, list(drawings(folder, labels, lines).values())
 
 
-def _completed(
-    folder: RunFolder, support: BenchmarkSupport, found: RunDiagnosis | None
-) -> Iterator[Mapping[str, object]]:
+def _completed(told: _Told) -> Iterator[Mapping[str, object]]:
     """The reports with what the page shows beside: the task's title, and why it failed."""
-    for each in folder.reports():
+    support = support_for(told.folder)
+    for each in told.folder.reports():
         shown: dict[str, object] = {**each, "title": support.task_title(each)}
-        diagnosis = None if found is None else found.found.get(Simulation.of(each))
+        if told.name is not None:
+            shown["run"] = told.name
+        diagnosis = None if told.found is None else told.found.found.get(Simulation.of(each))
         if diagnosis is not None:
             shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
         yield shown

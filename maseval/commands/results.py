@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.commands.prices import unpriced_models
+from maseval.commands.recording import Recording
 from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
@@ -18,7 +19,7 @@ from maseval.core.outcome import (
 )
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, text_or_none
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES, Score
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
@@ -160,7 +161,7 @@ class RunResult:
         }
 
 
-def lines_of(folder: RunFolder) -> list[SimulationLine]:
+def lines_of(folder: Recording) -> list[SimulationLine]:
     """Every recorded simulation, in the order of the plan."""
     return [line_of(report) for report in folder.reports()]
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from maseval.commands.benchmarks import Diagnosis, OnProgress, support_for
 from maseval.commands.finding import (
     UnknownSimulationError,
-    open_run,
+    open_recording,
     trial_numbered,
     trials_named,
 )
 from maseval.commands.labels import LabelCounts
+from maseval.commands.recording import Recording
 from maseval.commands.results import (
     RunSummary,
     SimulationLine,
@@ -25,7 +26,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RunView:
     were asked for, all of them by default.
     """
 
-    folder: RunFolder
+    folder: Recording
     summary: RunSummary
     lines: Sequence[SimulationLine]
     chosen: Sequence[SimulationLine] = ()
@@ -76,6 +77,7 @@ def show(
     domain: str | None = None,
     label: str | None = None,
     explain: bool = True,
+    as_recorded: bool = False,
     on_progress: OnProgress | None = None,
 ) -> RunView | SimulationView:
     """A run, or with ``task`` one of its simulations; by default the task's first trial.
@@ -84,7 +86,7 @@ def show(
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
     trial that fits.
     """
-    folder = open_run(run)
+    folder = open_recording(run, as_recorded=as_recorded, domain=domain)
     if label is not None and not explain:
         raise ConfigurationError(
             f"label is {label!r}, but labels come from explaining the failures; leave out "
@@ -117,7 +119,7 @@ class _Wanted(NamedTuple):
         )
 
 
-def _first_wanted(folder: RunFolder, trials: Sequence[Simulation], wanted: _Wanted) -> Simulation:
+def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Wanted) -> Simulation:
     for each in trials:
         report = folder.report(each)
         found = support_for(folder).diagnosis(report) if wanted.label else None
@@ -128,7 +130,7 @@ def _first_wanted(folder: RunFolder, trials: Sequence[Simulation], wanted: _Want
 
 
 def _run_view(
-    folder: RunFolder, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
+    folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
 ) -> RunView:
     lines, support = lines_of(folder), support_for(folder)
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
@@ -153,7 +155,7 @@ def _run_view(
 
 
 def _simulation_view(
-    folder: RunFolder, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
+    folder: Recording, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
 ) -> SimulationView:
     report, support = folder.report(chosen), support_for(folder)
     messages = conversation(report)

@@ -7,12 +7,15 @@ from maseval.core.storage import strict_json
 
 Shape = Mapping[str, object]
 
+# A dict is recognised at once, anything else that is a mapping in ten times as long.
+_MAPPINGS = (dict, Mapping)
+
 
 def mapping(value: object, *path: str) -> Shape:
     """The mapping at ``path`` inside ``value``; an empty one where there is none."""
     for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
+        value = value.get(key) if isinstance(value, _MAPPINGS) else None
+    return value if isinstance(value, _MAPPINGS) else {}
 
 
 def entries(value: object) -> list[object]:
@@ -29,7 +32,10 @@ def text(value: object) -> str:
     """A string as it is, anything else as JSON in which every letter stands for itself."""
     if isinstance(value, str):
         return value
-    plain = json.loads(strict_json.dumps(value))
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):  # something that JSON cannot hold
+        plain = json.loads(strict_json.dumps(value))
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 

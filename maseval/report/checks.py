@@ -132,10 +132,11 @@ def _first_call(action: Shape, messages: Sequence[ShownMessage]) -> int | None:
     wanted = mapping(action.get("arguments"))
     compared = action.get("compare_args")
     names = set(wanted) if compared is None else {str(name) for name in entries(compared)}
+    expected = _some(text(wanted), names)
     for message in messages:
         for call in message.get("calls", ()):
             same = (call["name"], call["by"]) == (action.get("name"), action.get("requestor"))
-            if same and _some(call["arguments"], names) == _some(text(wanted), names):
+            if same and _some(call["arguments"], names) == expected:
                 return message["index"]
     return None
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import recorded_simulation
-from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.shapes import Shape, entries, mapping, number, text
 
 
 class CallResult(TypedDict):
@@ -95,8 +95,8 @@ def _message(
     shown: ShownMessage = {"index": index, "who": str(message.get("role") or "unknown")}
     if speaker is not None:
         shown["speaker"] = speaker
-    if (words := text_or_none(message.get("content"))) is not None:
-        shown["text"] = words
+    if (words := message.get("content")) is not None:
+        shown["text"] = text(words)
     if calls:
         shown["calls"] = calls
     if cost := number(message.get("cost")):

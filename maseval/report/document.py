@@ -20,9 +20,14 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
-from maseval.report.page import Page, build_page
+from maseval.report.page import Findings, Page, build_page
 
-_SCRIPTS = ("text.js", "dom.js", "data.js", "overview.js", "tasks.js", "simulation.js", "page.js")
+_SCRIPTS = (
+    *("text.js", "dom.js", "data.js", "address.js", "search.js", "download.js", "overview.js"),
+    *("tasks.js", "simulation.js", "page.js"),
+)
+# A higher level takes twice as long for a few percent.
+_LEVEL = 4
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 
@@ -34,6 +39,7 @@ def write_report(
     title: str = "maseval report",
     summary: Shape | None = None,
     plots: Iterable[str] = (),
+    findings: Findings | None = None,
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -42,19 +48,22 @@ def write_report(
 
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
-            a ``title`` of its task, ``labels``, a list of words to filter by, and an
-            ``explanation`` of its verdict.
+            ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
+            ``title`` of its task (what the customer wants), and the name of its ``run`` where there
+            are two.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
             measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``
             on how they were computed. Without it the page shows success rates.
         plots: Drawings to show below the results: SVG texts as ``maseval.stats`` makes them.
+        findings: What is wrong with tasks themselves, by (domain, task id): pairs of a name, which
+            is shown as a badge, and an explanation.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    write_bytes(target, _document(build_page(reports, title, summary, plots)).encode())
+    write_bytes(target, _document(build_page(reports, title, summary, plots, findings)).encode())
     return target
 
 
@@ -102,7 +111,7 @@ def _inert(value: object) -> str:
 
 def _packets(page: Page) -> Iterator[str]:
     for packet in page.packets:
-        packed = gzip.compress(strict_json.dumps(packet).encode(), 9, mtime=0)
+        packed = gzip.compress(strict_json.dumps(packet).encode(), _LEVEL, mtime=0)
         data = base64.b64encode(packed).decode()
         yield f'<script type="text/plain" class="packet">{data}</script>'
 

@@ -19,9 +19,20 @@ def run_facts(reports: Sequence[Shape]) -> list[Fact]:
     for report in reports:
         for name, value in _facts_of(report):
             found.setdefault(name, {})[redact_text(value)] = None
+    if when := _dates(reports):
+        found = {"Date": {when: None}, **found}
     for name, value in _facts_of_benchmarks(reports):
         found.setdefault(name, {})[redact_text(value)] = None
     return [(name, _some(list(values))) for name, values in found.items()]
+
+
+def _dates(reports: Sequence[Shape]) -> str:
+    """When the first simulation began, and when the last one did if that was another day."""
+    known = sorted(str(each["started_at"]) for each in reports if each.get("started_at"))
+    if not known:
+        return ""
+    first, last = known[0][:16].replace("T", " "), known[-1][:16].replace("T", " ")
+    return first if first[:10] == last[:10] else f"{first} to {last}"
 
 
 def _facts_of(report: Shape) -> Iterator[Fact]:

@@ -5,7 +5,7 @@ their own, which the page unpacks when one of them is opened.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maseval.core.outcome import (
@@ -16,6 +16,7 @@ from maseval.core.outcome import (
     reward_of,
     task_key,
     termination_of,
+    tokens_of,
 )
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
@@ -25,8 +26,12 @@ from maseval.report.drawings import drawing
 from maseval.report.explanation import explanation
 from maseval.report.facts import run_facts, usage_rows
 from maseval.report.results import success_rates, summary_table
+from maseval.report.simulations import is_simulation, report_of_simulation
 
 _NOTE_LENGTH = 200
+
+Findings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
+"""What is wrong with tasks, by domain and id: pairs of a name and an explanation."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +47,36 @@ def build_page(
     title: str,
     summary: Shape | None = None,
     plots: Iterable[str] = (),
+    findings: Findings | None = None,
 ) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
-    known = [checked_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
+    known = [_known(report, f"reports[{i}]") for i, report in enumerate(reports)]
     tasks = _by_task(known)
+    runs = _runs(known)
     rates = success_rates([each for trials in tasks.values() for each in trials])
     rows = [
-        {**_row(report), "task": position, "trial": trial}
+        {**_row(report, runs), "task": position, "trial": trial}
         for position, trials in enumerate(tasks.values())
-        for trial, report in _trials(trials)
+        for trial, report in _trials(trials, runs)
     ]
     index: dict[str, object] = {
         "title": title,
         "facts": run_facts(known),
         "results": summary_table(rates if summary is None else summary),
         "plots": [drawing(plot) for plot in plots],
-        "tasks": [_task(key, trials[0]) for key, trials in tasks.items()],
+        "runs": runs,
+        "tasks": [_task(key, trials[0], findings or {}) for key, trials in tasks.items()],
         "simulations": rows,
     }
-    packets = [[_detail(report) for _, report in _trials(trials)] for trials in tasks.values()]
+    packets = [
+        [_detail(report) for _, report in _trials(trials, runs)] for trials in tasks.values()
+    ]
     return Page(index, packets)
+
+
+def _known(report: object, name: str) -> Shape:
+    checked = checked_report(report, name)
+    return report_of_simulation(checked) if is_simulation(checked) else checked
 
 
 def _by_task(reports: list[Shape]) -> dict[TaskKey, list[Shape]]:
@@ -84,11 +99,19 @@ def _parts(name: str) -> list[str]:
     return [part for part in re.split(r"(\d{1,18})", name) if part]
 
 
-def _trials(reports: list[Shape]) -> list[tuple[str, Shape]]:
+def _runs(reports: Iterable[Shape]) -> list[str]:
+    """The names of the runs, if there are several."""
+    names = list(dict.fromkeys(text(report["run"]) for report in reports if "run" in report))
+    return names if len(names) > 1 else []
+
+
+def _trials(reports: list[Shape], runs: list[str]) -> list[tuple[str, Shape]]:
     """Each report with the name of its trial; the same number twice becomes 0, 0-2."""
     named: dict[str, Shape] = {}
     for report in sorted(reports, key=lambda each: number(each.get("repeat_idx")) or 0):
         name, times = text(report.get("repeat_idx", 0)), 2
+        if runs:
+            name = f"{report.get('run')}.{name}"
         unique = name
         while unique in named:
             unique, times = f"{name}-{times}", times + 1
@@ -96,25 +119,37 @@ def _trials(reports: list[Shape]) -> list[tuple[str, Shape]]:
     return list(named.items())
 
 
-def _task(key: TaskKey, report: Shape) -> dict[str, object]:
+def _task(key: TaskKey, report: Shape, findings: Findings) -> dict[str, object]:
     description = mapping(report, "task", "metadata", "description")
-    note = (
-        report.get("title")
-        or description.get("purpose")
-        or mapping(report, "task").get("query")
-        or ""
-    )
-    return {"domain": key.group, "id": key.task, "note": text(note)[:_NOTE_LENGTH]}
+    query = mapping(report, "task").get("query")
+    note = _wish(report) or description.get("purpose") or query or ""
+    shown: dict[str, object] = {
+        "domain": key.group,
+        "id": key.task,
+        "note": text(note)[:_NOTE_LENGTH],
+    }
+    if found := findings.get(key):
+        shown["findings"] = [{"name": name, "text": words} for name, words in found]
+    return shown
 
 
-def _row(report: Shape) -> dict[str, object]:
+def _wish(report: Shape) -> str | None:
+    """What the customer wants: as the report says, or the task that it brings along."""
+    scenario = mapping(report, "task", "metadata", "user_scenario")
+    told = mapping(scenario, "instructions").get("reason_for_call")
+    return text_or_none(report.get("title") or told)
+
+
+def _row(report: Shape, runs: list[str]) -> dict[str, object]:
     return {
+        **({"run": runs.index(text(report.get("run")))} if runs else {}),
         "outcome": kind_of(report),
         "status": text_or_none(report.get("status")),
         "reward": reward_of(report),
         "ended": termination_of(report) or text_or_none(report.get("status")),
         "labels": [text(label) for label in entries(report.get("labels"))],
         "cost": cost_of(report),
+        "tokens": tokens_of(report),
         "seconds": number(report.get("duration_seconds")),
     }
 
@@ -127,6 +162,7 @@ def _detail(report: Shape) -> dict[str, object]:
 
 # To show something more of a simulation, add its part here and a section to the page's script.
 _PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
+    "wish": lambda report, _: _wish(report),
     "error": lambda report, _: _error(mapping(report, "error")),
     "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
     "verdicts": judged,

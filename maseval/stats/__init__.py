@@ -10,7 +10,13 @@ from maseval.stats.outcomes import outcomes_of
 from maseval.stats.pass_k import pass_at_k, pass_hat_k
 from maseval.stats.planning import SamplePlan
 from maseval.stats.planning import SamplePlan as Plan  # its earlier name
-from maseval.stats.plots import cost_and_score, label_bars, pass_curves, trial_map
+from maseval.stats.plots import (
+    cost_and_score,
+    difference_plot,
+    label_bars,
+    pass_curves,
+    trial_map,
+)
 from maseval.stats.several import ComparisonTable, Pair, compare_all, holm
 from maseval.stats.several import ComparisonTable as Table  # its earlier name
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
@@ -39,6 +45,7 @@ __all__ = [
     "compare_all",
     "compatibility",
     "cost_and_score",
+    "difference_plot",
     "estimate",
     "holm",
     "label_bars",

@@ -94,7 +94,7 @@ def test_no_load_gets_through_even_if_something_asked_for_one(visit, run):
         (lambda page: page.click("button.chip.pass"), ["0", TELECOM], 2),
         (lambda page: page.click("button.chip.error"), ["12"], 1),
         (lambda page: page.get_by_label("Domain").select_option("telecom"), [TELECOM], 1),
-        (lambda page: page.get_by_label("Ended").select_option("max_steps"), ["12"], 1),
+        (lambda page: page.get_by_label("Termination").select_option("max_steps"), ["12"], 1),
         (lambda page: page.get_by_label("Label").select_option("agent: missing write"), ["0"], 1),
     ],
 )
@@ -261,7 +261,7 @@ def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     visited.wait_for_simulation()
-    assert page.url.endswith("#retail/12/0")
+    assert page.url.endswith("#retail/12/0?words=12")
 
 
 def test_letters_typed_into_the_search_are_no_commands(visit, run):

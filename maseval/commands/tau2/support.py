@@ -1,10 +1,10 @@
 """What tau2 adds to the commands that take any run: labels, explanations, and its results files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -26,15 +26,21 @@ from maseval.commands.benchmarks import (
     RunDiagnosis,
     Section,
 )
+from maseval.commands.recording import Recording
+from maseval.commands.tau2.audit import audit
 from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
+from maseval.commands.tau2.results_run import ResultsRun
 from maseval.commands.tau2.sources import record_of
 from maseval.commands.tau2.tasks import reason_for_call
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import mapping
+from maseval.report.page import Findings
 from maseval.runs import RunFolder, Simulation
 
+# What an audit finds that may make a verdict mean something else.
+_BADGES = ("error", "warning")
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CheckSummary, WrongField)
 
@@ -112,6 +118,8 @@ def _explained(recorded: RecordedSimulation, domain: Domain) -> FailureDiagnosis
         explanation, label = explain_and_label(
             recorded.simulation, domain=domain, solo=recorded.solo, version=recorded.version
         )
+    except UnknownTaskError as error:
+        return FailureDiagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
     except NoJudgeError as error:
         return FailureDiagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))
     if label is None:
@@ -142,7 +150,7 @@ class Tau2Support(BenchmarkSupport):
     def diagnosis(self, report: Report) -> FailureDiagnosis | None:
         return diagnosed(report)
 
-    def run_diagnosis(self, folder: RunFolder, on_progress: OnProgress | None) -> RunDiagnosis:
+    def run_diagnosis(self, folder: Recording, on_progress: OnProgress | None) -> RunDiagnosis:
         found: dict[Simulation, FailureDiagnosis | None] = {}
         total = len(folder.recorded)
         for number, report in enumerate(folder.reports(), 1):
@@ -151,7 +159,7 @@ class Tau2Support(BenchmarkSupport):
                 on_progress(number, total)
         return RunDiagnosis(found, _label_counts(found))
 
-    def unexplained(self, folder: RunFolder) -> str | None:
+    def unexplained(self, folder: Recording) -> str | None:
         unknown = sorted({one.domain for one in folder.planned} - set(domain_names()))
         if not unknown:
             return None
@@ -169,6 +177,14 @@ class Tau2Support(BenchmarkSupport):
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
+    def findings(self, tasks: Iterable[tuple[str, str]]) -> Findings:
+        wanted, found = set(tasks), dict[tuple[str, str], list[tuple[str, str]]]()
+        for remark in audit([*dict.fromkeys(domain for domain, _ in wanted)]).remarks:
+            key = remark.domain, str(remark.task_id)
+            if key in wanted and remark.severity in _BADGES:
+                found.setdefault(key, []).append((remark.kind, f"{remark.meaning}: {remark.text}"))
+        return found
+
     def settings(self, folder: RunFolder) -> dict[str, object]:
         config = super().settings(folder)
         data = config.get("data")
@@ -179,6 +195,9 @@ class Tau2Support(BenchmarkSupport):
         if isinstance(texts, Mapping):
             config["texts"] = texts_in_words(texts)
         return config
+
+    def recording(self, path: Path, *, as_recorded: bool, domain: str | None) -> ResultsRun:
+        return ResultsRun(path, as_recorded=as_recorded, domain=domain)
 
     def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes:
         return outcomes_of_file(path, options)

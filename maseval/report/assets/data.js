@@ -35,13 +35,11 @@ function linkTo(simulation) {
 
 const named = new Map(simulations.map((simulation) => [nameOf(simulation), simulation]));
 
-/** The simulation that the address names, or undefined. */
-function linked() {
-  try {
-    return named.get(decodeURIComponent(location.hash.slice(1)));
-  } catch {
-    return undefined; // not an address of ours: a lone % cannot be decoded
-  }
+/** The trials of each task, in its order. */
+function simulationsByTask() {
+  const trials = index.tasks.map(() => []);
+  for (const simulation of simulations) trials[simulation.task].push(simulation);
+  return trials;
 }
 
 async function unpack(packet) {

@@ -38,8 +38,8 @@ function resultsTable({ counts, measures, rows }) {
       "tr",
       {},
       h("th", { scope: "row" }, row.name ?? ""),
-      row.counts.map((number) => h("td", { class: "number" }, number == null ? "–" : count.format(number))),
-      row.measures.map((found) => h("td", { class: "measure" }, measure(found))),
+      row.counts.map((number, at) => h("td", { class: "number", "data-name": counts[at] }, number == null ? "–" : count.format(number))),
+      row.measures.map((found, at) => h("td", { class: "measure", "data-name": measures[at] }, measure(found))),
     ),
   );
   return h("div", { class: "scroll" }, h("table", { class: "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
@@ -53,7 +53,7 @@ function tally(select) {
   return new Map([...found].sort((a, b) => b[1] - a[1]));
 }
 
-function countsOf(title, found, classOf = () => "") {
+function countsOf(title, filter, found, classOf = () => "") {
   const most = Math.max(...found.values(), 1);
   const rows = [...found].map(([name, number]) => {
     const bar = svg(
@@ -61,7 +61,8 @@ function countsOf(title, found, classOf = () => "") {
       { class: `bar ${classOf(name)}`, viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { width: Math.max(1, (100 * number) / most), height: 8, rx: 1 }),
     );
-    return h("tr", {}, h("th", { scope: "row" }, OUTCOMES[name]?.word ?? name), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
+    const pick = h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose(filter, name) }, OUTCOMES[name]?.word ?? name);
+    return h("tr", { class: "choice", click: ({ target }) => target !== pick && choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
   });
   return h("section", { class: "counts" }, h("h3", {}, title), h("table", {}, h("tbody", {}, rows)));
 }
@@ -71,20 +72,25 @@ function distributions() {
   return h(
     "div",
     { class: "distributions" },
-    countsOf("Outcome", tally((simulation) => simulation.outcome), (name) => name),
-    countsOf("Termination", tally((simulation) => simulation.ended)),
-    labels.size > 0 && countsOf("Labels", labels),
+    countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
+    countsOf("Termination", "ended", tally((simulation) => simulation.ended)),
+    labels.size > 0 && countsOf("Labels", "label", labels),
   );
 }
 
-/** A drawing, element by element; its style is the page's. */
+/** A drawing, element by element; its style is the page's. Marks of simulations and labels lead to them. */
 function drawn([name, attributes, inside]) {
   const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
-  return svg(name, attributes, children);
+  return svg(name, { ...attributes, click: leadsTo(attributes) }, children);
+}
+
+function leadsTo({ "data-simulation": simulation, "data-label": label }) {
+  if (simulation != null) return () => go(named.get(visible(simulation)));
+  return label != null && (() => choose("label", label));
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Domain|Split|Agent|Model of .*|Seed|tau2 rules)$/;
+const FIRST = /^(Date|Command|Domain|Split|Agent|Model of .*|Seed|tau2 rules|maseval)$/;
 
 function runFacts() {
   const first = index.facts.filter(([name]) => FIRST.test(name));
@@ -94,8 +100,10 @@ function runFacts() {
 
 function totals() {
   const cost = simulations.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+  const tokens = simulations.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
   const seconds = simulations.reduce((sum, simulation) => sum + (simulation.seconds ?? 0), 0);
   const parts = [counted(index.tasks.length, "task"), counted(simulations.length, "simulation")];
+  if (tokens > 0) parts.push(counted(tokens, "token"));
   if (cost > 0) parts.push(money(cost));
   if (seconds > 0) parts.push(`${duration(seconds)} total`);
   return parts.join(" · ");

@@ -3,6 +3,7 @@
 const overview = document.getElementById("overview");
 const panel = document.getElementById("panel");
 let opened;
+let besides;
 
 function neighbour(step) {
   const list = shown();
@@ -15,15 +16,28 @@ function neighbour(step) {
   return rest.at(step > 0 ? 0 : -1);
 }
 
-function go(simulation) {
-  if (simulation) location.hash = linkTo(simulation);
+function go(simulation, beside) {
+  if (simulation) location.hash = addressOf(simulation, beside);
 }
 
 function close() {
   const cell = cells.get(opened);
-  history.replaceState(null, "", location.pathname + location.search);
+  writeAddress();
   follow();
   cell?.focus();
+}
+
+/** The first trial of the same task that ended the other way: failed for passed and vice versa. */
+function counterpart(simulation) {
+  const passed = simulation.outcome === "pass";
+  const others = simulations.filter((each) => each.task === simulation.task && (each.outcome === "pass") !== passed);
+  return others.find(({ run }) => run !== simulation.run) ?? others[0];
+}
+
+function besideButton(button) {
+  if (besides) return button("⇤ one trial", "Show one trial only", () => go(opened));
+  const other = counterpart(opened);
+  return other && button(`⇥ beside trial ${other.trial} (${OUTCOMES[other.outcome].word})`, "Show both side by side", () => go(opened, other));
 }
 
 function panelBar() {
@@ -33,6 +47,7 @@ function panelBar() {
     { class: "panel-bar", "aria-label": "Simulations" },
     button("↑", "Previous simulation (k)", () => go(neighbour(-1))),
     button("↓", "Next simulation (j)", () => go(neighbour(1))),
+    besideButton(button),
     h("span", { class: "spread" }),
     button("✕", "Close (Esc)", close),
   );
@@ -41,22 +56,26 @@ function panelBar() {
 async function sectionsOf(simulation) {
   if (!("DecompressionStream" in window)) return "This browser is too old to unpack the conversation.";
   try {
-    return drawSections(await detailOf(simulation));
+    const detail = await detailOf(simulation);
+    return [wishLine(detail), drawSections(detail)];
   } catch (error) {
     return h("p", { class: "error" }, `This part of the file is damaged: ${error}`);
   }
 }
 
-async function show(simulation) {
-  const inside = h("div", { class: "inside" }, banner(simulation));
-  panel.replaceChildren(panelBar(), inside);
+/** One simulation, or two side by side. */
+async function show(...list) {
+  const columns = list.map((simulation) => h("div", { class: "inside" }, banner(simulation)));
+  panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
   panel.scrollTop = 0;
-  const sections = await sectionsOf(simulation);
-  if (opened !== simulation) return; // another one was opened while this was unpacked
-  add(inside, [sections]);
+  const sections = await Promise.all(list.map(sectionsOf));
+  if (opened !== list[0] || besides !== list[1]) return; // another was opened while this was unpacked
+  columns.forEach((column, position) => add(column, [sections[position]]));
+  // An id stands once in a page: the first column keeps its own.
+  for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
   panel.dataset.ready = "true";
-  inside.querySelector("h2").focus({ preventScroll: true });
+  columns[0].querySelector("h2").focus({ preventScroll: true });
 }
 
 function mark(simulation) {
@@ -69,15 +88,25 @@ function mark(simulation) {
 }
 
 function follow() {
-  opened = linked();
+  const { name, query } = address();
+  opened = named.get(name);
+  besides = opened && named.get(query.get("beside"));
   delete panel.dataset.ready;
   document.body.classList.toggle("reading", Boolean(opened));
-  if (opened) show(opened);
+  panel.classList.toggle("two", Boolean(besides));
+  if (opened) show(...[opened, besides].filter(Boolean));
   else {
     panel.hidden = true;
     panel.replaceChildren();
   }
   mark(opened);
+}
+
+/** An address that somebody typed or went back to brings its filters; a link to a cell has none. */
+function addressChanged() {
+  if (address().query.size && readFilters()) applyNow();
+  follow();
+  writeAddress(opened, besides);
 }
 
 function moveInTable(key, cell) {
@@ -136,10 +165,11 @@ function keyHelp() {
 
 const tasks = drawTasks();
 add(overview, [drawOverview(themeButton()), tasks.section, keyHelp()]);
-tasks.start();
-addEventListener("hashchange", follow);
+readFilters();
+addEventListener("hashchange", addressChanged);
 addEventListener("keydown", pressed);
 // On paper nothing can be unfolded.
 addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
 follow();
+await tasks.start();
 document.documentElement.dataset.ready = "true";

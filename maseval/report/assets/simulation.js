@@ -29,7 +29,7 @@ function message(said) {
   const words = said.text && (said.who === "system" || said.who === "tool" ? code(said.text) : prose(said.text));
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"}`, id: `message-${said.index}`, tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
     h("div", { class: "message-head" }, h("strong", {}, speaker(said)), h("small", {}, aside.join(" · "))),
     words,
     (said.calls ?? []).map(toolCall),
@@ -39,8 +39,8 @@ function message(said) {
 }
 
 function toMessage(number) {
-  const go = () => {
-    const target = document.getElementById(`message-${number}`);
+  const go = ({ target: button }) => {
+    const target = button.closest(".inside").querySelector(`[data-message="${number}"]`);
     target?.scrollIntoView({ block: "center" });
     target?.focus({ preventScroll: true });
   };
@@ -184,14 +184,16 @@ function conversationSection({ messages, answer }) {
   return answer && [h("h4", {}, "Final answer"), prose(answer)];
 }
 
+const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
+
 function usageSection({ usage }) {
   if (!usage) return null;
-  const number = (value) => h("td", { class: "number" }, value == null ? "–" : count.format(value));
+  const number = (value, name) => h("td", { class: "number", "data-name": name }, value == null ? "–" : count.format(value));
   const lines = usage.map(({ name, input, cached, output, cost }) =>
-    h("tr", {}, h("th", { scope: "row" }, name), number(input), number(cached), number(output), h("td", { class: "number" }, money(cost))),
+    h("tr", {}, h("th", { scope: "row" }, name), number(input, HEADS[1]), number(cached, HEADS[2]), number(output, HEADS[3]), h("td", { class: "number", "data-name": HEADS[4] }, money(cost))),
   );
-  const head = ["", "input tokens", "cached input tokens", "output tokens", "cost"].map((name) => h("th", { scope: "col" }, name));
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  const head = HEADS.map((name) => h("th", { scope: "col" }, name));
+  return h("div", { class: "scroll" }, h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 
 // Each makes one section from the details, or nothing. To show something more, add it here and
@@ -214,6 +216,11 @@ function drawSections(detail) {
   });
 }
 
+/** What the customer wants, in the words of the task. */
+function wishLine({ wish }) {
+  return wish && h("div", { class: "wish" }, h("h3", {}, "Customer's request"), prose(wish));
+}
+
 function banner(simulation) {
   const { domain, id } = taskOf(simulation);
   const { mark, word } = OUTCOMES[simulation.outcome];
@@ -225,7 +232,8 @@ function banner(simulation) {
       { class: "outcome" },
       h("span", { class: `chip ${simulation.outcome}` }, h("b", {}, mark), ` ${word}`),
       facts.filter(Boolean).join(" · "),
-      simulation.labels.map((label) => h("span", { class: "tag" }, label)),
+      simulation.labels.map((label) => h("button", { type: "button", class: "tag", title: "Show these only", click: () => choose("label", label) }, label)),
+      badges(taskOf(simulation)),
     ),
   ];
 }

@@ -1,6 +1,9 @@
 // The table of tasks by trials, and the filters above it. Rows are made once; filtering hides them.
 
-const filters = { words: "", domain: "", ended: "", label: "", outcomes: new Set() };
+const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
+// The simulations in which filters.text was found; null while nothing is searched for.
+let saying = null;
+const controls = new Map();
 const cells = new Map();
 const rows = [];
 
@@ -12,7 +15,8 @@ function matches(simulation) {
     (!filters.ended || simulation.ended === filters.ended) &&
     (!filters.label || simulation.labels.includes(filters.label)) &&
     (!filters.outcomes.size || filters.outcomes.has(simulation.outcome)) &&
-    (!words || `${id}\n${note}`.toLowerCase().includes(words))
+    (!saying || saying.has(simulation)) &&
+    (!words || `${id}\n${note}`.toLowerCase().includes(words.toLowerCase()))
   );
 }
 
@@ -33,14 +37,31 @@ function cellOf(simulation) {
   return cell;
 }
 
+const MANY_TRIALS = 12;
+
+/** The cells of a task, a line for each run; many trials are drawn small. */
+function cellsOf(trials) {
+  const runs = index.runs.length ? index.runs : [""];
+  return runs.map((run, number) => {
+    const mine = trials.filter((simulation) => (simulation.run ?? 0) === number);
+    const size = mine.length > MANY_TRIALS ? "cells compact" : "cells";
+    return h("div", { class: "run-cells" }, run && h("small", {}, run), h("div", { class: size }, mine.map(cellOf)));
+  });
+}
+
+/** What an audit found in the task itself. */
+function badges({ findings = [] }) {
+  return findings.map(({ name, text }) => h("span", { class: "tag finding", title: text }, name));
+}
+
 function rowOf(task, trials) {
   const passed = trials.filter(({ outcome }) => outcome === "pass").length;
   const row = h(
     "tr",
     {},
     h("td", { class: "domain" }, task.domain),
-    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id" }, task.id), task.note && h("span", { class: "note" }, task.note))),
-    h("td", {}, h("div", { class: "cells" }, trials.map(cellOf))),
+    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id" }, task.id), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note))),
+    h("td", {}, cellsOf(trials)),
     h("td", { class: "number" }, `${passed}/${trials.length}`),
   );
   rows.push({ row, trials, passed: passed / trials.length });
@@ -48,8 +69,7 @@ function rowOf(task, trials) {
 }
 
 function drawRows(body) {
-  const trials = index.tasks.map(() => []);
-  for (const simulation of simulations) trials[simulation.task].push(simulation);
+  const trials = simulationsByTask();
   add(body, index.tasks.map((task, position) => rowOf(task, trials[position])));
 }
 
@@ -65,6 +85,7 @@ function applyFilters(status) {
     for (const simulation of trials) cells.get(simulation).classList.toggle("dim", !matching.has(simulation));
     found += matching.size;
   }
+  writeAddress(opened, besides);
   status.textContent = `${count.format(found)} of ${counted(simulations.length, "simulation")}`;
   makeReachable(cells.get(shown()[0]));
 }
@@ -74,10 +95,23 @@ function makeReachable(cell) {
   if (cell) cell.tabIndex = 0;
 }
 
+/** By how much the second run did better on a task. */
+function gain({ trials }) {
+  const share = (number) => {
+    const mine = trials.filter(({ run }) => run === number);
+    return mine.filter(({ outcome }) => outcome === "pass").length / (mine.length || 1);
+  };
+  return share(1) - share(0);
+}
+
 const ORDERS = {
   "by task": () => 0,
   "fewest passed": (a, b) => a.passed - b.passed,
   "most passed": (a, b) => b.passed - a.passed,
+  ...(index.runs.length > 1 && {
+    "largest loss": (a, b) => gain(a) - gain(b),
+    "largest gain": (a, b) => gain(b) - gain(a),
+  }),
 };
 
 function sortRows(body, order) {
@@ -91,6 +125,7 @@ function choice(label, values, changed, all = "all") {
   options.forEach((option, position) => (option.value = values[position]));
   const first = all && h("option", { value: "" }, all);
   const select = h("select", { change: () => changed(select.value) }, first, options);
+  if (all) controls.set(changed.filter, (value) => (select.value = value));
   return h("label", {}, h("span", {}, label), select);
 }
 
@@ -101,31 +136,84 @@ function outcomeButtons(apply) {
     .map(([outcome, { mark, word }]) => {
       const button = h("button", { type: "button", class: `chip ${outcome}`, "aria-pressed": "false" }, h("b", {}, mark), ` ${word} `, h("small", {}, count.format(found.get(outcome))));
       button.addEventListener("click", () => {
-        const on = !filters.outcomes.delete(outcome);
-        if (on) filters.outcomes.add(outcome);
-        button.setAttribute("aria-pressed", String(on));
+        if (!filters.outcomes.delete(outcome)) filters.outcomes.add(outcome);
         apply();
       });
+      controls.set(`outcome ${outcome}`, () => button.setAttribute("aria-pressed", String(filters.outcomes.has(outcome))));
       return button;
     });
   return h("div", { class: "chips", role: "group", "aria-label": "Outcome" }, buttons);
 }
 
+/** Shows the filters as they are, wherever they were set. */
+function showFilters() {
+  for (const [name, set] of controls) set(filters[name] ?? "");
+}
+
+let searched = "";
+
+/** Finds out in which conversations filters.text is said, unless that is known. */
+async function search(status) {
+  const { text } = filters;
+  if (text === searched) return;
+  searched = text;
+  if (!text) saying = null;
+  else {
+    const words = text.toLowerCase();
+    const progress = (done, all) => (status.textContent = `Searching: ${count.format(done)} of ${counted(all, "task")}`);
+    const found = await searchConversations(words, progress, () => searched === text);
+    if (searched === text) saying = found;
+  }
+}
+
+async function applyAll(status) {
+  showFilters();
+  await search(status);
+  applyFilters(status);
+}
+
+let applyNow = () => {};
+
+/** Sets a filter, or takes it back if it is set already; for everything that can be clicked. */
+function choose(name, value) {
+  if (name === "outcome") {
+    if (!filters.outcomes.delete(value)) filters.outcomes.add(value);
+  } else filters[name] = filters[name] === value ? "" : value;
+  applyNow();
+  document.getElementById("tasks").scrollIntoView({ block: "start" });
+}
+
+const PAUSE = 300;
+
+function searchField(name, label, changed) {
+  let waiting;
+  const field = h("input", { type: "search", id: name === "words" ? "search" : "search-text", placeholder: label, "aria-label": label });
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => changed(field.value), name === "words" ? 0 : PAUSE);
+  });
+  controls.set(name, (value) => field.value !== value && (field.value = value));
+  return field;
+}
+
 function filterBar(body, status) {
-  const apply = () => applyFilters(status);
-  const set = (name) => (value) => {
-    filters[name] = value;
-    apply();
-  };
-  const search = h("input", { type: "search", id: "search", placeholder: "Task id or text ( / )", "aria-label": "Task id or text" });
-  search.addEventListener("input", () => set("words")(search.value.toLowerCase()));
+  applyNow = () => applyAll(status);
+  const set = (name) =>
+    Object.assign(
+      (value) => {
+        filters[name] = value;
+        applyNow();
+      },
+      { filter: name },
+    );
   const domains = [...new Set(index.tasks.map(({ domain }) => domain))].filter(Boolean);
   const labels = [...tally((simulation) => simulation.labels).keys()];
   return h(
     "div",
     { class: "filters", role: "search" },
-    search,
-    outcomeButtons(apply),
+    searchField("words", "Task id or text ( / )", set("words")),
+    searchField("text", "Said in a conversation", set("text")),
+    outcomeButtons(applyNow),
     domains.length > 1 && choice("Domain", domains, set("domain")),
     choice("Termination", [...tally((simulation) => simulation.ended).keys()], set("ended")),
     labels.length > 0 && choice("Label", labels, set("label")),
@@ -141,6 +229,6 @@ function drawTasks() {
   drawRows(body);
   const single = index.tasks.every(({ domain }) => domain === index.tasks[0].domain);
   const table = h("table", { class: single ? "tasks single" : "tasks" }, h("thead", {}, head), body);
-  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status), bar, h("div", { class: "scroll" }, table));
-  return { section, start: () => applyFilters(status) };
+  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, downloads()), bar, h("div", { class: "scroll" }, table));
+  return { section, start: () => applyAll(status) };
 }

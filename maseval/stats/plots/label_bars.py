@@ -1,6 +1,7 @@
 """Why simulations failed: one bar for each label."""
 
 from collections.abc import Mapping
+from html import escape
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.plots import svg
@@ -41,9 +42,10 @@ def _kind(label: str) -> str:
 
 def _bar(label: str, count: int, total: int, y: float, across: Scale, number: int) -> list[str]:
     end = across(count)
+    hint = svg.hinted(f"{label}: {count} of {total}")
     return [
         svg.text(_LEFT - 10, y + 13.5, svg.shortened(label, 40), "ink", anchor="end"),
-        f'<rect class="{svg.series(number)}" x="{_LEFT}" y="{y:g}" width="{end - _LEFT:.1f}" '
-        f'height="{_ROW - 8}" rx="2">{svg.hinted(f"{label}: {count} of {total}")}</rect>',
+        f'<rect class="{svg.series(number)}" data-label="{escape(label)}" x="{_LEFT}" y="{y:g}" '
+        f'width="{end - _LEFT:.1f}" height="{_ROW - 8}" rx="2">{hint}</rect>',
         svg.text(end + 7, y + 13.5, f"{count}  ({count / total:.0%})"),
     ]

@@ -1,6 +1,7 @@
 """Every trial of every task as a cell: which tasks always pass, sometimes, or never."""
 
 from collections.abc import Iterable, Sequence
+from html import escape
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
@@ -49,7 +50,9 @@ def _group(group: str, tasks: Sequence[Sequence[Outcome]], y: float) -> tuple[li
 def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
     ordered = sorted(trials, key=lambda trial: trial.trial)
     states = "".join(_sign(trial.passed) for trial in ordered)
-    cells = "".join(_cell(x, y + row * _STEP, trial.passed) for row, trial in enumerate(ordered))
+    cells = "".join(
+        _cell(x, y + row * _STEP, trial.passed, _name(trial)) for row, trial in enumerate(ordered)
+    )
     return f"<g>{svg.hinted(f'{ordered[0].key}: {states}')}{cells}</g>"
 
 
@@ -57,17 +60,22 @@ def _sign(passed: bool | None) -> str:
     return "·" if passed is None else "✓" if passed else "✗"
 
 
-def _cell(x: float, y: float, passed: bool | None) -> str:
+def _name(trial: Outcome) -> str:
+    """Which simulation a cell is, for pages that lead to it."""
+    name = "/".join(filter(None, (trial.group, trial.task, str(trial.trial))))
+    return f' data-simulation="{escape(name)}"'
+
+
+def _cell(x: float, y: float, passed: bool | None, name: str = "") -> str:
     """Full, hollow or a dot: distinguishable without colour."""
     if passed:
-        return (
-            f'<rect class="good" x="{x:g}" y="{y:g}" width="{_CELL:g}" height="{_CELL:g}" rx="1"/>'
-        )
+        place = f'x="{x:g}" y="{y:g}" width="{_CELL:g}" height="{_CELL:g}"'
+        return f'<rect class="good"{name} {place} rx="1"/>'
     if passed is None:
         return f'<circle class="quiet" cx="{x + _CELL / 2:g}" cy="{y + _CELL / 2:g}" r="1.5"/>'
     inner = _CELL - 1.4
     return (
-        f'<rect class="bad line" x="{x + 0.7:g}" y="{y + 0.7:g}" width="{inner:g}" '
+        f'<rect class="bad line"{name} x="{x + 0.7:g}" y="{y + 0.7:g}" width="{inner:g}" '
         f'height="{inner:g}" rx="1" stroke-width="1.4"/>'
     )
 

@@ -1,0 +1,57 @@
+"""What can be looked at like a run: a run folder, or a results file that reads like one."""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from maseval.core.report import Report
+from maseval.runs import Simulation
+from maseval.runs.config import RunConfig
+from maseval.runs.log import DamagedRecord
+
+
+class Recording(Protocol):
+    """The simulations that were planned, and the reports on those that were recorded."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    def config(self) -> RunConfig:
+        """What all simulations share."""
+
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]:
+        """What cannot be read."""
+
+    @property
+    def planned(self) -> Collection[Simulation]:
+        """Every simulation that should be there, in order."""
+
+    @property
+    def recorded(self) -> Collection[Simulation]:
+        """Every simulation with a report."""
+
+    def reports(self) -> Iterator[Report]:
+        """The reports in the order of the plan."""
+
+    def report(self, simulation: Simulation) -> Report:
+        """The report on one simulation."""
+
+
+def beside(recording: Recording, name: str) -> Path:
+    """Where a file about it belongs: in a run's folder, or next to a results file."""
+    path = recording.path
+    return path / name if path.is_dir() else path.with_name(f"{name_of(recording)}-{name}")
+
+
+def name_of(recording: Recording) -> str:
+    """What it is called."""
+    path = recording.path
+    return path.name if path.is_dir() else path.stem
+
+
+def notes_on(recording: Recording) -> list[str]:
+    """How the verdicts came about, where they are not those of a run of our own."""
+    return list(getattr(recording, "notes", ()))

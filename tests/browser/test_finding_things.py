@@ -1,0 +1,279 @@
+"""Finding, comparing and taking away: filters, search, side by side, downloads, badges."""
+
+import csv
+import io
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from maseval.report import write_report
+from maseval.stats import Outcome, label_bars, trial_map
+from tests.report.builders import CONVERSATION, said, simulated
+
+LABEL = "agent: missing write"
+
+
+def status(page):
+    return page.locator("output.status").text_content()
+
+
+@pytest.fixture
+def run(tmp_path):
+    talked = [*CONVERSATION[:1], said("user", "My parrot ate the PARCEL."), *CONVERSATION[2:]]
+    finished = [
+        simulated("0", 0, title="Cancel the order, and be quick about it."),
+        simulated("0", 1, reward=0.0, labels=[LABEL], title="Cancel the order."),
+        simulated("1", 0, reward=0.0, ended="max_steps", messages=talked),
+        simulated("2", 0),
+    ]
+    outcomes = [Outcome("retail", "0", 0, True), Outcome("retail", "0", 1, False)]
+    return write_report(
+        finished,
+        tmp_path / "report.html",
+        title="A run",
+        plots=[label_bars({LABEL: 1}), trial_map(outcomes)],
+        findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
+    )
+
+
+def test_the_header_has_date_tokens_and_cost(visit, run):
+    page = visit(run).open()
+
+    assert "5,120 tokens" in page.locator(".totals").text_content()
+    assert "$1.00" in page.locator(".totals").text_content()
+    assert "2025-01-01 10:00" in page.locator(".pairs").first.text_content()
+
+
+def test_the_customers_request_stands_on_top_of_a_simulation(visit, run):
+    visited = visit(run)
+    visited.open("#retail/0/0")
+
+    wish = visited.wait_for_simulation().locator(".wish")
+    assert wish.locator(".prose").text_content() == "Cancel the order, and be quick about it."
+
+
+def test_a_failed_trial_is_shown_beside_a_passed_one(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/1")
+    panel = visited.wait_for_simulation()
+
+    panel.get_by_role("button", name="Show both side by side").click()
+    page.wait_for_selector("#panel.two[data-ready]")
+
+    chips = panel.locator("span.chip").all_text_contents()
+    assert [chip.split()[-1] for chip in chips] == ["failed", "passed"]
+    boxes = [each.bounding_box() for each in panel.locator(".inside").all()]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] + 1
+    assert page.url.endswith("#retail/0/1?beside=retail%2F0%2F0")
+    ids = page.locator("#panel [id]").evaluate_all("(all) => all.map((each) => each.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_a_task_that_always_passed_has_no_other_trial_to_show(visit, run):
+    visited = visit(run)
+    visited.open("#retail/2/0")
+    panel = visited.wait_for_simulation()
+    assert panel.get_by_role("button", name="Show both side by side").count() == 0
+
+
+def test_an_address_with_two_trials_opens_both(visit, run):
+    visited = visit(run)
+    visited.open("#retail/0/1?beside=retail%2F0%2F0")
+    assert visited.wait_for_simulation().locator(".inside").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "cells"),
+    [("Labels", LABEL, 1), ("Termination", "max_steps", 1), ("Outcome", "passed", 2)],
+)
+def test_a_bar_narrows_the_table_to_what_it_counts_and_back(visit, run, title, name, cells):
+    page = visit(run).open()
+    bars = page.locator("section.counts", has=page.get_by_role("heading", name=title))
+    bar = bars.get_by_role("button", name=name)
+
+    bar.click()
+    assert status(page) == f"{cells} of 4 simulations"
+    bar.click()
+    assert status(page) == "4 of 4 simulations"
+
+
+def test_a_square_of_the_plot_opens_its_simulation(visit, run):
+    visited = visit(run)
+    page = visited.open()
+
+    page.locator('.plots [data-simulation="retail/0/1"]').click()
+
+    assert visited.wait_for_simulation().locator("span.chip.fail").count() == 1
+    assert page.url.endswith("#retail/0/1")
+
+
+def test_a_bar_of_the_plot_filters_by_its_label(visit, run):
+    page = visit(run).open()
+    page.locator(f'.plots [data-label="{LABEL}"]').click()
+    assert status(page) == "1 of 4 simulations"
+
+
+def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    page.click("button.chip.fail")
+    page.get_by_label("Termination").select_option("max_steps")
+    kept = page.url.partition("#")[2]
+    assert kept == "?ended=max_steps&outcome=fail"
+
+    again = visit(run)
+    page = again.open(f"#{kept}")
+
+    assert status(page) == "1 of 4 simulations"
+    assert page.locator("button.chip.fail").get_attribute("aria-pressed") == "true"
+    assert page.get_by_label("Termination").input_value() == "max_steps"
+    page.locator(".cell:not(.dim):visible").click()
+    again.wait_for_simulation()
+    assert page.url.endswith("#retail/1/0?ended=max_steps&outcome=fail")
+
+
+def test_conversations_are_searched_whatever_the_case_of_letters(visit, run):
+    page = visit(run).open()
+
+    page.get_by_label("Said in a conversation").fill("parrot ate the parcel")
+    expect(page.locator("output.status")).to_have_text("1 of 4 simulations")
+    assert page.locator("table.tasks tbody tr:visible .id").all_text_contents() == ["1"]
+
+    page.get_by_label("Said in a conversation").fill("")
+    expect(page.locator("output.status")).to_have_text("4 of 4 simulations")
+
+
+def test_a_search_in_the_address_is_carried_out(visit, run):
+    page = visit(run).open("#?text=get_order")
+    assert status(page) == "4 of 4 simulations"
+    page = visit(run).open("#?text=nobody+says+this")
+    assert status(page) == "0 of 4 simulations"
+
+
+def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
+    page = visit(run).open()
+
+    badge = page.locator(".tag.finding")
+    assert badge.text_content() == "doing nothing passes"
+    assert badge.get_attribute("title") == "an idle agent gets the reward"
+
+
+def saved(page, name):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name, exact=True).click()
+    return download.value
+
+
+def test_the_shown_simulations_can_be_saved_as_csv(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    page.click("button.chip.fail")
+
+    download = saved(page, "CSV")
+
+    assert download.suggested_filename == "A-run.csv"
+    rows = list(csv.DictReader(io.StringIO(download.path().read_text())))
+    assert [(row["task"], row["trial"], row["outcome"]) for row in rows] == [
+        ("0", "1", "fail"),
+        ("1", "0", "fail"),
+    ]
+    assert rows[0]["labels"] == LABEL
+    visited.requests.clear()
+
+
+def test_a_cell_that_a_spreadsheet_would_calculate_is_saved_as_text(visit, tmp_path):
+    formula = '=HYPERLINK("http://x")'
+    run = write_report([simulated(formula, 0)], tmp_path / "report.html", title="t")
+    visited = visit(run)
+
+    download = saved(visited.open(), "CSV")
+
+    (row,) = csv.DictReader(io.StringIO(download.path().read_text()))
+    assert row["task"] == "'" + formula
+    visited.requests.clear()
+
+
+def test_the_shown_simulations_can_be_saved_as_json(visit, run):
+    visited = visit(run)
+    download = saved(visited.open(), "JSON")
+
+    kept = json.loads(download.path().read_text())
+    assert kept["title"] == "A run" and len(kept["simulations"]) == 4
+    assert kept["simulations"][1]["reward"] == 0.0
+    visited.requests.clear()
+
+
+OUTSIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((each) => each.checkVisibility() && !each.closest("svg"))
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => `${each.tagName}.${each.className}`)"""
+
+
+@pytest.mark.parametrize("link", ["", "#retail/0/1", "#retail/0/1?beside=retail%2F0%2F0"])
+def test_at_the_width_of_a_phone_nothing_is_cut_off(visit, tmp_path, link):
+    fields = [
+        {
+            "place": "orders[#W1].payment_history[0].transaction_type",
+            "expected": '"a rather long expected value"',
+            "found": "null",
+            "message": 4,
+            "call": "cancel_order(order_id='#W1', reason='ordered by mistake')",
+        }
+    ]
+    summary = {
+        "rows": [
+            {
+                "name": "retail",
+                "tasks": 114,
+                "simulations": 456,
+                **{f"pass^{k}": {"value": 0.7, "low": 0.6, "high": 0.8} for k in range(1, 6)},
+            }
+        ],
+        "notes": ["a note"],
+    }
+    finished = [
+        simulated("0", 0),
+        simulated("0", 1, reward=0.0, labels=[LABEL], explanation={"fields": fields}),
+        *(simulated("1", trial, reward=float(trial % 2)) for trial in range(40)),
+    ]
+    path = write_report(
+        finished, tmp_path / "report.html", summary=summary, plots=[label_bars({LABEL: 1})]
+    )
+    visited = visit(path)
+    visited.page.set_viewport_size({"width": 375, "height": 700})
+    page = visited.open(link)
+    if link:
+        visited.wait_for_simulation()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.evaluate(OUTSIDE) == []
+
+
+def test_many_trials_stand_in_small_cells(visit, tmp_path):
+    finished = [simulated("1", trial) for trial in range(40)]
+    visited = visit(write_report(finished, tmp_path / "report.html"))
+    page = visited.open()
+
+    row = page.locator("table.tasks tbody tr").first.bounding_box()
+    assert row["height"] < 60
+    assert page.locator(".compact .cell").count() == 40
+
+
+def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_path):
+    finished = [
+        *(simulated(task, 0, run="careful") for task in "01"),
+        *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
+    ]
+    visited = visit(write_report(finished, tmp_path / "report.html"))
+    page = visited.open()
+
+    names = page.locator("table.tasks tbody tr").first.locator("small").all_text_contents()
+    assert names == ["careful", "hurried"]
+    page.get_by_label("Order").select_option("largest loss")
+    assert page.locator("table.tasks tbody tr .id").first.text_content() == "1"
+    page.locator(".cell.fail").click()
+    panel = visited.wait_for_simulation()
+    panel.get_by_role("button", name="Show both side by side").click()
+    page.wait_for_selector("#panel.two[data-ready]")
+    assert panel.locator("h2 .trial").all_text_contents() == ["trial hurried.0", "trial careful.0"]

@@ -1,0 +1,18 @@
+"""Reading back what a report page holds."""
+
+import base64
+import gzip
+import json
+import re
+
+
+def index_of(path):
+    """What the page knows at once."""
+    found = re.search(r'id="index">(.*?)</script>', path.read_text(), re.S)
+    return json.loads(found[1])
+
+
+def packets_of(path):
+    """The details, by task."""
+    found = re.findall(r'class="packet">(.*?)</script>', path.read_text(), re.S)
+    return [json.loads(gzip.decompress(base64.b64decode(each))) for each in found]
