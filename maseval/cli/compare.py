@@ -41,10 +41,10 @@ def compare(
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw pass^k against k into this SVG file.")
+        Path | None, typer.Option(help="Draw pass^k against k into this file: SVG, PNG, PDF.")
     ] = None,
     plot_cost: Annotated[
-        Path | None, typer.Option(help="Draw cost against pass^k into this SVG file.")
+        Path | None, typer.Option(help="Draw cost against pass^k into this file: SVG, PNG, PDF.")
     ] = None,
     domain: DomainOfFile = None,
     as_recorded: AsRecorded = False,

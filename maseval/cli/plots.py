@@ -11,6 +11,7 @@ from maseval.cli.options import AsRecorded, Explain, Looked, examples
 
 EXAMPLES = examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
+    ("maseval plots last --format pdf", "for a paper"),
     ("maseval plots runs/mine --output figures", "elsewhere"),
 )
 
@@ -18,8 +19,11 @@ EXAMPLES = examples(
 def plots(
     run: Looked,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the SVG files.")
+        Path | None, typer.Option("--output", "-o", help="Folder of the files.")
     ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="svg, png or pdf; the last two need the extra plots.")
+    ] = "svg",
     explain: Explain = True,
     as_recorded: AsRecorded = False,
     domain: Annotated[
@@ -31,6 +35,7 @@ def plots(
         drawn = commands.plots(
             run,
             output,
+            form=form,
             explain=explain,
             as_recorded=as_recorded,
             domain=domain,

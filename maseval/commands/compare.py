@@ -7,7 +7,7 @@ from pathlib import Path
 
 from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.finding import open_run_or_file
-from maseval.commands.plots import write_svg
+from maseval.commands.plots import write_plot
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.runs import RunFolder
@@ -92,8 +92,8 @@ def compare(
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
     Runs under different rules are refused; domains with different data, and tasks that differ or
-    that some run lacks, are left out and listed. ``plot`` is an SVG file for pass^k against k,
-    ``plot_cost`` one for cost against score.
+    that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
+    PDF) for pass^k against k, ``plot_cost`` one for cost against score.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -109,9 +109,9 @@ def compare(
     two = _two(list(loaded.values()), k) if len(loaded) == 2 else None
     drawn = []
     if plot is not None:
-        drawn.append(write_svg(pass_curves(table.runs), plot))
+        drawn.append(write_plot(pass_curves(table.runs), plot))
     if plot_cost is not None:
-        drawn.append(write_svg(cost_and_score(table.runs, k), plot_cost))
+        drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
     cautions = [*_rehearsed(loaded), *_incomplete(whole), *(two or table).cautions]
     notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(

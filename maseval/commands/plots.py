@@ -1,4 +1,4 @@
-"""``maseval plots``: a run as SVG files."""
+"""``maseval plots``: a run as SVG, PNG or PDF files."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,33 @@ from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import Recording, beside
 from maseval.commands.results import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.storage.atomic import write_bytes
+from maseval.interface.cairosvg import picture_of
 from maseval.report.drawings import well_formed
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
+from maseval.stats.plots.svg import in_plain_colours
 
 
 def plots(
     run: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
+    form: str = "svg",
     explain: bool = True,
     as_recorded: bool = False,
     domain: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """Draw a run into SVG files of a folder, by default ``plots`` in the run's own.
+    """Draw a run into files of a folder, by default ``plots`` in the run's own.
 
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
-    failed.
+    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``.
     """
     folder = open_recording(run, as_recorded=as_recorded, domain=domain)
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)
-    return [write_svg(svg, target / f"{name}.svg") for name, svg in drawn.items()]
+    return [write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items()]
 
 
 def drawings(
@@ -70,15 +74,21 @@ def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [Outcome(*one, passed=None) for one in folder.planned if tuple(one) not in there]
 
 
-def write_svg(drawing: str, path: str | os.PathLike[str]) -> Path:
-    """Write a drawing, in place of an older one; folders on the way are made."""
+def write_plot(drawing: str, path: str | os.PathLike[str]) -> Path:
+    """Write a drawing as SVG, PNG or PDF, in place of an older one; folders on the way are made."""
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'plot.svg'}")
-    if target.suffix.lower() != ".svg":
-        raise ConfigurationError(
-            f"{target} is not an SVG file; name it {target.with_suffix('.svg').name}"
-        )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(well_formed(drawing), encoding="utf-8")
+    form, whole = target.suffix.lower().removeprefix("."), well_formed(drawing)
+    match form:
+        case "svg":
+            content = whole.encode()
+        case "png" | "pdf":
+            content = picture_of(in_plain_colours(whole), form)
+        case _:
+            raise ConfigurationError(
+                f"{target} is not an SVG, PNG or PDF file; "
+                f"name it {target.with_suffix('.svg').name}"
+            )
+    write_bytes(target, content)
     return target

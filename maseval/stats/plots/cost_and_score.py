@@ -10,6 +10,7 @@ from maseval.stats.summary import Summary
 
 _WIDTH, _HEIGHT = 680, 408
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 640, 52, 332
+_APART = 12
 
 
 def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
@@ -23,8 +24,11 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
     across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _RIGHT))
     up = Scale((0.0, 1.0), (_BOTTOM, _TOP))
     parts = [*svg.percent_axis(up, _LEFT, _RIGHT), *_cost_axis(across)]
+    # Runs that cost about the same stand side by side, or their bars would hide one another.
+    wanted = [across(cost) for cost, _ in points.values()]
+    places = svg.apart(wanted, _APART, _LEFT + 6, _RIGHT - 6)
     for number, (name, (cost, estimate)) in enumerate(points.items()):
-        parts += _drawn(name, cost, estimate, number, across, up)
+        parts += _drawn(f"{name}: {_money(cost)}", places[number], estimate, number, up)
     parts += _labels(points, across, up)
     without = [name for name in runs if name not in points]
     if without:
@@ -53,10 +57,8 @@ def _cost_axis(across: Scale) -> list[str]:
     return [*labels, svg.text(middle, _BOTTOM + 38, "mean cost of a simulation", anchor="middle")]
 
 
-def _drawn(
-    name: str, cost: float, estimate: Estimate, number: int, across: Scale, up: Scale
-) -> list[str]:
-    x, kind, interval = across(cost), svg.series(number), estimate.interval
+def _drawn(name: str, x: float, estimate: Estimate, number: int, up: Scale) -> list[str]:
+    kind, interval = svg.series(number), estimate.interval
     whisker = []
     if interval:
         ends = up(interval.low), up(interval.high)
@@ -64,7 +66,7 @@ def _drawn(
             svg.line(x, *(ends[0], x, ends[1]), kind, 1.5),
             *(svg.line(x - 4, end, x + 4, end, kind, 1.5) for end in ends),
         ]
-    hint = f"{name}: {_money(cost)}, {_shown(estimate)}"
+    hint = f"{name}, {_shown(estimate)}"
     return [*whisker, svg.marker(x, up(estimate.value or 0.0), number, hint)]
 
 

@@ -11,6 +11,7 @@ from maseval.stats.summary import Summary
 
 _WIDTH, _HEIGHT = 680, 412
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 484, 52, 336
+_APART = 16
 
 
 def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str:
@@ -23,10 +24,11 @@ def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str
     across = Scale((0.75, last + 0.25), (_LEFT, _RIGHT))
     up = Scale((0.0, 1.0), (_BOTTOM, _TOP))
     parts = [*svg.percent_axis(up, _LEFT, _RIGHT), *_k_axis(across, last)]
+    beside = _beside(curves, across)
     for number, points in enumerate(curves.values()):
-        parts += _band(points, number, across, up)
+        parts += _band(points, number, beside[number], up)
     for number, (name, points) in enumerate(curves.items()):
-        parts += _curve(name, points, number, across, up)
+        parts += _curve(name, points, number, beside[number], up)
     parts += _names(curves, up, across)
     title = f"{measure} against k"
     what = "all of k trials pass" if measure == "pass^k" else "at least one of k trials passes"
@@ -40,6 +42,15 @@ def _points(summary: Summary, measure: Measure) -> list[Estimate]:
         for each in summary.overall.estimates
         if each.measure == measure and each.value is not None
     ]
+
+
+def _beside(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
+    """Where each run is drawn: with one k, side by side, or the bars would hide one another."""
+    if any(len(points) > 1 for points in curves.values()):
+        return [across] * len(curves)
+    left, right = across.places
+    shifts = [_APART * (number - (len(curves) - 1) / 2) for number in range(len(curves))]
+    return [Scale(across.values, (left + shift, right + shift)) for shift in shifts]
 
 
 def _value(point: Estimate) -> float:

@@ -1,5 +1,6 @@
 """The figures as files: well formed, readable, complete."""
 
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ from maseval.stats import (
     summarise,
     trial_map,
 )
-from maseval.stats.plots.svg import Scale, apart, ticks
+from maseval.stats.plots.svg import Scale, apart, in_plain_colours, ticks
 from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -170,3 +171,33 @@ def test_a_scale_without_extent_puts_everything_in_the_middle():
 def test_labels_are_moved_apart_and_stay_within():
     assert apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
     assert apart([99, 98], 10, 0, 100) == [100, 90]
+
+
+def whiskers(figure):
+    """The places of the vertical bars of intervals."""
+    found = re.findall(r'class="series-\d line" x1="([\d.]+)" y1="[\d.]+" x2="\1"', figure)
+    return [float(x) for x in found]
+
+
+def test_bars_of_runs_with_one_trial_stand_side_by_side():
+    once = {name: summarise(run([1, 0, 1, 1, 0], trials=1)) for name in "abc"}
+
+    places = whiskers(pass_curves(once))
+
+    assert len(places) == 3
+    assert min(b - a for a, b in itertools.pairwise(places)) >= 10
+
+
+def test_bars_of_runs_that_cost_the_same_stand_side_by_side():
+    same = {name: summarise(run([4, 3, 0, 2], cost=0.5)) for name in "ab"}
+
+    first, second = whiskers(cost_and_score(same))
+
+    assert abs(first - second) >= 10
+
+
+def test_a_drawing_in_plain_colours_needs_no_custom_properties():
+    plain = in_plain_colours(FIGURES["labels"])
+
+    assert "var(" not in plain and "@media" not in plain
+    assert plain.count("<rect") == FIGURES["labels"].count("<rect")
