@@ -1,4 +1,4 @@
-"""What the examples share: their arguments, and how what came out is told.
+"""What the examples share: their arguments, and how results are printed.
 
 An example is a function that makes an agent. ``main`` runs it on a few tasks and keeps the run in a
 folder; the runs of two functions are compared. With ``--scripted`` the agent's model is a script
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from maseval import commands
+from maseval import MASEvalError, commands
 from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.interface.extras import how_to_install
 
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Around imports: what is missing is told with the way to install it."""
+    """Around imports: a missing library is reported with the way to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -28,13 +28,16 @@ def needing(extra: str) -> Iterator[None]:
 def main(*agents: MakeAgent) -> None:
     """Run each of the agents as the command line says, and compare them if there are several."""
     arguments = _arguments()
-    folders = [_run(agent, arguments) for agent in agents]
+    try:
+        folders = [_run(agent, arguments) for agent in agents]
+    except MASEvalError as error:  # such as a library that is not installed
+        raise SystemExit(str(error)) from None
     if len(folders) == 2:
         found = commands.compare(folders).two
         assert found is not None
         difference, interval = found.main.difference, found.main.interval
-        margin = f", 95 % interval {interval.low:+.2f} to {interval.high:+.2f}" if interval else ""
-        print(f"{agents[1].__name__} less {agents[0].__name__}: {difference:+.2f}{margin}")
+        margin = f", 95% CI {interval.low:+.2f} to {interval.high:+.2f}" if interval else ""
+        print(f"{agents[1].__name__} − {agents[0].__name__}: {difference:+.2f}{margin}")
         print(f"maseval compare {folders[0]} {folders[1]}")
 
 
