@@ -36,7 +36,9 @@ class LiteLLMCostCalculator:
                 usage.input_tokens * rates["input_cost_per_token"]
                 + usage.output_tokens * rates["output_cost_per_token"]
             )
-        litellm = extras.load("litellm", extra="litellm")
+        litellm: Any = extras.load("litellm", extra="litellm")
+        # Otherwise it prints advice for every unknown model, in the middle of other output.
+        litellm.suppress_debug_info = True
         try:
             asked, answered = litellm.cost_per_token(
                 model=name,
