@@ -223,6 +223,17 @@ class TestWithTheDomains:
 
         assert (found.who, found.what) == ("task", "choice left open")
 
+    def test_a_step_that_the_policy_forbids_is_not_missed_by_the_agent(self):
+        flown, partly = load_raw_task("airline", "9"), load_raw_task("airline", "37")
+        transfer = [do("transfer_to_human_agents", summary="It has been flown.")]
+
+        found = [
+            label(staged("airline", raw, transfer), domain="airline") for raw in (flown, partly)
+        ]
+
+        assert [each.who for each in found] == ["task", "unclear"]
+        assert "already been flown" in found[0].evidence[0]
+
     def test_one_step_in_place_of_two_with_the_same_sum_is_unclear(self):
         raw = load_raw_task("airline", "32")
 

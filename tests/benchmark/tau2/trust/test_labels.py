@@ -5,6 +5,7 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.benchmark.tau2.trust.explain.subject import subject_of
 from maseval.benchmark.tau2.trust.labels import (
     Label,
     Labelled,
@@ -12,6 +13,7 @@ from maseval.benchmark.tau2.trust.labels import (
     summarise_labels,
     summary_text,
 )
+from maseval.benchmark.tau2.world.policy import forbidden_steps
 from tests.benchmark.tau2.staged import STOP, do, folder_of, gold, is_write, staged, to_be_said
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 
@@ -20,10 +22,12 @@ pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
 def writing_tasks(domain, step=1):
-    """The tasks that fail without their last write, with that write's place."""
+    """The tasks that fail without their last write, if the policy allows all they ask for."""
     for raw in load_raw_tasks(domain)[::step]:
         places = [n for n, action in enumerate(gold(raw)) if is_write(domain, action)]
         if not places:
+            continue
+        if forbidden_steps(subject_of(staged(domain, raw), domain).case.setting):
             continue
         rest = gold(raw)[: places[-1]] + gold(raw)[places[-1] + 1 :]
         if score_simulation(staged(domain, raw, rest), domain=domain)["reward"] == 0.0:

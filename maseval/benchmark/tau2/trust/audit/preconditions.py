@@ -7,20 +7,19 @@ fact that only the conversation has, is not.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.domains.domain import Precondition
 from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, no_tool, toolkit_with
 from maseval.benchmark.tau2.trust.audit.criteria import found
 from maseval.benchmark.tau2.trust.audit.finding import Finding
 from maseval.benchmark.tau2.trust.explain.text import shown_call
+from maseval.benchmark.tau2.world.policy import why_forbidden
 from maseval.benchmark.tau2.world.tasks import Action
 
 
 def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
-    rules = task.audited.domain.preconditions
     world = task.begun()
     for action in task.spec.actions:
-        for text in (*_outside_the_schema(task, action), *_broken(rules, world.tools, action)):
+        for text in (*_outside_the_schema(task, action), *why_forbidden(world, action)):
             yield found(
                 task,
                 "gold breaks a precondition",
@@ -30,16 +29,6 @@ def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
                 call=shown_call(action.call()),
             )
         world.respond(action.call())
-
-
-def _broken(rules: Mapping[str, Precondition], toolkit: Any, action: Action) -> list[str]:
-    rule = rules.get(action.name)
-    if rule is None or action.requestor != "assistant":
-        return []
-    try:
-        return list(rule(toolkit, action.arguments))
-    except (KeyError, ValueError, TypeError, AttributeError):
-        return []  # about something that is not there: then the action raises, a finding of its own
 
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:

@@ -16,7 +16,11 @@ from maseval.benchmark.tau2.trust.explain.verdict import explain_subject
 from maseval.benchmark.tau2.trust.labels.agent_faults import AGENT_RULES
 from maseval.benchmark.tau2.trust.labels.doubts import DOUBT_RULES
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
-from maseval.benchmark.tau2.trust.labels.outer_faults import INFRASTRUCTURE_RULES, TASK_RULES
+from maseval.benchmark.tau2.trust.labels.outer_faults import (
+    INFRASTRUCTURE_RULES,
+    TASK_RULES,
+    gold_against_the_policy,
+)
 from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
@@ -25,6 +29,7 @@ RULES: Sequence[LabelRule] = (
     *INFRASTRUCTURE_RULES,
     *TASK_RULES,
     *USER_RULES,
+    gold_against_the_policy,
     *DOUBT_RULES,
     *AGENT_RULES,
 )

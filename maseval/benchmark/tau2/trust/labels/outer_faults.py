@@ -6,6 +6,7 @@ from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
+from maseval.benchmark.tau2.world.policy import forbidden_steps
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -75,6 +76,21 @@ def gold_raises(failure: Failure) -> Label | None:
                 )
                 return Label("task", "gold raises", "gold raises", evidence)
     return None
+
+
+def gold_against_the_policy(failure: Failure) -> Label | None:
+    """What is missing is forbidden by the policy, as far as the database tells."""
+    missing = {change.call["name"] for change in failure.to_add}
+    if any(change.call["name"] not in missing for change in failure.to_leave_out):
+        return None
+    forbidden = forbidden_steps(failure.subject.case.setting)
+    wanted = {change.action_id: change.call for change in failure.to_add}
+    broken = [each for each in wanted if each in forbidden]
+    if not broken:
+        return None
+    what = "gold against the policy"
+    evidence = tuple(f"{shown_call(wanted[i])}: {forbidden[str(i)]}" for i in broken)
+    return Label("task" if len(broken) == len(wanted) else "unclear", what, what, evidence)
 
 
 def payment_left_open(failure: Failure) -> Label | None:
