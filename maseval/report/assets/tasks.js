@@ -29,10 +29,14 @@ function describe(simulation) {
 }
 
 function cellOf(simulation) {
-  const { mark } = OUTCOMES[simulation.outcome];
-  const words = describe(simulation);
+  // Without h, as there may be ten thousand; all text goes through visible all the same.
+  const cell = document.createElement("a");
+  cell.className = `cell ${simulation.outcome}`;
+  cell.href = linkTo(simulation);
+  cell.setAttribute("aria-label", visible(describe(simulation)));
   // One stop for the Tab key in the whole table; the arrow keys go from cell to cell.
-  const cell = h("a", { class: `cell ${simulation.outcome}`, href: linkTo(simulation), title: words, "aria-label": words, tabindex: "-1" }, mark);
+  cell.tabIndex = -1;
+  cell.textContent = OUTCOMES[simulation.outcome].mark;
   cells.set(simulation, cell);
   return cell;
 }
@@ -221,8 +225,14 @@ function filterBar(body, status) {
   );
 }
 
+/** The hint of a cell is made when somebody points at it. */
+function hint({ target }) {
+  const cell = target.closest(".cell");
+  if (cell && !cell.title) cell.title = cell.getAttribute("aria-label");
+}
+
 function drawTasks() {
-  const body = h("tbody");
+  const body = h("tbody", { mouseover: hint });
   const status = h("output", { class: "status" });
   const head = h("tr", {}, ["Domain", "Task", "Trials", "Passed"].map((name) => h("th", { scope: "col" }, name)));
   const bar = filterBar(body, status);
