@@ -70,4 +70,4 @@ def test_two_agents_are_compared_with_one(tau2_data, tmp_path):
         sys.executable, str(FOLDER / "planner_executor.py"), "--scripted", folder=tmp_path
     )
 
-    assert "pair − single: +0.00" in printed and "maseval compare" in printed
+    assert "pair - single: +0.00" in printed and "maseval compare" in printed

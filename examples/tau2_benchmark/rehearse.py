@@ -37,7 +37,7 @@ def main(*agents: MakeAgent) -> None:
         assert found is not None
         difference, interval = found.main.difference, found.main.interval
         margin = f", 95% CI {interval.low:+.2f} to {interval.high:+.2f}" if interval else ""
-        print(f"{agents[1].__name__} − {agents[0].__name__}: {difference:+.2f}{margin}")
+        print(f"{agents[1].__name__} - {agents[0].__name__}: {difference:+.2f}{margin}")
         print(f"maseval compare {folders[0]} {folders[1]}")
 
 
