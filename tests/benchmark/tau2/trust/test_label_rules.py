@@ -150,22 +150,6 @@ def test_a_user_who_should_have_changed_its_mind_did_not_follow_its_task(tmp_pat
     assert blamed(tmp_path, raw, *spoken) == ("user", "instructions not followed")
 
 
-def test_a_wish_that_the_user_never_speaks_of_is_not_missed_by_the_agent(tmp_path):
-    raw = wish("Have them update your task.", COMPLETE)
-    spoken = user("Hello."), agent("Nice to hear from you."), user("Same here. ###STOP###")
-
-    assert blamed(tmp_path, raw, *spoken) == ("user", "instructions not followed")
-
-
-def test_what_the_user_is_to_do_itself_it_need_not_ask_for():
-    raw = load_raw_task("library", "late_film_into_the_box")
-    by_agent = [action for action in gold(raw) if action.get("requestor") != "user"]
-    simulation = staged("library", raw, by_agent)
-    simulation["messages"][1]["content"] = "Hello."
-
-    assert label(simulation, domain="library").who == "agent"
-
-
 @pytest.mark.parametrize(
     ("scenario", "who"),
     [("You want the title to be Meeting.", "user"), ("You want a new entry.", "task")],

@@ -84,10 +84,6 @@ class Failure:
         return json.dumps(told, default=str, ensure_ascii=False).lower()
 
     @cached_property
-    def words_of_the_user(self) -> str:
-        return "\n".join(text for _, text in self._user)
-
-    @cached_property
     def calls(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
         """Every recorded call with its place and answer."""
         return list(_answered(self.messages))

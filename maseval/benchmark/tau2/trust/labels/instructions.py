@@ -1,10 +1,9 @@
-"""The user does not do what its task says: it drops a wish, keeps one, or names another value."""
+"""The user does not do what its task says: it keeps a wish, drops one, or names another value."""
 
 import re
 from collections.abc import Iterator
 from itertools import chain
 
-from maseval.benchmark.tau2.conversation.messages import STOP
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
@@ -15,7 +14,6 @@ from maseval.benchmark.tau2.trust.labels.topics import (
     mentions,
     names_its_values,
     speaks_of,
-    touches,
 )
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
@@ -115,30 +113,7 @@ def _was_offered(failure: Failure, before: int, value: str) -> bool:
     return any(mentions(text, value) for text in said[-1:])
 
 
-def never_asked(failure: Failure) -> Label | None:
-    """The task has the user ask for something, and the user never did; nothing was refused."""
-    missing = [change.call for change in failure.to_add]
-    last = failure.messages[-1]
-    ended = last["role"] == "user" and STOP in (last.get("content") or "")
-    if not missing or not failure.nothing_wrong_done or not ended:
-        return None
-    if transferred_at(failure) is not None or _anything_refused(failure):
-        return None
-    for call in missing:
-        if call["requestor"] == "user":  # what it is to do itself, it waits to be asked for
-            return None
-        if not speaks_of(failure.scenario, call) or touches(failure.words_of_the_user, call):
-            return None
-    evidence = (f"the task asks for it, the user never did: {shown_call(each)}" for each in missing)
-    return Label("user", "instructions not followed", "never asked", tuple(evidence))
-
-
-def _anything_refused(failure: Failure) -> bool:
-    return any(words.refusal(text) for _, text in failure.said_by("assistant"))
-
-
 INSTRUCTION_RULES: tuple[LabelRule, ...] = (
     change_of_mind_missed,
     named_another_value,
-    never_asked,
 )

@@ -90,12 +90,6 @@ def _record(call: Tau2ToolCall) -> str | None:
     return value if isinstance(value, str) and first not in _OWNERS else None
 
 
-def touches(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text comes near what a call is about: a word of its name, or one value."""
-    near = any(re.search(each, text.lower()) for each in _topic(call))
-    return near or any(mentions(text, value) for value in own_values(call))
-
-
 def _topic(call: Tau2ToolCall) -> list[str]:
     words = [word for word in call["name"].split("_") if word not in _COMMON]
     return [rf"\b(?:{_SAID_AS.get(word, word[:5])})" for word in words]
