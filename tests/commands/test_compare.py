@@ -129,6 +129,6 @@ def test_a_drawing_goes_into_an_svg_file(runs, tmp_path):
     assert [path.name for path in drawn] == ["curves.svg", "cost.svg"]
     assert all(path.read_text().startswith("<svg") for path in drawn)
     with pytest.raises(ConfigurationError, match=r"curves\.svg"):
-        compare(two, plot=tmp_path / "curves.png")
+        compare(two, plot=tmp_path / "curves.gif")
     with pytest.raises(ConfigurationError, match="is a folder"):
         compare(two, plot=tmp_path)
