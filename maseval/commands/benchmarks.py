@@ -15,7 +15,7 @@ from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import Recording
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
-from maseval.report.page import Findings
+from maseval.report.page import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome, outcomes_of
 
@@ -105,7 +105,7 @@ class BenchmarkSupport:
         """What the task of a simulation is about, in a sentence; None if nobody says."""
         return None
 
-    def findings(self, tasks: Iterable[tuple[str, str]]) -> Findings:
+    def findings(self, tasks: Iterable[tuple[str, str]]) -> TaskFindings:
         """What is wrong with these tasks themselves, by domain and id."""
         return {}
 

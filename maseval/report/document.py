@@ -20,7 +20,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
-from maseval.report.page import Findings, Page, build_page
+from maseval.report.page import Page, TaskFindings, build_page
 
 _SCRIPTS = (
     *("text.js", "dom.js", "data.js", "address.js", "search.js", "download.js", "overview.js"),
@@ -39,7 +39,7 @@ def write_report(
     title: str = "maseval report",
     summary: Shape | None = None,
     plots: Iterable[str] = (),
-    findings: Findings | None = None,
+    findings: TaskFindings | None = None,
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 

@@ -30,7 +30,7 @@ from maseval.report.simulations import is_simulation, report_of_simulation
 
 _NOTE_LENGTH = 200
 
-Findings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
+TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """What is wrong with tasks, by domain and id: pairs of a name and an explanation."""
 
 
@@ -47,7 +47,7 @@ def build_page(
     title: str,
     summary: Shape | None = None,
     plots: Iterable[str] = (),
-    findings: Findings | None = None,
+    findings: TaskFindings | None = None,
 ) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
     known = [_known(report, f"reports[{i}]") for i, report in enumerate(reports)]
@@ -119,7 +119,7 @@ def _trials(reports: list[Shape], runs: list[str]) -> list[tuple[str, Shape]]:
     return list(named.items())
 
 
-def _task(key: TaskKey, report: Shape, findings: Findings) -> dict[str, object]:
+def _task(key: TaskKey, report: Shape, findings: TaskFindings) -> dict[str, object]:
     description = mapping(report, "task", "metadata", "description")
     query = mapping(report, "task").get("query")
     note = _wish(report) or description.get("purpose") or query or ""

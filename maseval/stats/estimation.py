@@ -15,7 +15,7 @@ from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import Trials, fewest_trials
 
-Method = Literal["tasks", "resampled", "nested"]
+IntervalMethod = Literal["tasks", "resampled", "nested"]
 """How the interval is found: in closed form, or by resampling tasks or tasks and trials."""
 
 
@@ -63,7 +63,7 @@ def estimate(
     *,
     planned: Sequence[int] | None = None,
     level: float = LEVEL,
-    method: Method = "tasks",
+    method: IntervalMethod = "tasks",
 ) -> Estimate:
     """The mean of a measure over ``tasks``, with a confidence interval clustered by task.
 
@@ -97,17 +97,17 @@ def pass_hat_estimates(tasks: Sequence[Trials], level: float = LEVEL) -> dict[in
 
 def check_method(method: str) -> None:
     """Raise unless ``method`` is a way to find an interval."""
-    if method not in get_args(Method):
+    if method not in get_args(IntervalMethod):
         raise ConfigurationError(
-            f"unknown method {method!r}; choose one of: {', '.join(get_args(Method))}"
+            f"unknown method {method!r}; choose one of: {', '.join(get_args(IntervalMethod))}"
         )
 
 
 def _interval(
-    tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: Method
+    tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: IntervalMethod
 ) -> Interval | None:
     scores = [float(MEASURES[measure](*each, k)) for each in tasks]
-    found: dict[Method, Callable[[], Interval | None]] = {
+    found: dict[IntervalMethod, Callable[[], Interval | None]] = {
         "tasks": lambda: mean_interval(scores, level),
         "resampled": lambda: bootstrap_tasks(scores, level),
         "nested": lambda: bootstrap_nested(tasks, measure, k, level),

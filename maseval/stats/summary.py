@@ -7,7 +7,7 @@ from statistics import fmean
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
-from maseval.stats.estimation import Estimate, Method, check_method, estimate
+from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL
 from maseval.stats.outcomes import by_task, mean_cost
 from maseval.stats.pass_k import MEASURES, Measure, named
@@ -69,7 +69,7 @@ def summarise(
     *,
     planned: Planned | None = None,
     level: float = LEVEL,
-    method: Method = "tasks",
+    method: IntervalMethod = "tasks",
 ) -> Summary:
     """pass^k and pass@k for every possible k, by group and overall.
 
@@ -113,7 +113,7 @@ def _with_gaps(outcomes: list[Outcome], planned: Planned | None) -> list[Outcome
 
 
 def _overall(
-    run: list[Outcome], groups: Sequence[GroupSummary], level: float, method: Method
+    run: list[Outcome], groups: Sequence[GroupSummary], level: float, method: IntervalMethod
 ) -> GroupSummary:
     summary = _group(None, run, level, method)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
@@ -129,7 +129,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def _group(group: str | None, run: list[Outcome], level: float, method: Method) -> GroupSummary:
+def _group(
+    group: str | None, run: list[Outcome], level: float, method: IntervalMethod
+) -> GroupSummary:
     mine = [outcome for outcome in run if group in (None, outcome.group)]
     tasks = by_task(mine)
     wanted = Counter(outcome.key for outcome in mine)

@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.texts.choosing import NOT_COMPARABLE, AnyTexts, wording_of
-from maseval.benchmark.tau2.texts.wording import OurWording, Role, Wording
+from maseval.benchmark.tau2.texts.wording import ModelRole, OurWording, Wording
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.versions.releases import (
     AnyVersion,
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 MAX_INVOCATIONS = 200
 
-_REGISTERED_AS: dict[Role, str] = {
+_REGISTERED_AS: dict[ModelRole, str] = {
     "agent": "agent_model",
     "user": "user_simulator",
     "judge": "nl_evaluator",
@@ -225,7 +225,7 @@ class Tau2Benchmark(Benchmark):
 
     def _model(
         self,
-        role: Role,
+        role: ModelRole,
         model_id: str,
         environment: Tau2Environment,
         seed_generator: SeedGenerator,

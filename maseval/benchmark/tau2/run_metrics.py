@@ -28,7 +28,7 @@ _ERRORS = (
     TerminationReason.USER_ERROR,
 )
 
-Simulation = Mapping[str, Any]
+SimulationRecord = Mapping[str, Any]
 
 
 class RunMetrics(TypedDict):
@@ -60,7 +60,7 @@ class RunMetrics(TypedDict):
 
 
 def compute_run_metrics(
-    simulations: Iterable[Simulation], num_trials: int, convention: Convention = "metrics"
+    simulations: Iterable[SimulationRecord], num_trials: int, convention: Convention = "metrics"
 ) -> RunMetrics:
     """The summary of simulations in the original's form.
 
@@ -96,7 +96,9 @@ def compute_run_metrics(
     }
 
 
-def by_convention(simulations: Iterable[Simulation], num_trials: int) -> dict[str, RunMetrics]:
+def by_convention(
+    simulations: Iterable[SimulationRecord], num_trials: int
+) -> dict[str, RunMetrics]:
     """The summary in each of the two conventions, by its name."""
     every = list(simulations)
     return {name: compute_run_metrics(every, num_trials, name) for name in CONVENTIONS}
@@ -114,7 +116,7 @@ def as_dict(metrics: RunMetrics) -> dict[str, float]:
     }
 
 
-def _reward(simulation: Simulation) -> float | None:
+def _reward(simulation: SimulationRecord) -> float | None:
     """The recorded reward; an infrastructure error has none and is a failure where it counts."""
     if simulation.get("termination_reason") == LEFT_OUT:
         return 0.0
@@ -122,14 +124,14 @@ def _reward(simulation: Simulation) -> float | None:
     return None if verdict is None else float(verdict["reward"])
 
 
-def _mean(values: Sequence[float], of: Sequence[Simulation]) -> float:
+def _mean(values: Sequence[float], of: Sequence[SimulationRecord]) -> float:
     """The mean of what is known: 0.0 if there is nothing to know, NaN if nothing of it is."""
     if not of:
         return 0.0
     return fmean(values) if values else math.nan
 
 
-def _actions(simulations: Sequence[Simulation]) -> dict[str, int]:
+def _actions(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     found: Counter[tuple[str, bool]] = Counter(
         (check.get("tool_type"), check["action_match"])
         for simulation in simulations
@@ -142,7 +144,7 @@ def _actions(simulations: Sequence[Simulation]) -> dict[str, int]:
     return counts
 
 
-def _databases(simulations: Sequence[Simulation]) -> dict[str, int]:
+def _databases(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     found: Counter[bool | None] = Counter()
     for simulation in simulations:
         check = (simulation.get("reward_info") or {}).get("db_check")
@@ -154,7 +156,7 @@ def _databases(simulations: Sequence[Simulation]) -> dict[str, int]:
     }
 
 
-def _endings(simulations: Sequence[Simulation]) -> dict[str, int]:
+def _endings(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     found = Counter(simulation.get("termination_reason") for simulation in simulations)
     return {
         "termination_user_stop": found[TerminationReason.USER_STOP],

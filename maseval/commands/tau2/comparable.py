@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.trust.recount.causes import causes
 from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK
 from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import collection
 from maseval.benchmark.tau2.trust.recount.tasks import meaning
 from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
@@ -51,7 +51,7 @@ def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
     )
 
 
-def _is_ours(found: Recount, slot: Slot) -> bool:
+def _is_ours(found: Recount, slot: PlannedTrial) -> bool:
     if found.ways.embedded_tasks:
         return True
     return found.known(found.domains[slot.domain]).raw(slot.task_id) is not None

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import Collection, collection
 from maseval.commands.finding import open_run_or_file
 from maseval.core.report import Report
@@ -43,7 +43,7 @@ class SimulationSource:
         if self.folder is None:
             return collection(read_results(self.path), domain, version=data_version)
         found = collection(self.folder.reports(), domain, version=data_version)
-        found.planned = [Slot(*one) for one in self.folder.planned]
+        found.planned = [PlannedTrial(*one) for one in self.folder.planned]
         return found
 
 

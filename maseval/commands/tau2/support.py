@@ -36,7 +36,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import mapping
-from maseval.report.page import Findings
+from maseval.report.page import TaskFindings
 from maseval.runs import RunFolder, Simulation
 
 # What an audit finds that may make a verdict mean something else.
@@ -177,7 +177,7 @@ class Tau2Support(BenchmarkSupport):
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
-    def findings(self, tasks: Iterable[tuple[str, str]]) -> Findings:
+    def findings(self, tasks: Iterable[tuple[str, str]]) -> TaskFindings:
         wanted, found = set(tasks), dict[tuple[str, str], list[tuple[str, str]]]()
         for remark in audit([*dict.fromkeys(domain for domain, _ in wanted)]).remarks:
             key = remark.domain, str(remark.task_id)

@@ -18,14 +18,14 @@ from maseval.benchmark.tau2.conversation.messages import (
     is_user_stop,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.conversation.participants import Listener, Participant
+from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, LoopRules
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
 
-Role = Literal["agent", "user", "env"]
+Speaker = Literal["agent", "user", "env"]
 
 
 class EmptyAgentTurnError(AgentError, ValueError):
@@ -81,8 +81,8 @@ class Orchestrator:
         self.timeout = timeout
         self.num_errors = 0  # nothing in v0.2.0 ever counts one
         self.done = False
-        self.from_role: Role | None = None
-        self.to_role: Role | None = None
+        self.from_role: Speaker | None = None
+        self.to_role: Speaker | None = None
         self._incoming: list[Tau2Message] = []
         environment.step_limit = max_steps
 
@@ -117,11 +117,11 @@ class Orchestrator:
         if not self.done and self.timeout is not None and elapsed >= self.timeout:
             self._end(TerminationReason.TIMEOUT)
 
-    def _say_goodbye(self, to: Role | None) -> None:
+    def _say_goodbye(self, to: Speaker | None) -> None:
         if not self.rules.says_goodbye:
             return
         for role, side in (("agent", self.agent), ("user", self.user)):
-            if isinstance(side, Listener):
+            if isinstance(side, ConversationListener):
                 side.stop(self._incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
@@ -176,21 +176,21 @@ class Orchestrator:
         self.agent.begin(filtered(for_agent, "assistant"))
         if self.user:
             self.user.begin(filtered(for_user, "user"))
-        sender: Role = {"assistant": "agent", "user": "user"}.get(last["role"], "env")  # type: ignore[assignment]
+        sender: Speaker = {"assistant": "agent", "user": "user"}.get(last["role"], "env")  # type: ignore[assignment]
         self._deliver(sender, receiver, [last])
         if last["role"] == "assistant" and self.agent.is_stop(last):
             self._end(TerminationReason.AGENT_STOP)
         elif last["role"] == "user" and is_user_stop(last):
             self._end(TerminationReason.USER_STOP)
 
-    def _receiver(self, message: Tau2Message) -> Role:
+    def _receiver(self, message: Tau2Message) -> Speaker:
         if message["role"] == "tool":
             return "agent" if message.get("requestor", "assistant") == "assistant" else "user"
         if is_tool_call(message):
             return "env"
         return "user" if message["role"] == "assistant" else "agent"
 
-    def _deliver(self, sender: Role, receiver: Role, messages: list[Tau2Message]) -> None:
+    def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
         self.from_role, self.to_role, self._incoming = sender, receiver, messages
 
     def step(self) -> None:
@@ -235,7 +235,7 @@ class Orchestrator:
         self._append("agent", message)
         self._note_agents_stop(message)
 
-    def _append(self, sender: Role, message: SpokenMessage) -> None:
+    def _append(self, sender: Speaker, message: SpokenMessage) -> None:
         self.trajectory.add(message)
         self._deliver(sender, self._receiver(message), [self.trajectory.messages[-1]])
 

@@ -32,7 +32,7 @@ class Participant(Protocol):
 
 
 @runtime_checkable
-class Listener(Protocol):
+class ConversationListener(Protocol):
     """A side that wants to know when the simulation is over."""
 
     def stop(self, last: Sequence[Tau2Message] | None) -> None:

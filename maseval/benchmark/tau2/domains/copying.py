@@ -15,14 +15,14 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.records import (
-    FrozenDict,
     FrozenList,
     Record,
+    SharedDict,
     Table,
     is_shared,
 )
 
-RecordT = TypeVar("RecordT", bound=Record)
+OwnedT = TypeVar("OwnedT", bound=Record)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _UNCHANGEABLE = (str, int, float, NoneType, Enum, dt.date)
@@ -41,11 +41,11 @@ class _SharedRows:
 
 SHARED_ROWS = _SharedRows()
 
-Rows = Annotated[list[RecordT], SHARED_ROWS]
+Rows = Annotated[list[OwnedT], SHARED_ROWS]
 """A short table, searched from the front: its records are shared until ``own`` takes one."""
 
 
-def own(rows: list[RecordT], record: RecordT) -> RecordT:
+def own(rows: list[OwnedT], record: OwnedT) -> OwnedT:
     """A record of ``rows`` to change: a private copy takes the place of a shared one."""
     if not is_shared(record):
         return record
@@ -60,7 +60,7 @@ def _private(value: Any, memo: Memo) -> Any:
         return with_fields(value, _private, memo)
     if isinstance(value, FrozenList):
         return [_private(item, memo) for item in value]
-    if isinstance(value, FrozenDict):
+    if isinstance(value, SharedDict):
         return {key: _private(item, memo) for key, item in value.items()}
     return value
 

@@ -37,7 +37,7 @@ class FrozenList(list[Any]):
         return [copy.deepcopy(item, memo) for item in self]
 
 
-class FrozenDict(dict[Any, Any]):
+class SharedDict(dict[Any, Any]):
     clear = pop = popitem = setdefault = update = _refuse
     __setitem__ = __delitem__ = __ior__ = _refuse
 
@@ -122,7 +122,7 @@ def _frozen(value: object) -> object:
         case list():
             return FrozenList(_frozen(item) for item in value)
         case dict():
-            return FrozenDict((key, _frozen(item)) for key, item in value.items())
+            return SharedDict((key, _frozen(item)) for key, item in value.items())
         case _:
             return value
 

@@ -12,13 +12,12 @@ from typing import Any, cast
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.prompts import function_text
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
-from maseval.benchmark.tau2.texts.schemas import described
+from maseval.benchmark.tau2.texts.schemas import Schema, described
 from maseval.benchmark.tau2.texts.texts import Parts, Texts, ToolText, filled
 from maseval.benchmark.tau2.texts.wording import (
     Actions,
     JudgePrompts,
-    Role,
-    Schema,
+    ModelRole,
     Side,
     Wording,
     conversation_text,
@@ -120,7 +119,7 @@ class OriginalWording(Wording):
     def judge_params(self, model_id: str) -> dict[str, object]:
         return self.params(model_id, None)
 
-    def seed(self, role: Role, seeds: SeedGenerator) -> int | None:
+    def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
         """One seed for each trial, whatever the task; agent and user share it."""
         if role == "judge" or seeds.global_seed is None:
             return None

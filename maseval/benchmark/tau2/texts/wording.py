@@ -22,19 +22,19 @@ from maseval.benchmark.tau2.conversation.prompts import (
 )
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.texts.schemas import Schema
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ParticipantRules
 from maseval.core.messages import Message, MessageForm
 from maseval.core.seeding import SeedGenerator
 
-Schema = dict[str, Any]
 Side = Literal["assistant", "user"]
-Role = Literal["agent", "user", "judge"]
+ModelRole = Literal["agent", "user", "judge"]
 Actions = Iterable[Mapping[str, Any]]
 
 SOLO = "solo"
 """The pseudo-domain of the tool with which an agent without a user stops."""
 
-_SEED_PATHS: dict[Role, str] = {
+_SEED_PATHS: dict[ModelRole, str] = {
     "agent": "agents/default_agent",
     "user": "simulators/user",
     "judge": "evaluators/nl_judge",
@@ -111,7 +111,7 @@ class Wording(ABC):
         """The parameters of a request to the judge."""
 
     @abstractmethod
-    def seed(self, role: Role, seeds: SeedGenerator) -> int | None:
+    def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
         """The seed of a model in one repetition."""
 
 
@@ -159,7 +159,7 @@ class OurWording(Wording):
     def judge_params(self, model_id: str) -> dict[str, object]:
         return {"temperature": 0.0}
 
-    def seed(self, role: Role, seeds: SeedGenerator) -> int | None:
+    def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
         return seeds.derive_seed(_SEED_PATHS[role])
 
 

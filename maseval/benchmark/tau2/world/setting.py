@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules, RuleSet
 from maseval.benchmark.tau2.world.replay import refuse_user_messages
-from maseval.benchmark.tau2.world.stage import Place
+from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -66,7 +66,7 @@ def world_at_start(
     domain.check_solo(solo)
     if solo:
         refuse_user_messages(history)
-    world = Place(domain, folder, start, solo, reference, rules).world()
+    world = TaskStage(domain, folder, start, solo, reference, rules).world()
     world.resume(history)
     return world
 
@@ -87,11 +87,11 @@ def beginning(
     rules: ReplayRules = RULES_0_2_0.replay,
 ) -> Beginning:
     """Where a simulation begins; worked out once, because a hash reads a whole database."""
-    return _beginning(Place(domain, folder, start, solo, rules=rules))
+    return _beginning(TaskStage(domain, folder, start, solo, rules=rules))
 
 
 @once(maxsize=4096)
-def _beginning(place: Place) -> Beginning:
+def _beginning(place: TaskStage) -> Beginning:
     world = place.world()
     world.resume(place.start.history)
     return Beginning(world.state(), (world.get_db_hash(), world.get_user_db_hash()))

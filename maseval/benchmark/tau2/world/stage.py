@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.world.world import World
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskStage:
     """A domain over the files in a folder, as a task sets it up; it can be looked up in a cache.
 
     It holds the domain, so that no other can have the same id, and knows an edited file.
@@ -59,7 +59,7 @@ def file_versions(domain: Domain, folder: Path) -> tuple[tuple[int, int], ...]:
 
 
 @once(maxsize=4096)
-def _stage(place: Place) -> World | None:
+def _stage(place: TaskStage) -> World | None:
     """The world to be copied; None where a toolkit holds what cannot be copied, such as a lock."""
     world = place.set_up()
     try:

@@ -5,16 +5,16 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.trust.recount.judged import contradiction
-from maseval.benchmark.tau2.trust.recount.slots import Slot, planned_slots, split_of
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial, planned_slots, split_of
 from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks, differing_parts, meaning
 
 
 def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there():
-    seen = [Slot("library", "a", 0), Slot("library", "b", 2)]
+    seen = [PlannedTrial("library", "a", 0), PlannedTrial("library", "b", 2)]
 
     found = planned_slots("library", ["a", "c"], 2, seen)
 
-    assert found == [Slot("library", task, trial) for task in "abc" for trial in range(3)]
+    assert found == [PlannedTrial("library", task, trial) for task in "abc" for trial in range(3)]
 
 
 def verdict(reward, **more):

@@ -7,7 +7,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.world.stage import Place
+from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState
 from tests.benchmark.tau2.rooms import CaretakerTools, room_domain
 
@@ -22,7 +22,7 @@ def place(domain, *actions, **kind):
         {"env_type": side, "func_name": name, "arguments": arguments}
         for side, name, arguments in actions
     ]
-    return Place(domain, domain.data_dir, InitialState(initialization_actions=calls), **kind)
+    return TaskStage(domain, domain.data_dir, InitialState(initialization_actions=calls), **kind)
 
 
 def call(world, name, requestor="assistant", **arguments):

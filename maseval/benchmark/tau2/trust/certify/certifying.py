@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.trust.recount.causes import causes
 from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK, Judged
 from maseval.benchmark.tau2.trust.recount.policies import policies
 from maseval.benchmark.tau2.trust.recount.recount import Recount
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import (
     MALFORMED,
     Certifiable,
@@ -234,7 +234,7 @@ def _numbers(found: Recount, domain: str) -> Numbers:
     }
 
 
-def _reward(found: Recount, slot: Slot) -> float:
+def _reward(found: Recount, slot: PlannedTrial) -> float:
     several: Iterable[Judged] = found.by_slot.get(slot, ())
     return min((each.reward or 0.0 for each in several), default=0.0)
 

@@ -2,6 +2,6 @@
 
 from maseval.benchmark.tau2.trust.recount.causes import Cause
 from maseval.benchmark.tau2.trust.recount.recount import Recount, recount
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 
-__all__ = ["Cause", "Recount", "Slot", "recount"]
+__all__ = ["Cause", "PlannedTrial", "Recount", "recount"]

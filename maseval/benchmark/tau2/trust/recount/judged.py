@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.benchmark.tau2.trust.explain.findings import ReplayFault, replay_fault
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import Item
 from maseval.benchmark.tau2.trust.recount.suspicion import Passport
 from maseval.benchmark.tau2.versions.releases import release_named, release_of
@@ -41,7 +41,7 @@ class Judged:
     checks that came out otherwise.
     """
 
-    slot: Slot
+    slot: PlannedTrial
     named: str
     passport: Passport
     ending: str | None

@@ -13,7 +13,7 @@ from functools import cached_property
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.trust.recount.judged import NEEDS_JUDGE, Judged, clues, judge_again
-from maseval.benchmark.tau2.trust.recount.slots import Slot, planned_slots, split_of
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial, planned_slots, split_of
 from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks
@@ -82,7 +82,7 @@ class Recount:
         embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
         new = judge_again(item, task, strict=self.ways.strict, data_dir=self._data_dir)
-        slot = Slot(item.domain.name, meant, self._trial(item, meant))
+        slot = PlannedTrial(item.domain.name, meant, self._trial(item, meant))
         found = Judged(
             slot,
             named,
@@ -123,7 +123,7 @@ class Recount:
         return next(iter(self.domains.values())) if len(self.domains) == 1 else None
 
     @cached_property
-    def slots(self) -> list[Slot]:
+    def slots(self) -> list[PlannedTrial]:
         """Every planned simulation."""
         seen = [*self.whole.planned, *(each.slot for each in self.judged)]
         if not self.whole.has_plan:
@@ -153,15 +153,15 @@ class Recount:
         return [task_id for task_id in self.split[1] if task_id not in listed]
 
     @cached_property
-    def by_slot(self) -> Mapping[Slot, list[Judged]]:
+    def by_slot(self) -> Mapping[PlannedTrial, list[Judged]]:
         """What is recorded of each planned simulation."""
-        found: dict[Slot, list[Judged]] = defaultdict(list)
+        found: dict[PlannedTrial, list[Judged]] = defaultdict(list)
         for each in self.judged:
             found[each.slot].append(each)
         return found
 
     @property
-    def missing(self) -> list[Slot]:
+    def missing(self) -> list[PlannedTrial]:
         """Planned simulations of which there is no record."""
         return [slot for slot in self.slots if slot not in self.by_slot]
 
@@ -185,7 +185,7 @@ class Recount:
         return found
 
     @cached_property
-    def passes(self) -> Mapping[Slot, bool]:
+    def passes(self) -> Mapping[PlannedTrial, bool]:
         """Whether each planned simulation passed; of several in one place, all must have."""
         copies = {id(self.judged[position]) for position in self.copies}
         return {

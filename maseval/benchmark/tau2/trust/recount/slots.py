@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain
 
 
-class Slot(NamedTuple):
+class PlannedTrial(NamedTuple):
     """One trial of one task."""
 
     domain: str
@@ -23,15 +23,15 @@ def planned_slots(
     domain: str | None,
     task_ids: Iterable[str],
     num_trials: int | None,
-    seen: Iterable[Slot],
-) -> list[Slot]:
+    seen: Iterable[PlannedTrial],
+) -> list[PlannedTrial]:
     """Tasks times trials: those that are listed, and those that are there without being listed."""
     found = list(dict.fromkeys(seen))
     trials = max([num_trials or 0, *(slot.trial + 1 for slot in found)], default=0)
     tasks = dict.fromkeys(slot[:2] for slot in found)
     if domain is not None:
         tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
-    return [Slot(*task, trial) for task in tasks for trial in range(trials)]
+    return [PlannedTrial(*task, trial) for task in tasks for trial in range(trials)]
 
 
 def split_of(

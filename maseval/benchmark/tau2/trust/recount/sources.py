@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.wording import texts_in_words
-from maseval.benchmark.tau2.trust.recount.slots import Slot
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.versions.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
@@ -72,7 +72,7 @@ class Collection:
     tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     policy: str | None = None
     num_trials: int | None = None
-    planned: Sequence[Slot] = ()
+    planned: Sequence[PlannedTrial] = ()
     scripted: bool | None = None
     malformed: list[str] = field(default_factory=list)
 
