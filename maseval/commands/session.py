@@ -44,7 +44,7 @@ class Session:
         progress = RunProgress(len(self.folder.planned), self.turn, self.time_limit)
         for line in lines_of(self.folder):
             progress.recall(line)
-        watch = _Watch(self.benchmark, progress, self.budget, self.priced)
+        watch = _Watch(self, progress)
         self.benchmark.add_callback(watch)
         watch.check_budget()
         show = self.display or (lambda progress: nullcontext())
@@ -92,13 +92,12 @@ class Session:
 class _Watch(BenchmarkCallback):
     """Keeps the progress up to date, and stops the run when there is a reason to."""
 
-    def __init__(
-        self, benchmark: Benchmark, progress: RunProgress, budget: Budget | None, priced: bool
-    ) -> None:
-        self.benchmark = benchmark
+    def __init__(self, session: Session, progress: RunProgress) -> None:
+        self.benchmark = session.benchmark
+        self.budget = session.budget
+        self.priced = session.priced
+        self.secrets = session.secrets
         self.progress = progress
-        self.budget = budget
-        self.priced = priced
         self.failures = EqualFailures(progress.lines.values())
 
     def on_run_start(self, benchmark: Benchmark) -> None:
@@ -111,6 +110,8 @@ class _Watch(BenchmarkCallback):
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         line = line_of(report)
+        if line.error is not None:  # a provider may quote a key in its error
+            line = line._replace(error=self.secrets.removed_from_text(line.error))
         self.progress.finished(line)
         self.check_budget()
         self.stop_if(self.failures.objection(line))
