@@ -67,7 +67,7 @@ def test_runs_are_listed_for_scripts(noisy):
 def test_no_runs_is_no_error(tmp_path):
     result = maseval("runs", tmp_path)
 
-    assert result.exit_code == 0 and "maseval demo" in result.stdout
+    assert result.exit_code == 0 and "maseval demo" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize("name", ["runs/noisy", "noisy", "last"])
@@ -119,7 +119,8 @@ def test_a_simulation_is_headed_by_what_the_customer_wants(noisy):
     assert shown.index(task.reason) < shown.index("User instructions")
 
 
-def test_only_what_failed_is_shown(noisy):
+def test_only_what_failed_is_shown(noisy, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     lines = [line for line in show(noisy.folder).lines if line.outcome != "pass"]
 
     shown = maseval("show", "last", "--failed").stdout

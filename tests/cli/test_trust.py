@@ -73,7 +73,7 @@ def test_several_runs_are_compared_with_the_correction_stated(folder):
         (["careful"], "two or more"),
         (["careful", "nowhere"], "neither a results file nor a run"),
         (["careful", "hurried", "-k", "3"], "choose k from 1 to 2"),
-        (["careful", "hurried", "--plot", "curves.png"], "curves.svg"),
+        (["careful", "hurried", "--plot", "curves.gif"], "curves.svg"),
     ],
 )
 def test_what_cannot_be_compared_is_told(arguments, words):

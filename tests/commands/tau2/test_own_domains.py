@@ -113,7 +113,7 @@ def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its
     code, alone, _ = finished("show", "r", folder=folder)
     one_code, one, _ = finished("show", "r", "buys_one", folder=folder)
     explained_code, explained, _ = finished(
-        "show", "r", "--domain", "shop.py:SHOP", "--failed", folder=folder
+        "show", "r", "--domain", "shop.py:SHOP", "--failed", folder=folder, COLUMNS="160"
     )
     report_code, page, _ = finished("report", "r", folder=folder)
 
