@@ -3,6 +3,7 @@
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -12,6 +13,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.server.handling import Answer, ChatHTTPServer
 
 LOCAL = "127.0.0.1"
+
+_STEP = 0.1
 
 
 class ChatServer:
@@ -82,10 +85,16 @@ class ChatServer:
             self._thread.join()
             self._thread = None
         self._http.server_close()
-        with self._no_more:
-            self._no_more.wait_for(lambda: not self._under_way, self.patience)
+        self._wait_for_answers()
         self._finish()
         self._http.hang_up()
+
+    def _wait_for_answers(self) -> None:
+        # In short steps: a signal that comes just before a wait is noticed only when it ends.
+        deadline = time.monotonic() + self.patience
+        with self._no_more:
+            while self._under_way and (left := deadline - time.monotonic()) > 0:
+                self._no_more.wait(min(left, _STEP))
 
     @contextmanager
     def answering(self, connection: socket.socket) -> Iterator[None]:
