@@ -119,7 +119,7 @@ def desk():
 
 
 def test_a_required_call_has_the_form_of_its_tool_and_can_be_made(model_id, desk):
-    model = resolve_model(model_id, seed=1, **CONNECTION, max_tokens=128)
+    model = resolve_model(model_id, seed=1, **CONNECTION, max_tokens=512)
     agent = DefaultTau2Agent(desk.create_tools(), desk.policy, model)
     asked = [
         {"role": "system", "content": agent.system_prompt},
