@@ -3,20 +3,5 @@
 The public door of ``maseval.benchmark.tau2.trust.audit``.
 """
 
-from maseval.benchmark.tau2.trust.audit import (
-    KINDS,
-    SEVERITIES,
-    Finding,
-    Severity,
-    audit,
-    document,
-)
-
-__all__ = [
-    "KINDS",
-    "SEVERITIES",
-    "Finding",
-    "Severity",
-    "audit",
-    "document",
-]
+from maseval.benchmark.tau2.trust.audit import *  # noqa: F403
+from maseval.benchmark.tau2.trust.audit import __all__ as __all__

@@ -3,18 +3,5 @@
 The public door of ``maseval.benchmark.tau2.trust.certify``.
 """
 
-from maseval.benchmark.tau2.trust.certify import (
-    Certificate,
-    CertificateError,
-    Suspicion,
-    certify,
-    verify,
-)
-
-__all__ = [
-    "Certificate",
-    "CertificateError",
-    "Suspicion",
-    "certify",
-    "verify",
-]
+from maseval.benchmark.tau2.trust.certify import *  # noqa: F403
+from maseval.benchmark.tau2.trust.certify import __all__ as __all__

@@ -3,36 +3,5 @@
 The public door of ``maseval.benchmark.tau2.trust.explain``.
 """
 
-from maseval.benchmark.tau2.trust.explain import (
-    ABSENT,
-    AssertionEvidence,
-    CallAt,
-    Change,
-    CheckSummary,
-    CommunicationEvidence,
-    Divergence,
-    Explanation,
-    Place,
-    Quote,
-    Repair,
-    ReplayFault,
-    WrongField,
-    explain,
-)
-
-__all__ = [
-    "ABSENT",
-    "AssertionEvidence",
-    "CallAt",
-    "Change",
-    "CheckSummary",
-    "CommunicationEvidence",
-    "Divergence",
-    "Explanation",
-    "Place",
-    "Quote",
-    "Repair",
-    "ReplayFault",
-    "WrongField",
-    "explain",
-]
+from maseval.benchmark.tau2.trust.explain import *  # noqa: F403
+from maseval.benchmark.tau2.trust.explain import __all__ as __all__

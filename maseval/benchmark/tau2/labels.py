@@ -3,28 +3,5 @@
 The public door of ``maseval.benchmark.tau2.trust.labels``.
 """
 
-from maseval.benchmark.tau2.trust.labels import (
-    WHO,
-    Label,
-    Labelled,
-    LabelSummary,
-    PassHatK,
-    Who,
-    explain_and_label,
-    label,
-    summarise_labels,
-    summary_text,
-)
-
-__all__ = [
-    "WHO",
-    "Label",
-    "LabelSummary",
-    "Labelled",
-    "PassHatK",
-    "Who",
-    "explain_and_label",
-    "label",
-    "summarise_labels",
-    "summary_text",
-]
+from maseval.benchmark.tau2.trust.labels import *  # noqa: F403
+from maseval.benchmark.tau2.trust.labels import __all__ as __all__
