@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.data_loader import (
     DataUnavailableError,
     ensure_data_exists,
 )
+from maseval.core import model as model_module
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -40,6 +41,12 @@ def clients_of_providers_are_closed() -> Iterator[None]:
             warnings.simplefilter("ignore", ResourceWarning)
             provider.shared_client.cache_clear()
             gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def no_registration_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model named ``mine`` in an executed example must not answer for the next test's."""
+    monkeypatch.setattr(model_module, "_registered", dict(model_module._registered))
 
 
 @pytest.fixture(scope="session")

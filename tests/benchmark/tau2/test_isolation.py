@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world.stage import Place
+from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.world import World
 
@@ -48,7 +48,7 @@ class Player:
     ) -> None:
         start, self.calls = sequence
         domain = domain_named(domain_name)
-        place = Place(domain, folder / "domains" / domain_name, initial_state(start))
+        place = TaskStage(domain, folder / "domains" / domain_name, initial_state(start))
         self.world = place.set_up() if alone else place.world()
         self.answers: list[str | None] = []
 
