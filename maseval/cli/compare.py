@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
 from maseval.cli.options import (
     AsJson,
@@ -37,7 +39,11 @@ _SHOWN = 12
 def compare(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Runs or results files, two or more.", metavar="RUN RUN..."),
+        typer.Argument(
+            help="Runs or results files, two or more.",
+            metavar="RUN RUN...",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
     plot: Annotated[

@@ -7,6 +7,7 @@ telecom, are offered by their number.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from pathlib import Path
 
 import typer
 
@@ -30,6 +31,21 @@ def runs(incomplete: str) -> Offer:
 
     found = [(state.name, f"{state.done}/{state.planned}") for state in list_runs()]
     return _fitting(incomplete, [*found, *([(LAST, found[0][0])] if found else [])])
+
+
+def runs_or_files(incomplete: str) -> Offer:
+    """The runs, and the results files and folders that begin as typed."""
+    typed = Path(incomplete)
+    folder, begun = (typed, "") if incomplete.endswith("/") else (typed.parent, typed.name)
+    shown = incomplete.removesuffix(begun)
+    found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+    files = [(shown + each.name, "results") for each in found if _may_be_results(each)]
+    folders = [(f"{shown}{each.name}/", "folder") for each in found if each.is_dir()]
+    return [*runs(incomplete), *_fitting(incomplete, [*files, *folders])]
+
+
+def _may_be_results(path: Path) -> bool:
+    return path.is_file() and bool({".json", ".jsonl"} & set(path.suffixes))
 
 
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:

@@ -36,7 +36,7 @@ Looked = Annotated[
     typer.Argument(
         help="A run: its folder, its name, or last; or a results file of tau2-bench.",
         metavar="RUN",
-        autocompletion=quietly(completion.runs),
+        autocompletion=quietly(completion.runs_or_files),
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -57,7 +57,9 @@ TasksVersion = Annotated[
 RunOrFile = Annotated[
     str,
     typer.Argument(
-        help="A results file or a run.", metavar="FILE", autocompletion=quietly(completion.runs)
+        help="A results file or a run.",
+        metavar="FILE",
+        autocompletion=quietly(completion.runs_or_files),
     ),
 ]
 DomainOfFile = Annotated[
@@ -74,8 +76,9 @@ DataVersion = Annotated[
     str | None,
     typer.Option(
         "--data-version",
-        help="The release by whose tasks and rules files are judged: 0.2.0 or 1.0.1.",
-        show_default="0.2.0; for runs, their own",
+        help="Release by whose tasks and rules files are judged: 0.2.0, 1.0.1, or "
+        "1.0.1+tasks.0.2.0 for the tasks of one under the rules of the other.",
+        show_default="runs: their own; files: by their form, else 0.2.0",
     ),
 ]
 AsRecorded = Annotated[

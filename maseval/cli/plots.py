@@ -6,8 +6,16 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import counting
-from maseval.cli.options import AsRecorded, Explain, Looked, examples
+from maseval.cli.console import counting, inert, stderr
+from maseval.cli.options import (
+    AsRecorded,
+    DataVersion,
+    EmbeddedTasks,
+    Explain,
+    Looked,
+    RemapTasks,
+    examples,
+)
 
 EXAMPLES = examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
@@ -26,6 +34,9 @@ def plots(
     ] = "svg",
     explain: Explain = True,
     as_recorded: AsRecorded = False,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
+    data_version: DataVersion = None,
     domain: Annotated[
         str | None, typer.Option("--domain", "-d", help="The domain of a file that names none.")
     ] = None,
@@ -38,8 +49,13 @@ def plots(
             form=form,
             explain=explain,
             as_recorded=as_recorded,
+            embedded_tasks=embedded_tasks,
+            remap_tasks=remap_tasks,
+            data_version=data_version,
             domain=domain,
             on_progress=count,
         )
+    for note in drawn.notes:
+        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     for path in drawn:
         typer.echo(path)

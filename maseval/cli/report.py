@@ -7,7 +7,16 @@ import typer
 
 from maseval import commands
 from maseval.cli.console import counting
-from maseval.cli.options import AsRecorded, Explain, Looked, examples, loaded_domain
+from maseval.cli.options import (
+    AsRecorded,
+    DataVersion,
+    EmbeddedTasks,
+    Explain,
+    Looked,
+    RemapTasks,
+    examples,
+    loaded_domain,
+)
 
 EXAMPLES = examples(
     ("maseval report last", "report.html in the folder of the latest run"),
@@ -41,6 +50,9 @@ def report(
         str | None, typer.Option(help="A second run or file, to be compared with the first.")
     ] = None,
     as_recorded: AsRecorded = False,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
+    data_version: DataVersion = None,
 ) -> None:
     """Write a run as one HTML file that opens without a server or network."""
     with counting("explained") as count:
@@ -52,6 +64,9 @@ def report(
             audit=audit,
             against=against,
             as_recorded=as_recorded,
+            embedded_tasks=embedded_tasks,
+            remap_tasks=remap_tasks,
+            data_version=data_version,
             domain=domain,
             on_progress=count,
         )

@@ -14,7 +14,16 @@ from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
-from maseval.cli.options import AsRecorded, Explain, Looked, examples, loaded_domain
+from maseval.cli.options import (
+    AsRecorded,
+    DataVersion,
+    EmbeddedTasks,
+    Explain,
+    Looked,
+    RemapTasks,
+    examples,
+    loaded_domain,
+)
 from maseval.cli.results import (
     MARKS,
     first_fitting,
@@ -70,6 +79,9 @@ def show(
     ] = None,
     explain: Explain = True,
     as_recorded: AsRecorded = False,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
+    data_version: DataVersion = None,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
@@ -83,6 +95,9 @@ def show(
             label=label,
             explain=explain,
             as_recorded=as_recorded,
+            embedded_tasks=embedded_tasks,
+            remap_tasks=remap_tasks,
+            data_version=data_version,
             on_progress=count,
         )
     if isinstance(view, SimulationView):
@@ -96,14 +111,14 @@ def show(
 def _print_run(view: "RunView", console: Console) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
+    for note in notes_on(view.folder):
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
     print_texts(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
-    for note in notes_on(view.folder):
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}")
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view))

@@ -113,7 +113,7 @@ class BenchmarkSupport:
         """A run's configuration, as it is compared with that of others."""
         return dict(folder.config.values)
 
-    def recording(self, path: Path, *, as_recorded: bool, domain: str | None) -> Recording | None:
+    def recording(self, path: Path, options: OutcomeOptions) -> Recording | None:
         """A results file of the benchmark's own as a run to look at; None if it is not one."""
         return None
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maseval.commands.benchmarks import all_support
+from maseval.commands.benchmarks import OutcomeOptions, all_support
 from maseval.commands.recording import Recording
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
@@ -66,15 +66,13 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
 
 
 def open_recording(
-    name: str | os.PathLike[str], *, as_recorded: bool = False, domain: str | None = None
+    name: str | os.PathLike[str], options: OutcomeOptions | None = None
 ) -> Recording:
-    """A run, or a results file, to be looked at."""
+    """A run, or a results file, to be looked at; ``options`` are for files."""
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
         return found
-    files = (
-        each.recording(found, as_recorded=as_recorded, domain=domain) for each in all_support()
-    )
+    files = (each.recording(found, options or OutcomeOptions()) for each in all_support())
     return next(filter(None, files))
 
 

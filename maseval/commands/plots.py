@@ -1,13 +1,13 @@
 """``maseval plots``: a run as SVG, PNG or PDF files."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from maseval.commands.benchmarks import OnProgress, support_for
+from maseval.commands.benchmarks import OnProgress, OutcomeOptions, support_for
 from maseval.commands.finding import open_recording
 from maseval.commands.labels import LabelCounts
-from maseval.commands.recording import Recording, beside
+from maseval.commands.recording import Recording, beside, notes_on
 from maseval.commands.results import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.storage.atomic import write_bytes
@@ -17,6 +17,14 @@ from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.plots.svg import in_plain_colours
 
 
+class Drawn(list[Path]):
+    """The files that were drawn, and in ``notes`` what is wrong with the record of them."""
+
+    def __init__(self, files: Iterable[Path], notes: Sequence[str] = ()) -> None:
+        super().__init__(files)
+        self.notes = notes
+
+
 def plots(
     run: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -24,19 +32,31 @@ def plots(
     form: str = "svg",
     explain: bool = True,
     as_recorded: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
     domain: str | None = None,
+    data_version: str | None = None,
     on_progress: OnProgress | None = None,
-) -> list[Path]:
+) -> Drawn:
     """Draw a run into files of a folder, by default ``plots`` in the run's own.
 
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
-    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``.
+    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. The other
+    arguments say how a results file is judged, as in ``tau2.score``.
     """
-    folder = open_recording(run, as_recorded=as_recorded, domain=domain)
+    options = OutcomeOptions(
+        as_recorded=as_recorded,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        domain=domain,
+        data_version=data_version,
+    )
+    folder = open_recording(run, options)
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)
-    return [write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items()]
+    files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
+    return Drawn(files, notes_on(folder))
 
 
 def drawings(

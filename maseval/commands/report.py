@@ -28,7 +28,10 @@ def report(
     audit: bool = False,
     against: str | os.PathLike[str] | None = None,
     as_recorded: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
     domain: str | None = None,
+    data_version: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Path:
     """Write the report of a run or a results file, by default beside it, and return where it is.
@@ -41,18 +44,28 @@ def report(
         audit: Mark the tasks in which an audit of the benchmark finds something.
         against: A second run, to be compared with the first: its trials stand below.
         as_recorded: Do not recompute the rewards of a results file.
-        domain: The domain, for a file that names none.
+        embedded_tasks: Judge a results file by the tasks in it, not by the benchmark's.
+        remap_tasks: Judge each simulation of a file by the task its recorded checks belong to.
+        domain: The domain, whatever a file calls its own.
+        data_version: The release by which a file is judged; by default what its form shows.
         on_progress: Called with how many simulations have been explained.
     """
     if against is None and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names = [run] if against is None else [run, against]
-    opened = [open_recording(each, as_recorded=as_recorded, domain=domain) for each in names]
+    options = OutcomeOptions(
+        as_recorded=as_recorded,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        domain=domain,
+        data_version=data_version,
+    )
+    opened = [open_recording(each, options) for each in names]
     told = [_told(each, explain, on_progress) for each in opened]
     if against is None:
         summary, plots = _of_one(told[0])
     else:
-        found = compare(names, options=OutcomeOptions(as_recorded=as_recorded, domain=domain))
+        found = compare(names, options=options)
         summary, plots = for_report(found), comparison_plots(found)
         told = [each._replace(name=name) for each, name in zip(told, found.runs, strict=True)]
     tasks = {one[:2] for folder in opened for one in folder.recorded}
@@ -90,7 +103,7 @@ def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
     folder, found = told.folder, told.found
     lines = lines_of(folder)
     summary = run_summary(lines, folder.planned).for_report()
-    summary["notes"] += notes_on(folder)
+    summary["notes"] = [*notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {told.unexplained}"] if told.unexplained else []
     if found is not None:
         summary["rows"] += report_rows(found.labels)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from maseval.commands.benchmarks import Diagnosis, OnProgress, support_for
+from maseval.commands.benchmarks import Diagnosis, OnProgress, OutcomeOptions, support_for
 from maseval.commands.finding import (
     UnknownSimulationError,
     open_recording,
@@ -78,15 +78,25 @@ def show(
     label: str | None = None,
     explain: bool = True,
     as_recorded: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
+    data_version: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunView | SimulationView:
     """A run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
-    trial that fits.
+    trial that fits. The other arguments say how a results file is judged, as in ``tau2.score``.
     """
-    folder = open_recording(run, as_recorded=as_recorded, domain=domain)
+    options = OutcomeOptions(
+        as_recorded=as_recorded,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        domain=domain,
+        data_version=data_version,
+    )
+    folder = open_recording(run, options)
     if label is not None and not explain:
         raise ConfigurationError(
             f"label is {label!r}, but labels come from explaining the failures; leave out "

@@ -23,6 +23,9 @@ def offered(line, folder):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("completing")
     tau2.run(domain="library", agent="gold", num_tasks=2, output=folder / "runs" / "mine")
+    (folder / "sent").mkdir()
+    for name in ("theirs.json", "notes.txt", "sent/packed.json.gz"):
+        (folder / name).touch()
     return folder
 
 
@@ -32,7 +35,10 @@ def folder(tmp_path_factory):
         ("maseval tau2 run --domain l", ["library"]),
         ("maseval tau2 tasks --domain ret", ["retail"]),
         ("maseval tau2 show tools --domain telecom-", ["telecom-workflow"]),
-        ("maseval show ", ["mine", "last"]),
+        ("maseval show ", ["mine", "last", "theirs.json", "runs/", "sent/"]),
+        ("maseval tau2 score th", ["theirs.json"]),
+        ("maseval tau2 score last sent/", ["sent/packed.json.gz"]),
+        ("maseval compare mine t", ["theirs.json"]),
         ("maseval report m", ["mine"]),
         ("maseval tau2 explain la", ["last"]),
         ("maseval show mine library/renewal", ["library/renewal_somebody_waits"]),
@@ -41,5 +47,5 @@ def folder(tmp_path_factory):
         ("maseval show nowhere li", []),
     ],
 )
-def test_domains_runs_and_tasks_are_offered(line, words, folder):
+def test_domains_runs_files_and_tasks_are_offered(line, words, folder):
     assert offered(line, folder) == words

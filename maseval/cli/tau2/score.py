@@ -6,6 +6,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
 from maseval.cli.errors import FAILED
 from maseval.cli.options import (
@@ -35,7 +37,11 @@ _SHOWN = 12
 def score(
     files: Annotated[
         list[str],
-        typer.Argument(help="Results files, folders of them, or runs.", metavar="FILE..."),
+        typer.Argument(
+            help="Results files, folders of them, or runs.",
+            metavar="FILE...",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
     ],
     domain: DomainOfFile = None,
     strict: Annotated[
@@ -133,7 +139,8 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     )
     for k, value in score.pass_hat.items():
         console.print(f"  pass^{k} {estimate(value)}", highlight=False)
-    console.print(f"  judged by tau2-bench {score.found.version}", highlight=False)
+    chosen = score.found.whole.version_from
+    console.print(f"  judged by tau2-bench {score.found.version} ({chosen})", highlight=False)
 
 
 def _disagreement(one: "Disagreement") -> str:

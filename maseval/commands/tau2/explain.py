@@ -85,7 +85,9 @@ def explain(
     if source.folder is None:
         return _of_file(source, task, trial, ways, lambda: source.simulations(domain, data_version))
     chosen, (recorded, own) = _in_run(source.folder, task, trial)
-    explanation, label = explain_and_label(recorded.simulation, domain=own, solo=recorded.solo)
+    explanation, label = explain_and_label(
+        recorded.simulation, domain=own, solo=recorded.solo, version=recorded.version
+    )
     return Explained(source.path, chosen, explanation, label)
 
 
@@ -166,11 +168,9 @@ def _judged(item: Item, whole: Collection, ways: Ways) -> _FileTrial:
     embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
     alone = Collection(iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy)
     found = Recount(alone, ways)
-    judged = found.add(item)
-    own = embedded.get(task_id) if ways.embedded_tasks else None
-    other = found.known(item.domain).raw(judged.slot.task_id) if ways.remap_tasks else None
+    again = found.judge(item)
     reasons = tuple(each for each in causes(found) if each.kind != "missing simulations")
-    return _FileTrial(item, judged, own or other, reasons)
+    return _FileTrial(item, again.judged, again.task, reasons)
 
 
 def _named(item: Item) -> Simulation:

@@ -1,32 +1,40 @@
 """A results file of tau2-bench as a run to look at, with every verdict recomputed.
 
-What is planned is every task of the file times its number of trials. A simulation that is not in
-the file, or cannot be judged, counts as not passed.
+The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
+of trials, and a simulation that is not in the file, is a copy or cannot be judged is not passed.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
-from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.results import RecordedSimulation, ResultsFile, read_results
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.trust.recount.causes import causes
+from maseval.benchmark.tau2.trust.recount.recount import Recount, Retrial, Ways
+from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
+from maseval.benchmark.tau2.trust.recount.sources import Item, collection
 from maseval.benchmark.tau2.world.inventory import tool_types
+from maseval.commands.benchmarks import OutcomeOptions
 from maseval.commands.finding import UnknownSimulationError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import is_successful
-from maseval.core.report import Report
-from maseval.core.shapes import Shape, mapping, number, text_or_none
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.report.simulations import report_of_simulation
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
 
-AS_RECORDED = "rewards as recorded, not recomputed"
+JUDGED_BY = "judged_by"
+"""Where the task of a report has the one it was judged by, if that is not the benchmark's."""
+
+
+class _Tried(NamedTuple):
+    """A simulation of the file, and what judging it again gave."""
+
+    item: Item
+    again: Retrial
 
 
 class ResultsRun:
@@ -34,17 +42,14 @@ class ResultsRun:
 
     damaged: tuple[DamagedRecord, ...] = ()
 
-    def __init__(self, path: Path, *, as_recorded: bool = False, domain: str | None = None) -> None:
+    def __init__(self, path: Path, options: OutcomeOptions | None = None) -> None:
         self.path = path
+        self._options = options or OutcomeOptions()
         self._file: ResultsFile = read_results(path)
-        self._as_recorded = as_recorded
-        self._domain = domain
-        self._skipped: Counter[str] = Counter()
-        self._changed = 0
 
     @cached_property
     def config(self) -> RunConfig:
-        """What the file says of the run."""
+        """What the file says of the run, and the release by which it was judged."""
         tasks: dict[str, dict[str, None]] = {}
         for one in self._reports:
             tasks.setdefault(one.domain, {})[one.task_id] = None
@@ -52,6 +57,7 @@ class ResultsRun:
             "benchmark": "tau2",
             "tasks": {domain: list(ids) for domain, ids in tasks.items()},
             "trials": 1 + max(one.trial for one in self._reports),
+            "version": self._recount.version,
         }
         for side in ("agent", "user"):
             given = mapping(self._info, f"{side}_info")
@@ -60,90 +66,72 @@ class ResultsRun:
 
     @property
     def _info(self) -> Shape:
-        return {} if self._file.layout == "lines" else cast("Shape", self._file.info)
+        return {} if self._file.layout == "lines" else self._file.raw_info
+
+    @cached_property
+    def _found(self) -> tuple[Recount, Mapping[PlannedTrial, list[_Tried]]]:
+        """Everything in the file judged again, by the trial that it is."""
+        options = self._options
+        whole = collection(self._file, options.domain, version=options.data_version)
+        recount = Recount(
+            whole, Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
+        )
+        tried: dict[PlannedTrial, list[_Tried]] = defaultdict(list)
+        for item in whole.items:
+            again = recount.judge(item)
+            tried[again.judged.slot].append(_Tried(item, again))
+        if not tried:
+            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
+        return recount, tried
+
+    @property
+    def _recount(self) -> Recount:
+        return self._found[0]
 
     @cached_property
     def _reports(self) -> dict[Simulation, Report]:
-        """The report on each simulation of the file, and on each that is missing."""
-        found = {Simulation.of(report): report for report in self._judged()}
-        if not found:
-            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
-        return found | {one: _absent(one) for one in self._plan(found) if one not in found}
+        """The report on each planned simulation; for one that is missing, it says so."""
+        recount, tried = self._found
+        return {
+            Simulation(*slot): self._report(slot, tried[slot]) if slot in tried else _absent(slot)
+            for slot in recount.slots
+        }
 
-    def _judged(self) -> Iterator[Report]:
-        trials: dict[tuple[str, str], int] = {}
-        for record in self._file.records(lambda error: self._skip(str(error))):
-            domain = self._world(record)
-            yield self._with_configuration(self._report(record, domain, trials), record, domain)
+    def _report(self, slot: PlannedTrial, several: list[_Tried]) -> Report:
+        """Of several in one place, the one that decides: one that did not pass, if there is."""
+        recount = self._recount
+        chosen = next(
+            (each for each in several if not recount.passed_alone(each.again.judged)), None
+        )
+        item, again = chosen or several[0]
+        verdict = item.recorded if recount.ways.as_recorded else again.verdict.reward_info
+        simulation = {
+            **item.simulation,
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": verdict},
+        }
+        task = again.task or recount.known(item.domain).raw(slot.task_id)
+        embedded = recount.whole.tasks.get(again.judged.named)
+        report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
+        report |= _ended(recount, slot, again)
+        report["config"] = self._configuration(item)
+        if again.task is not None:
+            report["task"] = {**mapping(report, "task"), JUDGED_BY: again.task}
+        return cast("Report", report)
 
-    def _skip(self, reason: str) -> None:
-        self._skipped[reason] += 1
-
-    def _world(self, record: RecordedSimulation) -> Domain:
-        name = self._domain or record.domain
-        if name is None:
-            raise ConfigurationError(
-                f"{self.path} does not name the domain of its simulations; add --domain retail "
-                "or whichever it is"
-            )
-        return domain_named(name)
-
-    def _report(
-        self, record: RecordedSimulation, domain: Domain, trials: dict[tuple[str, str], int]
-    ) -> dict[str, Any]:
-        simulation = cast("dict[str, Any]", record.simulation)
-        key = domain.name, str(simulation["task_id"])
-        if simulation.get("trial") is None:
-            simulation = {**simulation, "trial": trials.get(key, 0)}
-        trials[key] = trials.get(key, 0) + 1
-        task = self._task(domain, key[1])
-        verdict = self._verdict(record, domain)
-        recorded = cast("Mapping[str, Any] | None", record.verdict)
-        if verdict and recorded:
-            self._changed += is_successful(verdict["reward"]) != is_successful(recorded["reward"])
-        judged = {**simulation, "reward_info": verdict}
-        return report_of_simulation(judged, domain=domain.name, task=task)
-
-    def _task(self, domain: Domain, task_id: str) -> Shape | None:
-        try:
-            return load_raw_task(domain, task_id)
-        except UnknownTaskError:
-            return cast("Shape | None", self._file.tasks.get(task_id))
-
-    def _verdict(self, record: RecordedSimulation, domain: Domain) -> Mapping[str, Any] | None:
-        if self._as_recorded:
-            return cast("Mapping[str, Any] | None", record.verdict)
-        simulation = record.simulation
-        try:
-            found = score_simulation(simulation, domain=domain, solo=record.solo)
-        except NoJudgeError:
-            self._skip("needs a judge model")
-        except UnknownTaskError:
-            self._skip(f"{domain.name} has no such task")
-        else:
-            return cast("Mapping[str, Any]", found)
-        return None
-
-    def _with_configuration(
-        self, report: dict[str, Any], record: RecordedSimulation, domain: Domain
-    ) -> Report:
-        """With what the file says of all simulations, where reports of ours have it."""
+    def _configuration(self, item: Item) -> dict[str, object]:
+        """What the file says of all simulations, where reports of ours have it."""
         models = {
             f"{side}_model": {"model_id": name}
             for side in ("agent", "user")
             if (name := mapping(self._info, f"{side}_info").get("llm"))
         }
-        world = {"domain": domain.name, "solo": record.solo, "tool_types": tool_types(domain)}
-        report["config"] = {"environment": world, "models": models}
-        return cast("Report", report)
-
-    def _plan(self, found: Mapping[Simulation, Report]) -> Iterator[Simulation]:
-        domains = dict.fromkeys(one.domain for one in found)
-        trials = int(number(self._info.get("num_trials")) or 0)
-        if len(domains) == 1:
-            for task_id in self._file.tasks:
-                for trial in range(trials):
-                    yield Simulation(next(iter(domains)), task_id, trial)
+        world = {
+            "domain": item.domain.name,
+            "solo": item.solo,
+            "version": item.version,
+            "tool_types": tool_types(item.domain),
+        }
+        return {"environment": world, "models": models}
 
     @property
     def planned(self) -> list[Simulation]:
@@ -166,25 +154,42 @@ class ResultsRun:
         except KeyError:
             raise UnknownSimulationError(f"{self.path} has no {simulation}") from None
 
-    @property
+    @cached_property
     def notes(self) -> list[str]:
-        """How the verdicts came about, and what is wrong with the file."""
-        absent = sum(report["status"] == _ABSENT for report in self._reports.values())
-        count = len(self._reports)
-        found = [AS_RECORDED if self._as_recorded else f"rewards recomputed from {self.path.name}"]
-        if self._changed:
-            found.append(f"{self._changed} of {count} recorded verdicts are not confirmed")
-        if absent:
-            found.append(f"{absent} of {count} planned simulations are missing: not passed")
-        skipped = self._skipped.items()
-        return found + [f"{n} not judged, counted as not passed: {why}" for why, n in skipped]
+        """What is wrong with the file, by whose rules it was judged, and what was confirmed."""
+        recount = self._recount
+        how = [] if recount.ways.as_recorded else [f"rewards recomputed from {self.path.name}"]
+        confirmed = sum(each.agrees for each in recount.judged)
+        return [
+            *recount.ways.marks,
+            *map(str, causes(recount)),
+            *how,
+            f"judged by tau2-bench {recount.version} ({recount.whole.version_from})",
+            f"{confirmed} of {len(recount.compared)} recorded verdicts confirmed",
+        ]
 
 
-_ABSENT = "setup_failed"
+def _ended(recount: Recount, slot: PlannedTrial, again: Retrial) -> dict[str, object]:
+    """The status of a simulation where its end alone does not give it: the recount decides."""
+    if recount.passes[slot]:
+        return {"status": TaskExecutionStatus.SUCCESS.value, "error": None}
+    original = recount.copy_of(again.judged)
+    if original is not None:
+        words = f"a copy of {original.passport.where}, which counts as a failure"
+        return _without_verdict("duplicated simulation", words)
+    if again.judged.problem and not again.judged.ending:
+        return _without_verdict("no verdict", again.judged.problem)
+    return {}
 
 
-def _absent(one: Simulation) -> Report:
+def _without_verdict(kind: str, words: str) -> dict[str, object]:
+    error = {"error_type": kind, "error_message": words}
+    return {"status": TaskExecutionStatus.SETUP_FAILED.value, "error": error, "eval": []}
+
+
+def _absent(slot: PlannedTrial) -> Report:
     """The report on a simulation that the file should hold and does not."""
-    bare = report_of_simulation({"task_id": one.task_id, "trial": one.trial}, domain=one.domain)
-    error = {"error_type": "missing", "error_message": "this simulation is not in the file"}
-    return cast("Report", {**bare, "status": _ABSENT, "error": error, "started_at": ""})
+    named: dict[str, Any] = {"task_id": slot.task_id, "trial": slot.trial}
+    bare = report_of_simulation(named, domain=slot.domain)
+    absent = _without_verdict("missing", "this simulation is not in the file")
+    return cast("Report", {**bare, **absent, "started_at": ""})

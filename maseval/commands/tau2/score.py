@@ -120,6 +120,7 @@ class FileScore:
         return {
             "path": str(self.path),
             "version": self.found.version,
+            "version_from": self.found.whole.version_from,
             "marks": self.marks,
             "causes": [cause.to_dict() for cause in self.causes],
             "planned": self.planned,
@@ -182,8 +183,9 @@ def score(
         as_recorded: Count the recorded rewards.
         embedded_tasks: Judge by the tasks in the file, not by the benchmark's.
         remap_tasks: Judge each simulation by the task to which its recorded checks belong.
-        data_version: The release by whose tasks and rules files are judged, v0.2.0 unless named;
-            runs are by the release that they were made with.
+        data_version: The release by whose tasks and rules all are judged. Without it, runs are by
+            the release that they were made with, files in the form of v1.0.x by v1.0.1, and other
+            files by v0.2.0.
         on_progress: Gets the number of simulations judged so far of the file at hand.
     """
     ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
+from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import Collection, collection
 from maseval.commands.finding import open_run_or_file
@@ -74,19 +75,17 @@ def _holds_simulations(path: Path) -> bool:
 
 
 def record_of(report: Report, index: int = 0) -> InDomain | Omitted:
-    """A report of ours in v0.2.0's form, and its domain by the rules that the run had."""
+    """A report of ours in its release's form, and its domain by the rules that the run had."""
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
         return simulation
     environment = mapping(report, "config", "environment")
     rules = mapping(report, "config", "benchmark", "tau2")
-    domain = _domain(str(environment["domain"]), bool(rules.get("lenient_order_ids")))
+    release = release_of_report(report)
+    domain = release.domain(str(environment["domain"]))
+    if rules.get("lenient_order_ids"):
+        domain = domain.lenient
     solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
-    return RecordedSimulation(
-        index, cast("SimulationForm", simulation), domain.name, solo, verdict
-    ), domain
-
-
-def _domain(name: str, lenient: bool) -> Domain:
-    domain = domain_named(name)
-    return domain.lenient if lenient else domain
+    form = cast("SimulationForm", simulation)
+    recorded = RecordedSimulation(index, form, domain.name, solo, verdict, version=release.name)
+    return recorded, domain

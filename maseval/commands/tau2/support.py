@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.benchmark.tau2.trust.explain import CheckSummary, Explanation, WrongField
@@ -29,7 +30,7 @@ from maseval.commands.benchmarks import (
 from maseval.commands.recording import Recording
 from maseval.commands.tau2.audit import audit
 from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
-from maseval.commands.tau2.results_run import ResultsRun
+from maseval.commands.tau2.results_run import JUDGED_BY, ResultsRun
 from maseval.commands.tau2.sources import record_of
 from maseval.commands.tau2.tasks import reason_for_call
 from maseval.core.exceptions import MASEvalError
@@ -110,13 +111,21 @@ def diagnosed(report: Report) -> FailureDiagnosis | None:
     if kind_of(report) == "pass":
         return None
     found = record_of(report)
-    return FailureDiagnosis(_broken(found)) if isinstance(found, Omitted) else _explained(*found)
+    if isinstance(found, Omitted):
+        return FailureDiagnosis(_broken(found))
+    return _explained(*found, mapping(report, "task").get(JUDGED_BY))
 
 
-def _explained(recorded: RecordedSimulation, domain: Domain) -> FailureDiagnosis:
+def _explained(
+    recorded: RecordedSimulation, domain: Domain, judged_by: object = None
+) -> FailureDiagnosis:
     try:
         explanation, label = explain_and_label(
-            recorded.simulation, domain=domain, solo=recorded.solo, version=recorded.version
+            recorded.simulation,
+            domain=domain,
+            task=mapping(judged_by) or None,
+            solo=recorded.solo,
+            version=recorded.version,
         )
     except UnknownTaskError as error:
         return FailureDiagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
@@ -173,7 +182,8 @@ class Tau2Support(BenchmarkSupport):
     def task_title(self, report: Report) -> str | None:
         domain, task_id, _ = Simulation.of(report)
         try:
-            return reason_for_call(load_raw_task(domain, task_id)) or None
+            release = release_of_report(report)
+            return reason_for_call(load_raw_task(domain, task_id, version=release)) or None
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
@@ -196,8 +206,8 @@ class Tau2Support(BenchmarkSupport):
             config["texts"] = texts_in_words(texts)
         return config
 
-    def recording(self, path: Path, *, as_recorded: bool, domain: str | None) -> ResultsRun:
-        return ResultsRun(path, as_recorded=as_recorded, domain=domain)
+    def recording(self, path: Path, options: OutcomeOptions) -> ResultsRun:
+        return ResultsRun(path, options)
 
     def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes:
         return outcomes_of_file(path, options)

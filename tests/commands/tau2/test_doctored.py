@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maseval.commands import compare, tau2
+from maseval.commands import compare, show, tau2
 from maseval.commands.benchmarks import OutcomeOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
@@ -92,6 +92,18 @@ def test_a_doctored_file_is_found_out(case: Doctored, changed):
     assert case.cause in {cause["kind"] for cause in json.loads(certified.stdout)["causes"]}
     assert found.passes <= honestly.passes
     assert found.planned >= honestly.planned
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
+def test_a_doctored_file_looked_at_has_the_numbers_of_its_score(case: Doctored, changed):
+    path = changed(case.change)
+    (scored,) = tau2.score([path])
+
+    view = show(path, explain=False)
+
+    overall = view.summary.overall
+    assert (overall.passed, overall.planned) == (scored.passes, scored.planned)
+    assert view.folder.notes[: len(scored.causes)] == [str(cause) for cause in scored.causes]
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
@@ -276,6 +288,16 @@ def test_the_published_airline_tasks_are_judged_the_same_way(tmp_path):
     path.write_text(doctored(honest, shuffled_task_ids))
     (mended,) = tau2.score([path], remap_tasks=True)
     assert mended.agreeing == 50 and mended.passes == honestly.passes
+
+
+def test_a_shuffled_file_can_be_looked_at_by_the_tasks_it_means(changed):
+    path = changed(shuffled_task_ids)
+    (scored,) = tau2.score([path], remap_tasks=True)
+
+    view = show(path, remap_tasks=True)
+
+    assert view.summary.overall.passed == scored.passes > show(path).summary.overall.passed
+    assert view.labels["failed"] == scored.planned - scored.passes
 
 
 def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):

@@ -53,16 +53,17 @@ def test_what_failed_in_a_file_is_labelled_as_in_the_run(run, theirs):
 def test_faked_rewards_do_not_count(run, theirs):
     view = show(doctored(theirs, all_rewarded))
 
-    failed = run.summary.overall.planned - run.summary.overall.passed
     assert view.summary.overall.passed == run.summary.overall.passed
-    assert f"{failed} of 24 recorded verdicts are not confirmed" in view.folder.notes
+    assert view.folder.notes[0].startswith("edited rewards: ")
+    assert f"{run.summary.overall.passed} of 24 recorded verdicts confirmed" in view.folder.notes
 
 
 def test_recorded_rewards_count_if_that_is_asked_for_and_are_marked(theirs):
     view = show(doctored(theirs, all_rewarded), as_recorded=True, explain=False)
 
     assert view.summary.overall.passed == 24
-    assert view.folder.notes == ["rewards as recorded, not recomputed"]
+    assert view.folder.notes[0] == "rewards as recorded, not recomputed"
+    assert not any("rewards recomputed" in note for note in view.folder.notes)
 
 
 def test_a_simulation_that_is_not_in_the_file_counts_as_not_passed(theirs):
@@ -74,7 +75,7 @@ def test_a_simulation_that_is_not_in_the_file_counts_as_not_passed(theirs):
 
     overall = view.summary.overall
     assert overall.planned == 24 and overall.pass_hat[1].value == overall.passed / 24
-    assert f"{24 - overall.passed} of 24 planned simulations are missing" in view.folder.notes[1]
+    assert f"{24 - overall.passed} of 24 planned simulations are not there" in view.folder.notes[0]
 
 
 def test_an_end_that_v0_2_0_does_not_know_counts_as_not_passed(theirs):
@@ -98,6 +99,37 @@ def test_the_report_of_a_file_stands_beside_it_and_says_that_rewards_were_recomp
         run.summary.overall.passed
     )
     assert "rewards recomputed from theirs.json" in index["results"]["notes"]
+
+
+def test_a_doctored_file_is_not_drawn_without_saying_so(theirs):
+    drawn = maseval("plots", doctored(theirs, all_rewarded), "--no-explain")
+
+    assert drawn.exit_code == 0 and "edited rewards: " in drawn.stderr
+
+
+def test_what_is_wrong_with_a_file_stands_above_its_numbers(theirs):
+    path = doctored(theirs, all_rewarded)
+
+    shown = maseval("show", path, "--no-explain").stdout
+    index = index_of(report(path, explain=False))
+
+    assert 0 < shown.index("edited rewards: ") < shown.index("pass^1")
+    assert index["results"]["notes"][0].startswith("edited rewards: ")
+
+
+def test_a_file_is_judged_by_its_own_tasks_if_that_is_asked_for_and_marked(theirs):
+    def nothing_wanted(value):
+        for task in value["tasks"]:
+            task["evaluation_criteria"] = None
+
+    path = doctored(theirs, nothing_wanted)
+    (scored,) = tau2.score([path], embedded_tasks=True)
+
+    view = show(path, embedded_tasks=True)
+
+    assert view.summary.overall.passed == scored.passes == 24
+    assert view.folder.notes[0] == scored.marks[0]
+    assert view.labels["failed"] == 0
 
 
 def test_a_file_can_be_drawn(theirs):

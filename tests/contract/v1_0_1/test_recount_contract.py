@@ -1,6 +1,6 @@
 """A results file that v1.0.1 wrote is judged by the release that is named, and says which it is."""
 
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 
 
 def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other(
@@ -8,9 +8,11 @@ def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other
 ):
     path = vectors / "results" / "real_airline_v1.json"
 
-    (own,) = tau2.score([path], data_version="1.0.1")
-    (other,) = tau2.score([path])
+    (own,) = tau2.score([path])
+    (other,) = tau2.score([path], data_version="0.2.0")
 
+    assert (own.found.version, own.found.whole.version_from) == ("1.0.1", "by the file's form")
+    assert (other.found.version, other.found.whole.version_from) == ("0.2.0", "as asked")
     assert (own.agreeing, own.compared, own.causes) == (5, 5, [])
     assert other.agreeing == 4
     (cause,) = other.causes
@@ -21,9 +23,30 @@ def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other
 def test_a_simulation_is_explained_by_the_release_that_is_named(vectors, data, tau2_data):
     path = vectors / "results" / "real_airline_v1.json"
 
-    own = tau2.explain(path, "2", data_version="1.0.1")
-    other = tau2.explain(path, "2")
+    own = tau2.explain(path, "2")
+    other = tau2.explain(path, "2", data_version="0.2.0")
 
     assert own.explanation.passed and own.causes == ()
     assert not other.explanation.passed
     assert [cause.kind for cause in other.causes] == ["other data version"]
+
+
+def test_a_file_of_1_0_1_is_shown_by_its_own_release_with_the_numbers_of_its_score(
+    vectors, data, tau2_data
+):
+    path = vectors / "results" / "real_airline_v1.json"
+    for version in ("1.0.1", "0.2.0"):
+        (scored,) = tau2.score([path], data_version=version)
+
+        view = show(path, data_version=version)
+
+        assert view.summary.overall.passed == scored.passes
+        assert view.labels["failed"] == scored.planned - scored.passes
+        assert view.folder.config.values["version"] == version
+    assert "judged by tau2-bench 1.0.1 (by the file's form)" in show(path).folder.notes
+
+
+def test_a_folder_of_results_is_judged_by_the_release_whose_form_it_has(vectors, data, tau2_data):
+    (found,) = tau2.score([vectors / "results" / "run_dir"], domain="airline")
+
+    assert found.found.version == "1.0.1"

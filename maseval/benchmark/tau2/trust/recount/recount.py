@@ -9,10 +9,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.trust.recount.judged import NEEDS_JUDGE, Judged, clues, judge_again
+from maseval.benchmark.tau2.trust.recount.judged import (
+    NEEDS_JUDGE,
+    Judged,
+    NewVerdict,
+    clues,
+    judge_again,
+)
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial, planned_slots, split_of
 from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
@@ -49,6 +56,17 @@ class Ways:
         ]
 
 
+class Retrial(NamedTuple):
+    """A simulation judged again: what is kept of it, its whole verdict, and by which task.
+
+    ``task`` is None if that is the benchmark's of the name that the record has.
+    """
+
+    judged: Judged
+    verdict: NewVerdict
+    task: Mapping[str, Any] | None
+
+
 class Recount:
     """The simulations of a record, judged one after the other."""
 
@@ -72,6 +90,10 @@ class Recount:
 
     def add(self, item: Item) -> Judged:
         """Judge one simulation."""
+        return self.judge(item).judged
+
+    def judge(self, item: Item) -> Retrial:
+        """Judge one simulation, with all that was found."""
         self._versions.setdefault(item.domain.name, item.version)
         known = self.known(item.domain)
         named = str(item.simulation.get("task_id"))
@@ -92,7 +114,7 @@ class Recount:
             **clues(item, new),
         )
         self.judged.append(found)
-        return found
+        return Retrial(found, new, task)
 
     def known(self, domain: Domain) -> KnownTasks:
         """The benchmark's tasks of a domain."""
@@ -187,15 +209,24 @@ class Recount:
     @cached_property
     def passes(self) -> Mapping[PlannedTrial, bool]:
         """Whether each planned simulation passed; of several in one place, all must have."""
-        copies = {id(self.judged[position]) for position in self.copies}
         return {
-            slot: slot in self.by_slot
-            and all(self._passed(each) and id(each) not in copies for each in self.by_slot[slot])
+            slot: slot in self.by_slot and all(map(self.passed_alone, self.by_slot[slot]))
             for slot in self.slots
         }
 
-    def _passed(self, each: Judged) -> bool:
+    def passed_alone(self, each: Judged) -> bool:
+        """Whether one of the simulations passed, whatever else is recorded in its place."""
+        if self.copy_of(each) is not None:
+            return False
         return each.passed_as_recorded if self.ways.as_recorded else each.passed
+
+    def copy_of(self, each: Judged) -> Judged | None:
+        """What a simulation is a copy of; None if it is none."""
+        return self._copies_by_identity.get(id(each))
+
+    @cached_property
+    def _copies_by_identity(self) -> Mapping[int, Judged]:
+        return {id(self.judged[position]): of for position, of in self.copies.items()}
 
     @property
     def passed(self) -> int:

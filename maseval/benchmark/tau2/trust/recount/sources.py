@@ -38,6 +38,7 @@ Certifiable = (
 )
 
 MALFORMED = "not in v0.2.0's form"
+BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
 
 
 class Item(NamedTuple):
@@ -64,6 +65,8 @@ class Collection:
 
     ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
     took part, and None if that is not known. ``malformed`` lists what could not be read.
+    ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
+    chose it.
     """
 
     items: Iterator[Item]
@@ -75,6 +78,8 @@ class Collection:
     planned: Sequence[PlannedTrial] = ()
     scripted: bool | None = None
     malformed: list[str] = field(default_factory=list)
+    version: str | None = None
+    version_from: str = BY_DEFAULT
 
     @property
     def has_plan(self) -> bool:
@@ -94,7 +99,8 @@ def collection(
     """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so.
 
     ``version`` names the release by whose tasks and rules it is judged. Without it, reports are
-    judged by the release that they were run by, and all else by v0.2.0 or the domain's own.
+    judged by the release that they were run by, files in the form of v1.0.x by v1.0.1, and all
+    else by v0.2.0 or the domain's own.
     """
     chosen = None if domain is None else domain_named(domain)
     if isinstance(source, str | os.PathLike):
@@ -104,11 +110,13 @@ def collection(
     else:
         whole = Collection(iter(()))
         whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
-    whole.items = (_in_release(item, version) for item in whole.items)
+    if version is not None:
+        whole.version, whole.version_from = release_named(version).name, BY_OPTION
+    whole.items = (_in_release(item, whole.version) for item in whole.items)
     return whole
 
 
-def _in_release(item: Item, version: AnyVersion) -> Item:
+def _in_release(item: Item, version: str | None) -> Item:
     """The item with its domain as the release has it."""
     if version is None and item.version is None:
         return item._replace(version=release_of(item.domain).name)
@@ -123,6 +131,9 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection
     whole = Collection(iter(()), name=Path(file.path).name)
     whole.items = _items(file, domain, solo, whole)
     if file.layout != "lines":
+        # Forks write the form of v0.2.0, too; only a later one says something.
+        if file.form != DEFAULT_RELEASE.name:
+            whole.version, whole.version_from = file.form, BY_FORM
         info = file.raw_info
         environment = mapping(info, "environment_info")
         trials = number(info.get("num_trials"))
@@ -144,7 +155,9 @@ def _items(
     try:
         for record in file.records(broken.append):
             yield from _broken(broken, domain or _known(record.domain), whole)
-            yield _of_record(record, domain, solo)
+            item = _of_record(record, domain, solo)
+            # A line that is a report of ours names its release.
+            yield item._replace(version=record.version) if file.layout == "lines" else item
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
     yield from _broken(broken, domain or _known(whole.domain_name), whole)
@@ -198,11 +211,13 @@ def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item
     if domain is None and name:
         domain = _world(str(name), lenient)
     whole.scripted = (whole.scripted is not False) and not _models(config)
+    whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
+    version = release_of_report(report).name
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
-        return Item(named, _required(domain), problem=problem)
+        return Item(named, _required(domain), problem=problem, version=version)
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
     read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
@@ -213,7 +228,7 @@ def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item
         simulation["reward_info"],
         lenient,
         read,
-        version=release_of_report(report).name,
+        version=version,
     )
 
 
