@@ -26,6 +26,27 @@ def test_a_run_is_by_the_release_that_was_asked_for(tau2_data_of_1_0_1, tmp_path
     assert json.loads(again.stdout)["files"][0]["version"] == "1.0.1"
 
 
+def test_limits_of_1_0_1_end_simulations_and_are_part_of_the_configuration(
+    tau2_data_of_1_0_1, tmp_path
+):
+    folder = tmp_path / "run"
+    done = maseval(
+        *("tau2", "run", "--domain", "airline", "--agent", "gold", "--num-tasks", "1"),
+        *("--data-version", "1.0.1", "--output", folder),
+        *("--max-errors", "3", "--timeout", "0.000001"),
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "1 simulations were ended by the limit of 1e-06 s" in " ".join(done.output.split())
+    config = json.loads((folder / "config.json").read_text())["config"]
+    assert (config["max_errors"], config["timeout"]) == (3, 1e-06)
+    exported = tmp_path / "airline.json"
+    maseval("tau2", "export", folder, "--output", exported)
+    results = json.loads(exported.read_text())
+    assert results["info"]["max_errors"] == 3
+    assert results["simulations"][0]["termination_reason"] == "timeout"
+
+
 def test_tasks_tools_and_audits_are_those_of_a_release(tau2_data, tau2_data_of_1_0_1):
     listed = maseval("tau2", "tasks", "-d", "retail", "--split", "test", "--data-version", "1.0.1")
     assert "40 tasks of tau2-bench 1.0.1" in listed.output

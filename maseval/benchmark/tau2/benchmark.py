@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cache, cached_property, partial
+from typing import TypeVar
 
 from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
@@ -46,6 +47,9 @@ from maseval.core.user import User
 logger = logging.getLogger(__name__)
 
 MAX_INVOCATIONS = 200
+MAX_ERRORS = 10
+
+Limit = TypeVar("Limit", int, float | None)
 
 _REGISTERED_AS: dict[ModelRole, str] = {
     "agent": "agent_model",
@@ -76,6 +80,10 @@ class Tau2Benchmark(Benchmark):
             of the release that the tasks were loaded from.
         validate_communication: End a simulation when a side says nothing, or speaks and calls
             tools in one message; v0.2.0 does not know this.
+        max_errors: End a simulation after so many failed tool calls; v0.2.0 counts none.
+        timeout: End a simulation after the step in which so many seconds are over; v0.2.0 does not
+            know this. The deadline of a task's protocol is another thing: it gives up a hanging
+            step, and is an error of the run.
         short_conversations: Ask the user to finish quickly; not the original's rule.
         texts: In whose words models are asked: ``"original"``, ``"ours"``, or what ``load_texts``
             returns. By default the original's if they are on this machine; else ours, and the log
@@ -102,6 +110,8 @@ class Tau2Benchmark(Benchmark):
         short_conversations: bool = False,
         version: AnyVersion = None,
         validate_communication: bool = False,
+        max_errors: int = MAX_ERRORS,
+        timeout: float | None = None,
         texts: AnyTexts = None,
     ) -> None:
         super().__init__(
@@ -125,6 +135,8 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
+        self.max_errors = checked_limit("max_errors", max_errors)
+        self.timeout = checked_limit("timeout", timeout)
         self.texts = texts
         self._wordings = cache(partial(wording_of, texts))  # one and the same for the whole run
         self._said_not_comparable = False
@@ -161,6 +173,9 @@ class Tau2Benchmark(Benchmark):
                 "rules": ", ".join(f"tau2-bench v{name}" for name in names),
                 "mode": self.mode.value,
                 "max_steps": self.max_invocations,
+                "max_errors": self.max_errors,
+                "timeout": self.timeout,
+                "validate_communication": self.validate_communication,
                 "lenient_order_ids": self.lenient_order_ids,
                 "short_conversations": self.short_conversations,
                 "texts": self._texts_config(names),
@@ -299,7 +314,9 @@ class Tau2Benchmark(Benchmark):
             agent_side,
             user_side,
             max_steps=self.max_invocations,
+            max_errors=self.max_errors,
             validate_communication=self.validate_communication,
+            timeout=self.timeout,
         ).run()
         spoken = (m["content"] for m in reversed(environment.trajectory.messages))
         return next((text for text in spoken if text), None)
@@ -323,6 +340,13 @@ class Tau2Benchmark(Benchmark):
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)
         return answer
+
+
+def checked_limit(name: str, limit: Limit) -> Limit:
+    """A limit of a simulation, which is refused if nothing could be done within it."""
+    if limit is not None and limit <= 0:
+        raise ConfigurationError(f"{name} is {limit:g}; give a number above 0")
+    return limit
 
 
 def describe_tools(environment: Tau2Environment, wording: Wording) -> None:

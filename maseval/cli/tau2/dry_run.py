@@ -55,8 +55,8 @@ def _print_participants(plan: "RunPlan", console: Console) -> None:
     for side in ("agent", "user", "judge"):
         if (who := config.get(side)) is not None:
             console.print(f"  {side}: {inert(_who(who))}", highlight=False)
-    named = ("mode", "seed", "max_steps", "timeout")
-    facts = (f"{name.replace('_', ' ')} {config.get(name)}" for name in named)
+    named = ("mode", "seed", "max_steps", "max_errors", "timeout")
+    facts = (f"{name.replace('_', ' ')} {config[name]}" for name in named if name in config)
     console.print(f"  {', '.join(facts)}", highlight=False)
 
 

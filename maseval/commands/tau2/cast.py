@@ -9,6 +9,7 @@ from weakref import WeakSet
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
@@ -31,6 +32,7 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import termination_of
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
@@ -54,6 +56,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     ) -> None:
         super().__init__(
             max_invocations=setup.options.max_steps,
+            max_errors=setup.options.max_errors,
+            timeout=setup.timeout,
             num_workers=setup.options.concurrency,
             progress_bar=False,
             seed=setup.options.seed,
@@ -65,6 +69,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.prices = prices or Prices()
         self.rehearsal = Rehearsal(setup.options.rehearse or "")
         self.add_callback(_Cleaning(self.forget))
+        self._timed_out = 0
         self._environments: dict[TrialKey, Tau2Environment] = {}
         self._rehearsed: dict[TrialKey, tuple[str, ScriptedModelAdapter]] = {}
         self._seen: WeakSet[AgentAdapter] = WeakSet()
@@ -112,9 +117,17 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     def forget(self, report: Report) -> None:
         """Keep of a simulation that is over only what became of its rehearsal."""
         trial = (report["task_id"], report["repeat_idx"])
+        self._timed_out += termination_of(report) == TerminationReason.TIMEOUT
         self._environments.pop(trial, None)
         if played := self._forget_rehearsal(trial):
             self.rehearsal.add(report, len(played.requests))
+
+    def time_notes(self) -> list[str]:
+        """How many simulations the time limit ended."""
+        if not self._timed_out:
+            return []
+        ended = f"{self._timed_out} simulations were ended by the limit of {self.timeout:g} s"
+        return [f"{ended}, and count as not passed; --timeout 0 sets no limit, as tau2-bench does"]
 
     def setup_user(
         self,

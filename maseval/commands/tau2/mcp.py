@@ -117,6 +117,7 @@ def _run_options(options: McpOptions) -> dict[str, Any]:
         "task_id": [options.task_id],
         "agent_args": {"name": options.agent_name},
         "concurrency": 1,
+        "patience": options.timeout,  # an agent that is away is a hanging step
     }
 
 

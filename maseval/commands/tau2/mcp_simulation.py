@@ -93,6 +93,8 @@ class McpSimulation:
 _WAYS_TO_END = {
     TerminationReason.USER_STOP: "the customer has left",
     TerminationReason.MAX_STEPS: "the limit of steps is reached",
+    TerminationReason.TOO_MANY_ERRORS: "too many tool calls have failed",
+    TerminationReason.TIMEOUT: "the time for it is up",
 }
 
 

@@ -17,6 +17,7 @@ TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution",
 # The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
 DATA_VERSION = "0.2.0"
 MAX_STEPS = 200
+MAX_ERRORS = 10
 SEED = 300
 TIMEOUT = 600.0
 MCP_TIMEOUT = 3600.0
@@ -67,12 +68,21 @@ class ConversationOptions:
     max_steps: Annotated[
         int, Flag("Maximum number of steps of a conversation", EXECUTION, recorded=True)
     ] = MAX_STEPS
+    max_errors: Annotated[
+        int, Flag("Failed tool calls that end a conversation; 0.2.0 counts none", EXECUTION)
+    ] = MAX_ERRORS
     seed: Annotated[
         int | None,
         Flag("Seed of scripted agents and of models that take one", EXECUTION, recorded=True),
     ] = SEED
     timeout: Annotated[
-        float | None, Flag("Seconds per simulation (0: no limit)", EXECUTION, recorded=True)
+        float | None,
+        Flag(
+            "Seconds per simulation (0: no limit): 1.0.1 ends it, 0.2.0 knows no such end and it "
+            "is an error",
+            EXECUTION,
+            recorded=True,
+        ),
     ] = TIMEOUT
     output: Annotated[
         str | os.PathLike[str] | None,
@@ -90,13 +100,18 @@ class ConversationOptions:
             raise ConfigurationError(
                 f"timeout is {self.timeout:g}; give seconds, or None for no limit"
             )
-        if self.max_steps < 1:
-            raise ConfigurationError(f"max_steps is {self.max_steps}; give at least 1")
+        for name in ("max_steps", "max_errors"):
+            if (limit := getattr(self, name)) < 1:
+                raise ConfigurationError(f"{name} is {limit}; give at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ConversationOptions):
-    """What ``run`` is asked to do."""
+    """What ``run`` is asked to do.
+
+    ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
+    as its ``timeout``, and longer where the release's rules end it by that.
+    """
 
     domain: Annotated[
         str | Sequence[str],
@@ -167,6 +182,7 @@ class RunOptions(ConversationOptions):
         bool,
         Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
     ] = False
+    patience: float | None = None
     display: Display | None = None
 
     def __post_init__(self) -> None:

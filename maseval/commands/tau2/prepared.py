@@ -43,7 +43,7 @@ class PreparedRun:
             split=options.split,
             task_ids=options.task_id,
             num_tasks=options.num_tasks,
-            timeout=options.timeout,
+            timeout=setup.deadline,
             data_version=options.data_version,
         )
         for each in tasks.values():

@@ -39,10 +39,10 @@ def run(options: RunOptions) -> RunResult:
             turn=benchmark.turn,
             budget=prepared.budget,
             priced=bool(prepared.priced.known),
-            time_limit=options.timeout,
+            time_limit=setup.deadline,
             retry_failed=options.retry_failed,
             display=options.display,
         )
         # Domain by domain, because each has a task "1".
         result = session.run(prepared.tasks.values(), benchmark.agent_data)
-        return replace(result, notes=benchmark.rehearsal.notes())
+        return replace(result, notes=[*benchmark.rehearsal.notes(), *benchmark.time_notes()])

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
-from maseval.benchmark.tau2.versions import release_named
+from maseval.benchmark.tau2.versions import RuleSet, release_named
 from maseval.commands.options import ExtraArguments, recorded
 from maseval.commands.probe import Probe
 from maseval.commands.tau2.agent_code import check_imports, uses_chat_model
@@ -37,6 +38,9 @@ _AGENT_ALIASES = {
     "llm_agent_gt": ("llm", Mode.ORACLE_PLAN.value),
 }
 _USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
+
+# The rules look at the clock between steps: how long the last one may take, at least.
+_LAST_STEP = 60.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,25 @@ class RunSetup:
             "nl_evaluator": self.judge,
         }
         return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules of the release."""
+        return release_named(self.options.data_version).rules
+
+    @property
+    def timeout(self) -> float | None:
+        """After how many seconds the rules end a conversation; None if they do not."""
+        known = TerminationReason.TIMEOUT in self.rules.loop.endings
+        return self.options.timeout if known else None
+
+    @property
+    def deadline(self) -> float | None:
+        """After how many seconds a conversation that is not over is given up."""
+        limit = self.options.timeout
+        if limit is None or self.options.patience is not None:
+            return self.options.patience
+        return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
 
     def assign_models(self, tasks: list[Task]) -> None:
         """Let the tasks know which models play the user and judge."""
@@ -167,6 +190,7 @@ class RunSetup:
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
+            **({"max_errors": self.options.max_errors} if self.rules.loop.counts_errors else {}),
             **recorded(self.options),
         }
 

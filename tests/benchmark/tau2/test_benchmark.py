@@ -53,6 +53,45 @@ def test_a_conversation_from_the_greeting_to_the_verdict(room):
     assert report["final_answer"] == "Thanks ###STOP###"
 
 
+BLACK = tool_call("paint", {"colour": "black"})  # which is refused
+
+
+def test_failed_calls_end_a_simulation_of_1_0_1_and_none_of_0_2_0(room):
+    task = room_task(room, RED)
+    agent, user = [BLACK, BLACK, BLACK, "I cannot."], ["Black, please", "###STOP###"]
+
+    (new,) = live([task], agent, user, version="1.0.1", max_errors=2)
+    (old,) = live([task], agent, user, version="0.2.0", max_errors=2)
+
+    assert simulation(new)["termination_reason"] == "too_many_errors"
+    assert simulation(old)["termination_reason"] == "user_stop"
+    assert new["config"]["benchmark"]["tau2"]["max_errors"] == 2
+
+
+def test_a_simulation_of_1_0_1_may_have_a_time_limit(room):
+    task = room_task(room, RED)
+
+    (report,) = live([task], ["Wait."] * 9, ["Hello"] * 9, version="1.0.1", timeout=1e-9)
+
+    assert simulation(report)["termination_reason"] == "timeout"
+    assert report["status"] == "success"
+    assert report["eval"][0]["reward"] == 0.0
+    assert report["config"]["benchmark"]["tau2"]["timeout"] == 1e-9
+
+
+def test_a_time_limit_that_the_release_does_not_know_is_refused(room):
+    (report,) = live([room_task(room, RED)], ["Wait."], ["Hello"], timeout=1.0)
+
+    assert report["error"]["error_type"] == "ConfigurationError"
+    assert "'timeout', which tau2-bench 0.2.0 does not know" in report["error"]["error_message"]
+
+
+@pytest.mark.parametrize("limit", [{"max_errors": 0}, {"timeout": 0.0}])
+def test_a_limit_of_nothing_is_refused(limit):
+    with pytest.raises(ConfigurationError, match="is 0; give a number above 0"):
+        Live([], **limit)
+
+
 def test_alone_the_agent_works_from_the_ticket_with_both_sides_tools(room):
     task = room_task(room, RED, action("press_switch", "user"), communicate_info=["anything"])
     benchmark = Live(

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.versions.releases import DEFAULT_RELEASE, Release
 
 logger = logging.getLogger(__name__)
 
-# Of the original's command line. Nothing in v0.2.0 ever counts an error.
+# Of the original's command line, for reports that do not name them.
 _MAX_STEPS = 200
 _MAX_ERRORS = 10
 
@@ -44,7 +44,7 @@ def run_info(
     gathered = {
         "git_commit": (benchmark.get("git") or {}).get("commit_hash", "unknown"),
         "max_steps": rules.get("max_steps", _MAX_STEPS),
-        "max_errors": _MAX_ERRORS,
+        "max_errors": rules.get("max_errors", _MAX_ERRORS),
         "user_info": _user_info(config.get("user"), domain, rules, data_dir, release),
         "agent_info": _agent_info(config.get("agents") or {}, mode),
         "environment_info": {
