@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.data_loader import (
     ensure_data_exists,
 )
 from maseval.core import model as model_module
+from tests.file_server import FileServer
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -47,6 +48,13 @@ def clients_of_providers_are_closed() -> Iterator[None]:
 def no_registration_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model named ``mine`` in an executed example must not answer for the next test's."""
     monkeypatch.setattr(model_module, "_registered", dict(model_module._registered))
+
+
+@pytest.fixture
+def file_server() -> Iterator[FileServer]:
+    """A server of untrue data files, for tests that need no true ones."""
+    with FileServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -13,15 +13,11 @@ from typing import TypedDict, TypeVar
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
-    CacheError,
-    ChecksumError,
-    DataUnavailableError,
+    GITHUB_BASE,
     Tau2DataError,
     manifest_of,
 )
-from maseval.benchmark.tau2.data.sources import GITHUB_BASE
 from maseval.benchmark.tau2.data.store import (
-    AnyPath,
     default_data_dir,
     domain_folder,
     download_domain_data,
@@ -40,6 +36,8 @@ from maseval.benchmark.tau2.versions.releases import (
 )
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
+from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
+from maseval.data.store import AnyPath
 
 __all__ = [
     "BASE_SPLIT_COUNTS",

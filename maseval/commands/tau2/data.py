@@ -4,10 +4,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST, ChecksumError
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST
 from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
 from maseval.benchmark.tau2.texts.choosing import original_texts
 from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.data.files import ChecksumError
 
 
 @dataclass(frozen=True)

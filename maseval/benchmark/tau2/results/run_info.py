@@ -4,12 +4,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.run_info import RunInfo, SideInfo, UserInfo
 from maseval.benchmark.tau2.results.checking import RUN_INFO, checked
 from maseval.benchmark.tau2.versions.releases import DEFAULT_RELEASE, Release
+from maseval.data.store import AnyPath
 
 logger = logging.getLogger(__name__)
 

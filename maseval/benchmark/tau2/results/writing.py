@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.file_form import filled
@@ -28,6 +27,7 @@ from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import atomic_file, write_json
 from maseval.core.tracing import now
+from maseval.data.store import AnyPath
 
 
 class ExportSummary(NamedTuple):

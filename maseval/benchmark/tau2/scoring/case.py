@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.conversation.recording import (
     RecordedConversation,
     SimulationFormatError,
 )
-from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir, domain_folder
+from maseval.benchmark.tau2.data.store import default_data_dir, domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message
@@ -31,6 +31,7 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
+from maseval.data.store import AnyPath
 
 AnyTask = Task | TaskSpec | Mapping[str, Any]
 

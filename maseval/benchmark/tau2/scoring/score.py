@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.reward import ReplayProblem, RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
@@ -31,6 +30,7 @@ from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
 
 VERDICT = ("reward", "reward_breakdown", "db_check")
 """The keys of a verdict that every release which writes results files means the same by."""

@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.benchmark.tau2.texts.wording import OurWording, Wording
 from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
+from maseval.data.python_source import SourceShapeError
 
 AnyTexts = str | Texts | Wording | None
 """``original``, ``ours``, texts that are loaded already, or None for the original's if there."""
@@ -63,7 +64,7 @@ def original_texts(version: str = DEFAULT_VERSION) -> Texts:
     """The original's texts, fetched if need be; an error says how they can be had."""
     try:
         return load_texts(version)
-    except TextsError:
+    except (TextsError, SourceShapeError):
         raise
     except Tau2DataError as error:
         raise TextsUnavailableError(

@@ -7,9 +7,9 @@ import inspect
 import re
 
 from maseval.benchmark.tau2.texts.docstrings import limit_length
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
 from maseval.benchmark.tau2.texts.shapes import Scope
 from maseval.benchmark.tau2.texts.texts import DiscoverableParameter, DiscoverableTool
+from maseval.data.python_source import SourceShapeError
 
 _ARGS = re.compile(r"\n\s*Args:\s*\n")
 _RETURNS = re.compile(r"\n\s*Returns:\s*\n")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
+from maseval.data.python_source import SourceShapeError
 
 LENGTH_LIMIT = 10_000  # the longest of the original's has a third of that
 

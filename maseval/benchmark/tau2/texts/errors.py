@@ -7,10 +7,6 @@ class TextsError(Tau2DataError):
     """The original's texts cannot be read, or are not what they should be."""
 
 
-class SourceShapeError(TextsError):
-    """A source file is not of the shape that texts are taken from; the message names the file."""
-
-
 class TextsFileError(TextsError):
     """A file of extracted texts is damaged, or has other texts than the version it is for."""
 

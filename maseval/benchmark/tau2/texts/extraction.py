@@ -8,8 +8,6 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
-from maseval.benchmark.tau2.texts.parsing import parsed, refusing
 from maseval.benchmark.tau2.texts.shapes import Scope, parts
 from maseval.benchmark.tau2.texts.texts import (
     FORMAT,
@@ -27,6 +25,7 @@ from maseval.benchmark.tau2.texts.tools import (
     tool_text,
     tools_of,
 )
+from maseval.data.python_source import SourceShapeError, parsed, refusing
 
 Extracted = TypeVar("Extracted")
 

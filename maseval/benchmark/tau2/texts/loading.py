@@ -14,21 +14,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from maseval.benchmark.tau2.data.files import (
-    DEFAULT_VERSION,
-    CacheError,
-    DataFile,
-    Manifest,
-    known_version,
-    listed,
-)
-from maseval.benchmark.tau2.data.folder import DataFolder, fill
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import LocalSource, Source, default_sources
-from maseval.benchmark.tau2.data.store import AnyPath, default_data_dir
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, GITHUB_BASE, known_version, listed
+from maseval.benchmark.tau2.data.store import default_data_dir
 from maseval.benchmark.tau2.texts.errors import TextsError, TextsFileError
 from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.data.files import CacheError, DataFile, Manifest
+from maseval.data.folder import DataFolder, fill
+from maseval.data.progress import Progress
+from maseval.data.sources import Source, default_sources, local_source
+from maseval.data.store import AnyPath
 
 SIZE_LIMIT = 4 * 1024 * 1024  # the larger of the two has 164 kB
 
@@ -61,7 +56,7 @@ def edition_of(version: str) -> Edition:
     plain = known_version(version)
     call = f'load_texts("{plain}")'
     files = listed(f"v{plain}-source.txt")
-    manifest = Manifest(f"v{plain}", files, inside="", packaged=False, fetched_by=call)
+    manifest = Manifest("tau2", f"v{plain}", files, GITHUB_BASE, fetched_by=call)
     return Edition(plain, manifest, _SHA256[plain])
 
 
@@ -78,7 +73,7 @@ def load_texts(
     if named:
         return texts_at(Path(named).expanduser(), edition)
     sources = default_sources(edition.manifest)
-    return cached_texts(edition, cache_of(version), sources, Progress(verbose))
+    return cached_texts(edition, cache_of(version), sources, Progress(verbose, "tau2"))
 
 
 def cache_of(version: str) -> Path:
@@ -101,7 +96,7 @@ def texts_at(path: Path, edition: Edition) -> Texts:
     if path.suffix == ".json" or inside.is_file():
         return read_texts(inside if path.is_dir() else path, edition)
     files = list(edition.manifest.files.values())
-    contents = LocalSource(path, inside=edition.manifest.inside).fetch(files, Progress(0))
+    contents = local_source(path, edition.manifest).fetch(files, Progress(0))
     return _extracted(contents, edition)
 
 

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
 from maseval.benchmark.tau2.texts.texts import Parts, Value
+from maseval.data.python_source import SourceShapeError
 
 _STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

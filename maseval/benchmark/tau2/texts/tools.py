@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.texts.discoverable import discoverable_tool
 from maseval.benchmark.tau2.texts.docstrings import read_docstring
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
 from maseval.benchmark.tau2.texts.shapes import Scope, text
 from maseval.benchmark.tau2.texts.texts import DiscoverableTool, ModelText, ToolText
+from maseval.data.python_source import SourceShapeError
 
 
 def tools_of(toolkit: Scope) -> tuple[ToolText, ...]:

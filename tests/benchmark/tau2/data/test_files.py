@@ -6,11 +6,6 @@ import pytest
 from maseval.benchmark.tau2.data.files import (
     MANIFEST,
     VERSIONS,
-    CacheError,
-    ChecksumError,
-    DataFile,
-    DataUnavailableError,
-    Manifest,
     Tau2DataError,
     UnknownVersionError,
     known_version,
@@ -18,6 +13,7 @@ from maseval.benchmark.tau2.data.files import (
     manifest_of,
 )
 from maseval.core.exceptions import MASEvalError
+from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
 
 
 def data_file(name, content):
@@ -49,7 +45,7 @@ def test_the_files_in_use_have_the_sizes_and_hashes_of_the_manifest(tau2_data):
 
 def test_a_folder_whose_name_begins_alike_is_another_folder():
     files = [data_file("domains/tele/db.json", b"1"), data_file("domains/telecom/db.json", b"2")]
-    manifest = Manifest.of("v1", files)
+    manifest = Manifest("shop", "v1", {file.name: file for file in files})
     assert manifest.below("domains/tele") == files[:1]
 
 

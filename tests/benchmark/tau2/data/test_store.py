@@ -10,14 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import (
-    MANIFEST,
-    CacheError,
-    ChecksumError,
-    DataUnavailableError,
-    UnknownVersionError,
-    manifest_of,
-)
+from maseval.benchmark.tau2.data.files import MANIFEST, UnknownVersionError, manifest_of
 from maseval.benchmark.tau2.data.store import (
     default_data_dir,
     download_domain_data,
@@ -26,7 +19,8 @@ from maseval.benchmark.tau2.data.store import (
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.file_server import content
+from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
+from tests.file_server import content
 
 pytestmark = pytest.mark.data
 

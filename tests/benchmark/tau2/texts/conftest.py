@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import DataFile, Manifest
 from maseval.benchmark.tau2.texts.loading import Edition
+from maseval.data.files import DataFile, Manifest
 
 SIDES = ("assistant", "user", "retrieval", "discoverable_assistant", "discoverable_user")
 
@@ -54,5 +54,5 @@ def edition(synthetic: Path, expected: Callable[[str], dict[str, Any]]) -> Editi
     """The invented v1.0.1, with the checksums that came with it."""
     listed = json.loads((synthetic / "manifest.json").read_text())["1.0.1"]
     files = {name: DataFile(name, file["bytes"], file["sha256"]) for name, file in listed.items()}
-    manifest = Manifest("v1.0.1", files, "", False, 'load_texts("1.0.1")')
+    manifest = Manifest("tau2", "v1.0.1", files, fetched_by='load_texts("1.0.1")')
     return Edition("1.0.1", manifest, texts_hash(expected("1.0.1")))

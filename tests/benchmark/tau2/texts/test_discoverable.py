@@ -3,8 +3,8 @@ import ast
 import pytest
 
 from maseval.benchmark.tau2.texts.discoverable import discoverable_tool
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
 from maseval.benchmark.tau2.texts.shapes import Scope
+from maseval.data.python_source import SourceShapeError
 
 
 def found(docstring):

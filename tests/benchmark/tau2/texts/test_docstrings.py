@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.texts.docstrings import read_docstring
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
+from maseval.data.python_source import SourceShapeError
 
 WHOLE = """Count shells.
     The second line.

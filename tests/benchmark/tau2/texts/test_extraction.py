@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import ChecksumError
-from maseval.benchmark.tau2.texts.errors import SourceShapeError, TextsError
+from maseval.benchmark.tau2.texts.errors import TextsError
 from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.schemas import described
+from maseval.data.files import ChecksumError
+from maseval.data.python_source import SourceShapeError
 
 pytestmark = pytest.mark.data
 
@@ -71,7 +72,7 @@ def test_each_recorded_edit_of_the_tree_is_refused_or_accepted_as_it_should_be(
     if case["expected"] == "accepted":
         assert use()
     else:
-        with pytest.raises((TextsError, ChecksumError)) as refusal:
+        with pytest.raises((TextsError, SourceShapeError, ChecksumError)) as refusal:
             use()
         names = {case["path"], "only_short", "the tools of airline"}
         assert any(name in str(refusal.value) for name in names)

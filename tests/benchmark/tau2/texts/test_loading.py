@@ -10,17 +10,15 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import (
-    ChecksumError,
-    DataUnavailableError,
-    UnknownVersionError,
-)
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import LocalSource, TagSource
+from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
-from maseval.benchmark.tau2.texts.errors import SourceShapeError, TextsFileError
+from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
-from tests.benchmark.tau2.file_server import content, status
+from maseval.data.files import ChecksumError, DataUnavailableError
+from maseval.data.progress import Progress
+from maseval.data.python_source import SourceShapeError
+from maseval.data.sources import LocalSource, RepositorySource
+from tests.file_server import content, status
 
 pytestmark = pytest.mark.data
 
@@ -47,7 +45,7 @@ def root(tmp_path):
 
 
 def fetched(edition, root, mirror):
-    source = TagSource(mirror.url, "v1.0.1", patience=2, inside="")
+    source = RepositorySource(mirror.url, "v1.0.1", patience=2)
     return cached_texts(edition, root, [source], Progress(0))
 
 
@@ -269,15 +267,15 @@ def test_offline_without_texts_says_how_to_get_them(monkeypatch):
 LOAD = """
 import json, sys
 from pathlib import Path
-from maseval.benchmark.tau2.data.files import DataFile, Manifest
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import TagSource
+from maseval.data.files import DataFile, Manifest
+from maseval.data.progress import Progress
+from maseval.data.sources import RepositorySource
 from maseval.benchmark.tau2.texts.loading import Edition, cached_texts
 
 root, url, sha256, files = sys.argv[1:]
 files = {name: DataFile(name, size, digest) for name, size, digest in json.loads(files)}
-edition = Edition("1.0.1", Manifest("v1.0.1", files, ""), sha256)
-source = TagSource(url, "v1.0.1", inside="")
+edition = Edition("1.0.1", Manifest("tau2", "v1.0.1", files), sha256)
+source = RepositorySource(url, "v1.0.1")
 assert cached_texts(edition, Path(root), [source], Progress(0)).sha256 == sha256
 """
 
@@ -309,7 +307,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_wrong_behind(edition, roo
 
 
 def test_a_local_source_serves_the_cache_as_well(edition, root, synthetic):
-    source = LocalSource(synthetic / "tree", inside="")
+    source = LocalSource(synthetic / "tree")
     assert cached_texts(edition, root, [source], Progress(0)).sha256 == edition.sha256
     assert (root / "LICENSE").is_file()
 

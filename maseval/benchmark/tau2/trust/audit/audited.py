@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
@@ -19,6 +18,7 @@ from maseval.benchmark.tau2.world.reference import GoldState, gold_state
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.data.store import AnyPath
 
 
 @dataclass(frozen=True)

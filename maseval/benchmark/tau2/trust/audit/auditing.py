@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.trust.audit import criteria, knowledge, preconditions, references
@@ -10,6 +9,7 @@ from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, audited_doma
 from maseval.benchmark.tau2.trust.audit.finding import SEVERITIES, Finding
 from maseval.benchmark.tau2.versions.releases import AnyVersion, Release, release_of
 from maseval.core.exceptions import TaskFormatError
+from maseval.data.store import AnyPath
 
 _TASK_CHECKS = (
     *criteria.TASK_CHECKS,

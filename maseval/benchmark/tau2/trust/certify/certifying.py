@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
@@ -39,6 +38,7 @@ from maseval.benchmark.tau2.trust.recount.suspicion import (
 )
 from maseval.benchmark.tau2.trust.recount.tasks import differing_tasks
 from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.data.store import AnyPath
 from maseval.stats.pass_k import mean_over_tasks, named
 from maseval.stats.trials import count_trials, fewest_trials
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
 
 
 class Subject(NamedTuple):

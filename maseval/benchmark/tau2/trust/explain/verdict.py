@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.trust.explain.course import (
@@ -32,6 +31,7 @@ from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.data.store import AnyPath
 
 
 def explain(

@@ -7,7 +7,6 @@ none of them fits is ``unclear``, which is a label like the others.
 from collections.abc import Mapping, Sequence
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
@@ -24,6 +23,7 @@ from maseval.benchmark.tau2.trust.labels.outer_faults import (
 from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
 
 RULES: Sequence[LabelRule] = (
     *INFRASTRUCTURE_RULES,

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.reward import RewardInfo
@@ -19,6 +18,7 @@ from maseval.benchmark.tau2.versions.releases import release_named, release_of
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
 from maseval.core.shapes import entries, mapping, number
+from maseval.data.store import AnyPath
 
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"

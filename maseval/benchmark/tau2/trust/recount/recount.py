@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.trust.recount.judged import (
     NEEDS_JUDGE,
@@ -25,6 +24,7 @@ from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks
 from maseval.benchmark.tau2.versions.releases import release_named
+from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate, pass_hat_estimates
 from maseval.stats.trials import Trials, count_trials
 

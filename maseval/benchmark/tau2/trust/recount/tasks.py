@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from maseval.benchmark.tau2.data.store import AnyPath
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.shapes import entries, mapping
+from maseval.data.store import AnyPath
 
 RawTaskLike = Mapping[str, Any]
 Differing = Mapping[str, Sequence[str]]

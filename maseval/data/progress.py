@@ -8,8 +8,9 @@ from contextlib import contextmanager
 class Progress:
     """Bars and lines on standard error; ``verbose`` 0 is silent, 1 a summary, 2 names each file."""
 
-    def __init__(self, verbose: int = 1) -> None:
+    def __init__(self, verbose: int = 1, benchmark: str = "benchmark") -> None:
         self.verbose = verbose
+        self.benchmark = benchmark
 
     def note(self, text: str) -> None:
         self._line(1, text)
@@ -34,4 +35,4 @@ class Progress:
 
     def _line(self, level: int, text: str) -> None:
         if self.verbose >= level:
-            print(f"tau2 data: {text}", file=sys.stderr, flush=True)
+            print(f"{self.benchmark} data: {text}", file=sys.stderr, flush=True)

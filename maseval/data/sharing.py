@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from maseval.benchmark.tau2.data.files import DataFile
-from maseval.benchmark.tau2.data.folder import DataFolder
+from maseval.data.files import DataFile
+from maseval.data.folder import DataFolder
 
 
 def link_equal_files(

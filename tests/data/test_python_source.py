@@ -4,8 +4,7 @@ import warnings
 
 import pytest
 
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
-from maseval.benchmark.tau2.texts.parsing import parsed
+from maseval.data.python_source import SourceShapeError, parsed
 
 HOSTILE = {
     "megabytes": b"x = 1\n" * 200_000,

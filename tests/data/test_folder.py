@@ -9,17 +9,11 @@ import time
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import (
-    CacheError,
-    ChecksumError,
-    DataFile,
-    DataUnavailableError,
-    Manifest,
-)
-from maseval.benchmark.tau2.data.folder import DataFolder, fill
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import LocalSource, TagSource
-from tests.benchmark.tau2.file_server import content, status
+from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
+from maseval.data.folder import DataFolder, fill
+from maseval.data.progress import Progress
+from maseval.data.sources import LocalSource, RepositorySource
+from tests.file_server import content, status
 
 DB = b'{"orders": {}}'
 POLICY = b"Be kind."
@@ -32,9 +26,9 @@ def data_file(name, data):
 DB_FILE = data_file("domains/shop/db.json", DB)
 POLICY_FILE = data_file("domains/shop/policy.md", POLICY)
 FILES = [DB_FILE, POLICY_FILE]
-MANIFEST = Manifest.of("v1", FILES)
-DB_PATH = "/v1/data/tau2/domains/shop/db.json"
-POLICY_PATH = "/v1/data/tau2/domains/shop/policy.md"
+MANIFEST = Manifest("shop", "v1", {file.name: file for file in FILES})
+DB_PATH = "/v1/domains/shop/db.json"
+POLICY_PATH = "/v1/domains/shop/policy.md"
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +48,7 @@ def mirror(file_server):
 
 
 def tag(server):
-    return TagSource(server.url, "v1", patience=1)
+    return RepositorySource(server.url, "v1", patience=1)
 
 
 def filled(folder, *sources, **options):
@@ -179,7 +173,7 @@ def test_without_any_source_the_error_tells_what_each_answered(
     assert f"{tmp_path / 'nowhere'}: no such file or folder" in message
     assert f"{mirror.url}/v1: " in message
     assert told in message
-    assert "set MASEVAL_TAU2_DATA to a folder or archive" in message
+    assert "set MASEVAL_SHOP_DATA to a folder or archive" in message
     assert "run ensure_data_exists() once" in message
     assert files_in(folder) == {}
 
@@ -264,15 +258,16 @@ def test_a_full_disk_is_an_error_with_a_way_out_and_leaves_nothing_behind(folder
 FILL = """
 import sys
 from pathlib import Path
-from maseval.benchmark.tau2.data.files import DataFile, Manifest
-from maseval.benchmark.tau2.data.folder import DataFolder, fill
-from maseval.benchmark.tau2.data.progress import Progress
-from maseval.benchmark.tau2.data.sources import TagSource
+from maseval.data.files import DataFile, Manifest
+from maseval.data.folder import DataFolder, fill
+from maseval.data.progress import Progress
+from maseval.data.sources import RepositorySource
 
 root, url, *files = sys.argv[1:]
-manifest = Manifest.of("v1", [DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)])
+files = {n: DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)}
+manifest = Manifest("shop", "v1", files)
 folder = DataFolder(Path(root), manifest, Path(root) / "verified.json")
-fill(folder, list(manifest.files.values()), [TagSource(url, "v1")], Progress(0))
+fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], Progress(0))
 assert folder.lacking(manifest.files.values()) == []
 """
 

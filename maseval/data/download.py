@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 
-from maseval.benchmark.tau2.data.files import SourceError
+from maseval.data.files import SourceError
 
 Received = Callable[[int], object]
 

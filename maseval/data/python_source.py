@@ -11,13 +11,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from maseval.benchmark.tau2.texts.errors import SourceShapeError
+from maseval.data.files import DataError
 
 SIZE_LIMIT = 1024 * 1024
 BRACKET_LIMIT = 64
 INDENT_LIMIT = 32
 # Tokens of one statement: what nests without brackets (`- - - 1`, `a.b.c`) is a long statement.
 STATEMENT_LIMIT = 10_000
+
+
+class SourceShapeError(DataError):
+    """A source file is not of the shape that texts are taken from; the message names the file."""
 
 
 def parsed(name: str, content: bytes) -> ast.Module:

