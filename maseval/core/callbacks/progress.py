@@ -1,28 +1,60 @@
 """Shows how far a run is, and how much of it went well.
 
-The two libraries that draw are imported when the first bar is opened.
+The two libraries that draw are imported when the first bar is opened. A thread redraws it every few
+seconds, so that a long repetition does not look like one that hangs.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from importlib.util import find_spec
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Never
 
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
     from tqdm import tqdm
 
     from maseval.core.benchmark import Benchmark
     from maseval.core.report import Report
 
-# In a log file every update is a new line: one each half minute is enough.
-_SECONDS_BETWEEN_LOG_LINES = 30.0
+# In a log file every update is a new line.
+_SECONDS_BETWEEN_LOG_LINES = 5.0
+_SECONDS_BETWEEN_BEATS = 1.0
 _SECONDS_BETWEEN_FRAMES = 0.1
+
+
+class _Heartbeat:
+    """Calls a function every few seconds, in a thread of its own, until it is stopped."""
+
+    def __init__(self, seconds: float, beat: Callable[[], None]) -> None:
+        self._over = Event()
+        self._seconds = seconds
+        self._beat = beat
+        self._thread = Thread(target=self._run, daemon=True, name="maseval-progress")
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._over.wait(self._seconds):
+            self._beat()
+
+    def stop(self) -> None:
+        """Beat no more; returns when the last beat is over."""
+        self._over.set()
+        self._thread.join()
+
+
+def _is_redrawn() -> bool:
+    """Whether standard error replaces what it showed: a terminal does, and so does a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 class ProgressBarCallback(BenchmarkCallback):
@@ -39,15 +71,18 @@ class ProgressBarCallback(BenchmarkCallback):
         self.current = 0
         self.successful = 0
         self.metrics: dict[str, str] = {}
+        self._heartbeat: _Heartbeat | None = None
 
     def on_run_start(self, benchmark: Benchmark) -> None:
-        self.close_bar()
+        self._close()
         queue, repeats = benchmark.tasks, benchmark.n_task_repeats
         # By the list, as going through an adaptive queue would use it up.
         self.total = sum(len(queue.repetitions_of(task, repeats)) for task in queue.to_list())
         self.current = self.successful = 0
         self.metrics = {}
         self.open_bar(self.desc or f"Running {type(benchmark).__name__}")
+        pause = _SECONDS_BETWEEN_BEATS if _is_redrawn() else _SECONDS_BETWEEN_LOG_LINES
+        self._heartbeat = _Heartbeat(pause, self.beat)
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         self.current += 1
@@ -56,7 +91,16 @@ class ProgressBarCallback(BenchmarkCallback):
         self.draw()
 
     def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+            self._heartbeat = None
         self.close_bar()
+
+    def beat(self) -> None:
+        """Show that the run is alive; called every few seconds from a thread of its own."""
 
     def set_metrics(self, **metrics: str) -> None:
         """Show these values after the bar, from now to the end of the run."""
@@ -89,7 +133,7 @@ class ProgressBarCallback(BenchmarkCallback):
 
 
 class TqdmProgressBarCallback(ProgressBarCallback):
-    """A tqdm bar on standard error; without a terminal, one line every half minute."""
+    """A tqdm bar on standard error; without a terminal, a line every few seconds."""
 
     def __init__(
         self,
@@ -108,7 +152,7 @@ class TqdmProgressBarCallback(ProgressBarCallback):
     def open_bar(self, description: str) -> None:
         from tqdm import tqdm
 
-        pause = _SECONDS_BETWEEN_FRAMES if sys.stderr.isatty() else _SECONDS_BETWEEN_LOG_LINES
+        pause = _SECONDS_BETWEEN_FRAMES if _is_redrawn() else _SECONDS_BETWEEN_LOG_LINES
         self._bar = tqdm(
             total=self.total,
             desc=description,
@@ -125,6 +169,10 @@ class TqdmProgressBarCallback(ProgressBarCallback):
             self._bar.set_postfix_str(self.status_text(), refresh=False)
             self._bar.update(self.current - self._bar.n)
 
+    def beat(self) -> None:
+        if self._bar is not None:
+            self._bar.refresh()
+
     def close_bar(self) -> None:
         if self._bar is not None:
             self._bar.close()
@@ -132,7 +180,7 @@ class TqdmProgressBarCallback(ProgressBarCallback):
 
 
 class RichProgressBarCallback(ProgressBarCallback):
-    """A rich bar on standard error; without a terminal, only the final state."""
+    """A rich bar on standard error; where it cannot be redrawn, a line every few seconds."""
 
     def __init__(
         self, desc: str | None = None, show_status: bool = True, transient: bool = False
@@ -141,9 +189,23 @@ class RichProgressBarCallback(ProgressBarCallback):
         self.transient = transient
         self._bar: Progress | None = None
         self._row: TaskID | None = None
+        self._lines: Console | None = None
+        self._description = ""
+        self._began = 0.0
 
     def open_bar(self, description: str) -> None:
         from rich.console import Console
+
+        console = Console(stderr=True)
+        # In a notebook rich draws with ipywidgets, and without them not at all.
+        if console.is_jupyter and find_spec("ipywidgets") is None:
+            console = Console(stderr=True, force_jupyter=False)
+        if console.is_terminal or console.is_jupyter:
+            self._open_live(console, description)
+        else:
+            self._lines, self._description, self._began = console, description, time.monotonic()
+
+    def _open_live(self, console: Console, description: str) -> None:
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -161,7 +223,7 @@ class RichProgressBarCallback(ProgressBarCallback):
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[status]}", markup=False),
-            console=Console(stderr=True),
+            console=console,
             transient=self.transient,
         )
         self._row = self._bar.add_task(description, total=self.total, status="")
@@ -171,7 +233,16 @@ class RichProgressBarCallback(ProgressBarCallback):
         if self._bar is not None and self._row is not None:
             self._bar.update(self._row, completed=self.current, status=self.status_text())
 
+    def beat(self) -> None:
+        if self._lines is not None:  # a bar that is redrawn moves by itself
+            elapsed = timedelta(seconds=int(time.monotonic() - self._began))
+            done = f"{self._description} {self.current}/{self.total} {elapsed}"
+            line = f"{done} {self.status_text()}".rstrip()
+            self._lines.print(line, markup=False, highlight=False, soft_wrap=True)
+
     def close_bar(self) -> None:
+        self.beat()
+        self._lines = None
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

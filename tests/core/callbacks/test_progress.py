@@ -1,7 +1,9 @@
 import io
 import subprocess
 import sys
+import threading
 import time
+import types
 
 import pytest
 
@@ -9,6 +11,7 @@ from maseval.core.callbacks import (
     ProgressBarCallback,
     RichProgressBarCallback,
     TqdmProgressBarCallback,
+    progress,
     progress_callback,
 )
 from maseval.core.exceptions import ConfigurationError
@@ -202,3 +205,69 @@ def test_neither_library_is_imported_before_a_bar_is_opened():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "[]"
+
+
+class Beating:
+    """A screen that says when it is written to."""
+
+    encoding = "utf-8"
+
+    def __init__(self, terminal):
+        self.terminal = terminal
+        self.written = []
+        self.new = threading.Condition()
+
+    def isatty(self):
+        return self.terminal
+
+    def write(self, text):
+        with self.new:
+            self.written.append(text)
+            self.new.notify_all()
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def wait_for_more(self):
+        with self.new:
+            before = len(self.written)
+            assert self.new.wait_for(lambda: len(self.written) > before, timeout=60)
+
+
+@pytest.mark.parametrize("notebook", [True, False])
+@pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
+def test_without_a_terminal_the_bar_moves_though_nothing_is_finished(
+    kind, notebook, rehearsal, monkeypatch
+):
+    screen = Beating(terminal=False)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOG_LINES", 0.01)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_BEATS", 0.01)
+    if notebook:
+        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    bar, run = kind(), rehearsal("a", "b")
+    bar.on_run_start(run)
+    bar.on_task_repeat_end(run, run.report("a"))
+
+    screen.wait_for_more()
+    screen.wait_for_more()
+    bar.on_run_end(run, [])
+
+    assert "1/2" in "".join(screen.written)
+    before = len(screen.written)
+    time.sleep(0.05)
+    assert len(screen.written) == before, "nothing is drawn after the run"
+
+
+def test_a_bar_of_ones_own_need_not_know_of_the_beat(rehearsal, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOG_LINES", 0.001)
+    bar = Plain()
+    rehearsal("a").run(bar)
+
+    assert bar.seen[-1] == "closed"
+
+
+def test_lines_and_beats_come_every_few_seconds():
+    assert progress._SECONDS_BETWEEN_LOG_LINES <= 5
+    assert progress._SECONDS_BETWEEN_BEATS <= 5

@@ -1,0 +1,112 @@
+"""Async work from threads, from a running loop, and with a deadline."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+
+import pytest
+
+from maseval.core.clock import Clock
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
+from maseval.core.event_loop import in_thread, run_async
+
+
+async def doubled(number):
+    await asyncio.sleep(0)
+    return number * 2
+
+
+def test_async_work_is_waited_for():
+    assert run_async(doubled(21)) == 42
+
+
+def test_what_it_raises_is_raised():
+    async def fail():
+        raise LookupError("nothing there")
+
+    with pytest.raises(LookupError, match="nothing there"):
+        run_async(fail())
+
+
+def test_it_works_inside_a_running_loop():
+    async def outer():
+        return run_async(doubled(4))
+
+    assert asyncio.run(outer()) == 8
+
+
+def test_inside_its_own_loop_it_would_wait_for_itself_and_says_so():
+    async def inner():
+        return run_async(doubled(4))
+
+    with pytest.raises(ConfigurationError, match=r"asyncio\.to_thread"):
+        run_async(inner())
+
+    async def outer():
+        return await asyncio.to_thread(lambda: run_async(doubled(4)))
+
+    assert run_async(outer()) == 8
+
+
+def test_many_threads_share_one_loop():
+    async def home():
+        return id(asyncio.get_running_loop())
+
+    with ThreadPoolExecutor(8) as threads:
+        homes = list(threads.map(lambda _: run_async(home()), range(40)))
+
+    assert len(set(homes)) == 1
+
+
+def test_the_work_knows_which_repetition_it_belongs_to():
+    async def seen():
+        return Clock.here()
+
+    with Clock().active() as clock:
+        assert run_async(seen()) is clock
+
+
+def test_work_past_the_deadline_is_given_up_and_cancelled():
+    cancelled = threading.Event()
+
+    async def hang():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    with Clock(deadline=0.05).active(), pytest.raises(TaskTimeoutError):
+        run_async(hang())
+
+    assert cancelled.wait(60)
+
+
+def test_a_time_out_of_the_work_itself_is_its_own():
+    async def impatient():
+        raise TimeoutError("too slow for me")
+
+    with Clock(deadline=60).active(), pytest.raises(TimeoutError, match="too slow for me"):
+        run_async(impatient())
+
+
+def test_work_that_is_not_async_holds_up_nobody():
+    met = threading.Barrier(3, timeout=60)
+
+    async def all_at_once():
+        await asyncio.gather(*[in_thread(met.wait) for _ in range(3)])
+        return "met"
+
+    assert run_async(all_at_once()) == "met"
+
+
+def test_work_in_a_thread_sees_the_context_and_raises_its_errors():
+    place = ContextVar("place")
+    place.set("here")
+
+    async def work():
+        assert await in_thread(place.get) == "here"
+        await in_thread(lambda: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        run_async(work())
