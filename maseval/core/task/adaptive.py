@@ -27,7 +27,8 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
     """Chooses each task based on the results so far.
 
     The runner takes a task whenever a worker is free, so others may still be in flight, and reports
-    each finished repetition to ``on_task_repeat_end``. An iteration yields each task at most once.
+    each finished repetition to ``on_task_repeat_end``, and each task with all its repetitions
+    finished to ``on_task_complete``. An iteration yields each task at most once.
     It ends when no task remains, when ``select_next_task`` returns None or after ``stop()``; it
     does not wait for results. Each iteration starts anew, and all calls come from the runner's own
     thread. To look at the tasks without running them, use ``to_list()``.
@@ -53,6 +54,9 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         self, task: Task, report: Mapping[str, Any], state: dict[str, object]
     ) -> dict[str, object]:
         """The state after one more repetition of ``task``."""
+
+    def on_task_complete(self, task: Task, report: Mapping[str, Any]) -> None:
+        """Override to learn that all repetitions of a task are reported; the last one is given."""
 
     def stop(self) -> None:
         """End the current iteration; what is in flight still counts when it finishes."""
@@ -139,8 +143,10 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
             )
         progress.state = state
 
-    def on_task_end(self, benchmark: Any, task: Task, result: Mapping[str, object]) -> None:
-        """Nothing to learn: each repetition was reported before."""
+    def on_task_end(self, benchmark: Any, task: Task, result: Mapping[str, Any]) -> None:
+        """Report a complete task, unless it is of another queue."""
+        if str(task.id) in self._current().finished:
+            self.on_task_complete(task, result)
 
     def on_run_end(self, benchmark: Any, results: Sequence[Mapping[str, object]]) -> None:
         """Nothing to learn: each repetition was reported before."""

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Self
 from uuid import uuid4
 
-from maseval.core.exceptions import TaskFrozenError
+from maseval.core.exceptions import TaskFormatError, TaskFrozenError
 from maseval.core.task.frozen import FrozenDict, frozen, thawed
 from maseval.core.task.protocol import TaskProtocol, mapping_of
 from maseval.core.tracing import JsonObject
 
 _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
+_FIELDS = ("query", "id", *_DATA_FIELDS, "protocol")
+_RECORD_FIELDS = ("question", "prompt", "text", "short_answer")
 
 
 @dataclass
@@ -31,8 +34,10 @@ class Task:
         """A task from the names of its fields, or from a question-and-answer record.
 
         Without ``query``, the text is that of ``question`` or ``prompt``, and ``text`` and
-        ``short_answer`` become environment and evaluation data. Other keys are not used.
+        ``short_answer`` become environment and evaluation data. Other keys are not used; one that
+        looks like a misspelt name of a field is refused.
         """
+        _refuse_misspelt(data)
         given = {name: data[name] for name in _DATA_FIELDS if data.get(name) is not None}
         query = data.get("query")
         if "query" not in data:
@@ -88,3 +93,24 @@ class Task:
                 component="Task",
             )
         super().__setattr__(name, value)
+
+
+def _refuse_misspelt(data: Mapping[str, object]) -> None:
+    names = _FIELDS if "query" in data else (*_FIELDS, *_RECORD_FIELDS)
+    missing = [name for name in names if name not in data]
+    for key in data:
+        meant = None if key in names else _meant(str(key), missing)
+        if meant is not None:
+            raise TaskFormatError(
+                f"a task has no {key!r}; did you mean {meant!r}? Data of your own goes into "
+                "'metadata'"
+            )
+
+
+def _meant(key: str, names: list[str]) -> str | None:
+    """The field that a key seems to mean; short ones only in other letters, such as ``ID``."""
+    plain = key.lower().replace("-", "_").replace(" ", "_")
+    if plain in names:
+        return plain
+    long = [name for name in names if len(name) > 4]
+    return next(iter(get_close_matches(plain, long, n=1, cutoff=0.75)), None)

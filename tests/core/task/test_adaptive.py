@@ -6,6 +6,7 @@ from maseval.core.exceptions import (
     DuplicateTaskError,
     HookResultError,
 )
+from tests.core import worlds
 from tests.core.task.building import InOrder, ids, task, tasks
 
 
@@ -221,3 +222,18 @@ def test_the_other_hooks_of_a_callback_change_nothing():
 
     assert queue.gather_traces()["type"] == "InOrder"
     assert (ids(queue.in_flight), ids(queue.remaining)) == (["0"], ["1"])
+
+
+def test_a_queue_learns_that_a_task_is_complete_once_after_its_last_repetition():
+    class Noting(InOrder):
+        def __init__(self, tasks):
+            super().__init__(tasks)
+            self.complete = []
+
+        def on_task_complete(self, task, report):
+            self.complete.append((task.id, report["repeat_idx"]))
+
+    queue = Noting(worlds.tasks("a", "b"))
+    worlds.Shop(n_task_repeats=3).run(queue)
+
+    assert queue.complete == [("a", 2), ("b", 2)]

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from maseval.core.exceptions import (
+    TaskFormatError,
     TaskFrozenError,
 )
 from maseval.core.task import (
@@ -149,3 +150,30 @@ def test_reading_a_dict_leaves_it_alone():
     record = {"query": "Hi", "metadata": {"a": 1}}
     Task.from_dict(record).metadata["b"] = 2
     assert record == {"query": "Hi", "metadata": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("enviroment_data", "environment_data"),
+        ("evaluation", "evaluation_data"),
+        ("meta_data", "metadata"),
+        ("protocl", "protocol"),
+        ("user-data", "user_data"),
+        ("ID", "id"),
+    ],
+)
+def test_a_misspelt_key_is_named(key, meant):
+    with pytest.raises(TaskFormatError, match=f"has no '{key}'; did you mean '{meant}'"):
+        Task.from_dict({"query": "Hi", key: {}})
+
+
+def test_a_misspelt_query_is_named():
+    with pytest.raises(TaskFormatError, match="'qurey'; did you mean 'query'"):
+        Task.from_dict({"qurey": "Hi"})
+
+
+def test_columns_of_a_dataset_that_no_field_is_called_like_are_left_aside():
+    record = {"question": "Who?", "idx": 3, "answer": "Ann", "questions": [], "level": "easy"}
+
+    assert Task.from_dict(record).query == "Who?"
