@@ -8,6 +8,7 @@ always looks the same.
 import copy
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,8 +22,9 @@ _described: WeakKeyDictionary[FunctionType, dict[str, Any]] = WeakKeyDictionary(
 def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> dict[str, Any]:
     """The OpenAI function schema of ``fn``: ``{"type": "function", "function": {...}}``.
 
-    ``fn`` may be a function, a bound method, or a method taken from its class (``self`` is left
-    out). ``name`` replaces the function's own. The caller owns the returned dictionary.
+    ``fn`` may be a function, a bound method, a method taken from its class (``self`` is left out),
+    or any other callable object. ``name`` replaces its own, and an object that has none needs it.
+    The caller owns the returned dictionary.
     """
     function = getattr(fn, "__func__", fn)
     if isinstance(function, FunctionType):
@@ -58,7 +60,7 @@ def describe_as(function: FunctionType, definition: Mapping[str, Any]) -> None:
 def _describe(function: Callable[..., object]) -> dict[str, Any]:
     from docstring_parser import DocstringStyle, parse  # here, to keep `import maseval` quick
 
-    docstring = parse(inspect.getdoc(function) or "", style=DocstringStyle.GOOGLE)
+    docstring = parse(_documentation(function), style=DocstringStyle.GOOGLE)
     paragraphs = (docstring.short_description, docstring.long_description)
     texts = {parameter.arg_name: parameter.description for parameter in docstring.params}
     return {
@@ -66,6 +68,15 @@ def _describe(function: Callable[..., object]) -> dict[str, Any]:
         "description": "\n\n".join(text for text in paragraphs if text),
         "parameters": _parameters_schema(function, texts),
     }
+
+
+def _documentation(function: Callable[..., object]) -> str:
+    """The docstring of a function, or that of an object's ``__call__``, or of its class."""
+    if isinstance(function, partial):
+        return _documentation(function.func)
+    if hasattr(function, "__name__"):
+        return inspect.getdoc(function) or ""
+    return inspect.getdoc(type(function).__call__) or inspect.getdoc(function) or ""
 
 
 def _parameters_schema(

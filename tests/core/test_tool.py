@@ -247,3 +247,31 @@ def test_a_function_can_be_shown_in_other_words():
     parsed = docstring_parser.parse(look.__doc__)
     assert (parsed.short_description, parsed.long_description) == ("Regard.", "With care.")
     assert {each.arg_name: each.description for each in parsed.params} == {"at": "The\nplace."}
+
+
+class Weather:
+    """Knows the weather."""
+
+    def __call__(self, city: str) -> str:
+        """Tell the weather of today.
+
+        Args:
+            city: Where.
+        """
+        return f"rain in {city}"
+
+
+def test_a_callable_object_is_described_by_how_it_is_called_and_named_by_its_key():
+    described = tool_definition(Weather(), name="get_weather")["function"]
+
+    assert described["name"] == "get_weather"
+    assert described["description"] == "Tell the weather of today."
+    assert described["parameters"]["properties"]["city"]["description"] == "Where."
+
+
+def test_a_partly_applied_function_keeps_its_description():
+    described = tool_definition(functools.partial(Weather().__call__), name="get_weather")[
+        "function"
+    ]
+
+    assert described["description"] == "Tell the weather of today."

@@ -62,7 +62,7 @@ class BookingAgent(AgentAdapter):
         self.messages: MessageHistory = MessageHistory()
 
     def _run_agent(self, query: str) -> str:
-        offered = [tool_definition(tool) for tool in self.tools.values()]
+        offered = [tool_definition(tool, name=name) for name, tool in self.tools.items()]
         self.messages.add_message("user", query)
         while (response := self.agent.chat(self.messages, tools=offered)).tool_calls:
             self.messages.add_tool_call(response.tool_calls)

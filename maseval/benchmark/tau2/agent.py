@@ -52,7 +52,7 @@ class DefaultTau2Agent(MessageAgent):
         self.tool_definitions = (
             list(tool_definitions)
             if tool_definitions is not None
-            else [tool_definition(tool) for tool in self.tools.values()]
+            else [tool_definition(tool, name=name) for name, tool in self.tools.items()]
         )
         self.wording = wording
         self.system_prompt = system_prompt or wording.agent_prompt(policy)

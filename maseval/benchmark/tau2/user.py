@@ -52,7 +52,8 @@ class Tau2User(MessageUser):
         self.model = model
         self.scenario = scenario
         if tool_definitions is None and self.tools:
-            tool_definitions = [tool_definition(tool) for tool in self.tools.values()]
+            named = self.tools.items()
+            tool_definitions = [tool_definition(tool, name=name) for name, tool in named]
         self.tool_definitions = list(tool_definitions or ()) or None
         self.llm_args = dict(llm_args or {})
         if guidelines is None:
