@@ -28,6 +28,7 @@ CORE_LAYERS = [
     {
         *("messages", "tracing", "usage", "seeding", "validation", "system_info"),
         *("provider_errors", "call_policy", "throttle", "clock", "shapes"),
+        "event_loop",
     },
     {"storage"},
     {"exceptions", "lazy"},

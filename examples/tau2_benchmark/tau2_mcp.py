@@ -15,7 +15,7 @@ from rehearse import main, needing
 
 from maseval import MessageHistory, TokenUsage
 from maseval.commands.tau2 import AgentBrief
-from maseval.interface.agents.event_loop import run_async
+from maseval.core.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.mcp import serve_tools
 

@@ -46,6 +46,7 @@ class Session:
             progress.recall(line)
         watch = _Watch(self, progress)
         self.benchmark.add_callback(watch)
+        self.benchmark.stop_when_hopeless = True
         watch.check_budget()
         show = self.display or (lambda progress: nullcontext())
         with _interruptible(watch), show(progress):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from maseval.core.event_loop import settled
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
@@ -47,7 +48,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     @abstractmethod
     def _run_agent(self, query: str) -> Any:
-        """Let the agent work on ``query`` and return its answer."""
+        """Let the agent work on ``query`` and return its answer; may be ``async``."""
 
     def run(self, query: str) -> Any:
         """The agent's answer to ``query``; what it raises is logged and passed on."""
@@ -55,11 +56,12 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             callback.on_run_start(self)
         began, started = now(), time.perf_counter()
         try:
-            result = self._run_agent(query)
+            result = settled(self._run_agent(query))
         except Exception as error:
             self.logs.append(
                 {
                     "timestamp": began,
+                    "query": query,
                     "duration_seconds": time.perf_counter() - started,
                     "status": "error",
                     "error": redact_text(str(error)),

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -10,13 +10,15 @@ from uuid import uuid4
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
-from maseval.core.context import TaskContext
 from maseval.core.engine.cast import Agents
-from maseval.core.engine.repetition import RepetitionResult, RunSetting
+from maseval.core.engine.components import BenchmarkComponents
+from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.run import RunInProgress
+from maseval.core.engine.walkthrough import Walkthrough
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
+from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.plan import (
@@ -26,7 +28,7 @@ from maseval.core.plan import (
     lasting,
     task_queue,
 )
-from maseval.core.registry import ComponentT, UsageTotals
+from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
@@ -41,7 +43,12 @@ class Benchmark(ABC):
 
     A subclass defines the environment, the agents and the evaluators of a task
     (``setup_environment``, ``setup_agents``, ``setup_evaluators``); everything else has a default.
-    ``tasks`` and ``agent_data`` given here are the defaults of ``run()``.
+    ``tasks`` and ``agent_data`` given here are the defaults of ``run()``. Every hook may be written
+    with ``async def``.
+
+    A failure becomes a report and the run continues, unless a ``fail_on_*`` flag is set.
+    ``stop_when_hopeless`` ends a run in which every other task would fail in the same way, for
+    example because the API key is invalid, with a ``RunStoppedError``.
     """
 
     def __init__(
@@ -59,6 +66,7 @@ class Benchmark(ABC):
         *,
         tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
+        stop_when_hopeless: bool = False,
     ) -> None:
         _at_least_one("n_task_repeats", n_task_repeats)
         _at_least_one("max_invocations", max_invocations)
@@ -75,6 +83,7 @@ class Benchmark(ABC):
         self.fail_on_setup_error = fail_on_setup_error
         self.fail_on_task_error = fail_on_task_error
         self.fail_on_evaluation_error = fail_on_evaluation_error
+        self.stop_when_hopeless = stop_when_hopeless
         self._default_tasks = None if tasks is None else task_queue(tasks)
         self._default_agent_data = {} if agent_data is None else lasting(agent_data)
         self.tasks: BaseTaskQueue = self._default_tasks or SequentialTaskQueue([])
@@ -83,6 +92,7 @@ class Benchmark(ABC):
             DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
         )
         self._totals = UsageTotals()
+        self._components = BenchmarkComponents(self._totals, lambda: self.benchmark_level_config)
         self._has_run = False
         self._stopping = False
         bar = progress_callback(progress_bar)
@@ -167,11 +177,13 @@ class Benchmark(ABC):
         """Let agents and user take turns, at most ``max_invocations`` times."""
         if user is None:
             self._warn_of_idle_turns()
-            return self.run_agents(agents, task, environment, task.query)
-        query, answer = user.get_initial_query(), None
+            return settled(self.run_agents(agents, task, environment, task.query))
+        query, answer = settled(user.get_initial_query()), None
         for _ in range(self.max_invocations):
-            answer = self.run_agents(agents, task, environment, query)
-            query = user.respond(str(answer) if answer else "")
+            answer = settled(self.run_agents(agents, task, environment, query))
+            if user.is_done():  # as after a first query that was all it has to say
+                break
+            query = settled(user.respond(str(answer) if answer else ""))
             if user.is_done():
                 break
         return answer
@@ -185,7 +197,8 @@ class Benchmark(ABC):
     ) -> list[JsonObject]:
         """The result of each evaluator on the traces it filters."""
         return [
-            evaluator(evaluator.filter_traces(traces), final_answer) for evaluator in evaluators
+            settled(evaluator(settled(evaluator.filter_traces(traces)), final_answer))
+            for evaluator in evaluators
         ]
 
     def _warn_of_idle_turns(self) -> None:
@@ -203,10 +216,8 @@ class Benchmark(ABC):
     ) -> list[Report]:
         """Run every task ``n_task_repeats`` times; returns one report per repetition.
 
-        A failure becomes a report and the run continues, unless one of the ``fail_on_*`` flags is
-        set. ``RunStoppedError`` ends a run in which every task would fail, for example because the
-        API key is invalid. ``self.reports`` grows during the run and keeps all finished reports
-        when an exception or Ctrl-C ends it early.
+        ``self.reports`` grows during the run and keeps all finished reports when an exception or
+        Ctrl-C ends it early.
         """
         queue = self._default_tasks if tasks is None else task_queue(tasks)
         if queue is None:
@@ -214,9 +225,18 @@ class Benchmark(ABC):
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
-        run = RunInProgress(self, self._setting(), agent_data_of, self._raise_if_fatal)
-        run.execute()
+        with self._components.whole_run(self.callbacks) as shared:
+            setting = self._setting(shared)
+            RunInProgress(self, setting, agent_data_of, self._raise_if_fatal).execute()
         return self.reports
+
+    def walk_through(
+        self, task: Task, agent_data: Mapping[str, object] | None = None, repeat_idx: int = 0
+    ) -> Walkthrough:
+        """One repetition of a task, step by step: for a notebook, a debugger or a unit test."""
+        data = agent_data_for(task_queue(task), self._or_default(agent_data))(task)
+        setting = self._setting(self._components.shared(self.callbacks))
+        return Walkthrough(Repetition.of(setting, task, repeat_idx, data))
 
     def stop(self) -> None:
         """Start nothing more in the current run; repetitions in progress finish and are reported.
@@ -244,7 +264,7 @@ class Benchmark(ABC):
     def _or_default(self, agent_data: AgentData | None) -> AgentData:
         return self._default_agent_data if agent_data is None else agent_data
 
-    def _setting(self) -> RunSetting:
+    def _setting(self, shared: ComponentRegistry | None = None) -> RunSetting:
         return RunSetting(
             benchmark=self,
             run_id=uuid4().hex,
@@ -252,6 +272,7 @@ class Benchmark(ABC):
             seed=self._seed_generator.global_seed,
             config=self.benchmark_level_config,
             totals=self._totals,
+            shared=shared,
             stopping=lambda: self._stopping,
         )
 
@@ -276,24 +297,29 @@ class Benchmark(ABC):
         self.callbacks.append(callback)
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
-        """Report a component's traces, configuration and usage with the current repetition."""
-        return TaskContext.current().registry.register(category, name, component)
+        """Report a component's traces, configuration and usage with the current repetition.
+
+        What a callback registers in a hook is reported with every repetition from then on, and so
+        are callbacks registered before the run. Outside a run, such as in a notebook, a component
+        is kept for ``collect_all_traces()`` and its siblings until ``clear_registry()``.
+        """
+        return self._components.here().register(category, name, component)
 
     def clear_registry(self) -> None:
         """Unregister the current repetition's components; the engine does so after each."""
-        TaskContext.current().registry.clear()
+        self._components.here().clear()
 
     def collect_all_traces(self) -> JsonObject:
-        """Traces of all components of the running repetition."""
-        return TaskContext.current().registry.collect_traces()
+        """Traces of all registered components."""
+        return self._components.here().collect_traces()
 
     def collect_all_configs(self) -> JsonObject:
-        """Configuration of all components of the running repetition."""
-        return TaskContext.current().registry.collect_configs()
+        """Configuration of all registered components."""
+        return self._components.configs()
 
     def collect_all_usage(self) -> JsonObject:
-        """Usage of all components of the running repetition; also added to the totals."""
-        return TaskContext.current().registry.collect_usage()
+        """Usage of all registered components; also added to the totals."""
+        return self._components.here().collect_usage()
 
     @cached_property
     def benchmark_level_config(self) -> JsonObject:

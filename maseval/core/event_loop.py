@@ -4,19 +4,29 @@ A client of an async library belongs to the loop in which it was first used. Sim
 threads and share clients, so all async work runs in one loop, in a thread of its own.
 """
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, Future
 from contextvars import copy_context
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
 
+# asyncio is imported where it is used, to keep `import maseval` quick: most runs need none of it.
+Loop: TypeAlias = Any
+
 T = TypeVar("T")
+
+
+def settled(value: Any) -> Any:
+    """What a hook returned; if that is awaitable, what it returns in the end."""
+    return run_async(_awaited(value)) if inspect.isawaitable(value) else value
+
+
+async def _awaited(value: Awaitable[object]) -> object:
+    return await value
 
 
 def run_async(work: Coroutine[object, None, T]) -> T:
@@ -24,6 +34,9 @@ def run_async(work: Coroutine[object, None, T]) -> T:
 
     The work is cancelled if the deadline of the repetition passes, or if waiting is interrupted.
     """
+    import asyncio
+    from concurrent.futures import CancelledError
+
     clock, loop = Clock.here(), _loop()
     if threading.current_thread().name == _THREAD:
         work.close()
@@ -42,23 +55,15 @@ def run_async(work: Coroutine[object, None, T]) -> T:
         future.cancel()
 
 
-def settled(value: Awaitable[T] | T) -> T:
-    """What a hook returned; if it is written with ``async def``, what it returns in the end."""
-    if inspect.isawaitable(value):
-        return run_async(_awaited(value))
-    return cast(T, value)
-
-
-async def _awaited(value: Awaitable[T]) -> T:
-    return await value
-
-
 async def in_thread(work: Callable[[], T]) -> T:
     """Run sync work, such as a tool, and return its result without blocking the loop.
 
     Each call gets a thread of its own: it may wait for another agent, whose tools need threads
     too, so a pool could fill up with waiting threads.
     """
+    import asyncio
+    from concurrent.futures import Future
+
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()  # it must be possible to set its result after nobody waits
     context = copy_context()
@@ -77,13 +82,15 @@ _THREAD = "maseval-agents"
 _starting = threading.Lock()
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _loop() -> Loop:
     with _starting:
         return _started_loop()
 
 
 @cache
-def _started_loop() -> asyncio.AbstractEventLoop:
+def _started_loop() -> Loop:
+    import asyncio
+
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name=_THREAD).start()
     return loop

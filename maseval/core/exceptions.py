@@ -10,7 +10,8 @@
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
-    ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError (RuntimeError)
+    ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
+    │   TraceCollectionError (RuntimeError)
     └── OutputExistsError (FileExistsError)
 """
 
@@ -142,6 +143,10 @@ class RunStoppedError(MASEvalError, RuntimeError):
 
 class ScriptExhaustedError(MASEvalError, RuntimeError):
     """A scripted model received more requests than it has replies."""
+
+
+class TraceCollectionError(MASEvalError, RuntimeError):
+    """An evaluation failed because the traces of a component could not be gathered."""
 
 
 class OutputExistsError(MASEvalError, FileExistsError):

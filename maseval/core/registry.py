@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import TypeVar
 
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
@@ -72,7 +73,9 @@ class ComponentRegistry:
     """The components of a repetition, by category and name.
 
     Most components are registered by the engine; models, simulators and tools by the code that
-    creates them, with ``benchmark.register(category, name, component)``.
+    creates them, with ``benchmark.register(category, name, component)``. The components of
+    ``shared`` belong to the whole run: their traces and configuration are reported here as well,
+    but not their usage, which would count once for every repetition.
     """
 
     def __init__(
@@ -80,12 +83,15 @@ class ComponentRegistry:
         benchmark_config: Mapping[str, object] | None = None,
         *,
         totals: UsageTotals | None = None,
+        shared: "ComponentRegistry | None" = None,
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
+        self._shared = shared
         self._totals = totals if totals is not None else UsageTotals()
         self._totals.open(self)
         self._components: dict[Key, object] = {}
         self._keys: dict[int, Key] = {}
+        self._included: list[tuple[str, object]] = []
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Register a component for traces, configuration and usage; returns it."""
@@ -107,11 +113,31 @@ class ComponentRegistry:
         self._keys[id(component)] = key
         return component
 
+    def include(self, category: str, component: object) -> None:
+        """Report what gathers traces of its own by its class's name, unless it is registered."""
+        if _gathers(component):
+            self._included.append((category, component))
+
+    def include_all_of(self, other: "ComponentRegistry", category: str) -> None:
+        """Register the components of another registry's category, under the same names."""
+        for (known, name), component in tuple(other._components.items()):
+            if known == category:
+                self.register(category, name, component)
+
+    def _everything(self) -> dict[Key, object]:
+        everything = {} if self._shared is None else self._shared._everything()
+        everything |= self._components
+        for category, component in self._included:
+            if not any(component is known for known in everything.values()):
+                everything[_free_key(category, component, everything)] = component
+        return everything
+
     def clear(self) -> None:
         """Unregister the components; usage totals stay."""
         self._totals.settle(self)
         self._components.clear()
         self._keys.clear()
+        self._included.clear()
 
     def close(self) -> None:
         """Count no more usage; the components stay registered."""
@@ -119,20 +145,26 @@ class ComponentRegistry:
 
     def collect_traces(self) -> JsonObject:
         """The traces of each component, by category and name."""
-        return self._collect(
-            "traces", TraceableMixin, lambda one, key: {"name": key[1], **one.gather_traces()}
+        return _collect(
+            "traces",
+            TraceableMixin,
+            self._everything(),
+            lambda one, key: {"name": key[1], **one.gather_traces()},
         )
 
     def collect_configs(self) -> JsonObject:
         """The configuration of each component, and of the machine under ``benchmark``."""
-        configs = self._collect(
-            "config", ConfigurableMixin, lambda one, key: {"name": key[1], **one.gather_config()}
+        configs = _collect(
+            "config",
+            ConfigurableMixin,
+            self._everything(),
+            lambda one, key: {"name": key[1], **one.gather_config()},
         )
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> JsonObject:
         """The usage of each component; also added to the totals."""
-        return self._collect("usage", UsageTrackableMixin, self._use)
+        return _collect("usage", UsageTrackableMixin, self._components.copy(), self._use)
 
     def _use(self, component: UsageTrackableMixin, key: Key) -> UsageRecord:
         told = component.gather_usage()
@@ -147,30 +179,6 @@ class ComponentRegistry:
         self._totals.note(self, f"{category}:{name}", usage)
         return usage.to_dict()
 
-    def _collect(
-        self,
-        what: str,
-        kind: type[ComponentT],
-        ask: Callable[[ComponentT, Key], Mapping[str, object]],
-    ) -> JsonObject:
-        components = [
-            (key, component)
-            for key, component in tuple(self._components.items())
-            if isinstance(component, kind)
-        ]
-        collected = _empty(len(components))
-        for key, component in components:
-            category, name = key
-            try:
-                told = ask(component, key)
-            except Exception as error:  # one component's failure must not hide the others
-                told = gathering_failure(what, component, error)
-            if category in _SINGLE:
-                collected[category] = told
-            else:
-                collected.setdefault(category, {})[name] = told
-        return collected
-
     @property
     def total_usage(self) -> Usage:
         """Usage of all repetitions so far."""
@@ -184,6 +192,38 @@ class ComponentRegistry:
     def update_benchmark_config(self, config: Mapping[str, object]) -> None:
         """Replace the ``benchmark`` entry of ``collect_configs``."""
         self._benchmark_config = config
+
+
+def _collect(
+    what: str,
+    kind: type[ComponentT],
+    components: Mapping[Key, object],
+    ask: Callable[[ComponentT, Key], Mapping[str, object]],
+) -> JsonObject:
+    asked = [(key, one) for key, one in components.items() if isinstance(one, kind)]
+    collected = _empty(len(asked))
+    for (category, name), component in asked:
+        try:
+            told = ask(component, (category, name))
+        except Exception as error:  # one component's failure must not hide the others
+            told = gathering_failure(what, component, error)
+        if category in _SINGLE:
+            collected[category] = told
+        else:
+            collected.setdefault(category, {})[name] = told
+    return collected
+
+
+def _free_key(category: str, component: object, taken: Mapping[Key, object]) -> Key:
+    kind = type(component).__name__
+    names = (kind if number == 1 else f"{kind}_{number}" for number in count(1))
+    return next((category, name) for name in names if (category, name) not in taken)
+
+
+def _gathers(component: object) -> bool:
+    """Whether a component has traces beyond those that every component has."""
+    own = getattr(type(component), "gather_traces", TraceableMixin.gather_traces)
+    return isinstance(component, TraceableMixin) and own is not TraceableMixin.gather_traces
 
 
 def _add(totals: dict[str, Usage], noted: Mapping[str, Usage]) -> None:

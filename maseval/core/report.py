@@ -156,6 +156,27 @@ def gathering_failure(what: str, component: object, exception: Exception) -> dic
     }
 
 
+def gathering_failures(traces: Mapping[str, object]) -> dict[str, str]:
+    """The components whose traces could not be gathered, with the reason, by registered name."""
+    if traces.keys() == _FAILED_COLLECTION:
+        return {"all components": f"{traces['error_type']}: {traces['error']}"}
+    singles = {key: part for key, part in traces.items() if isinstance(part, Mapping)}
+    named = {
+        f"{category}:{name}": part
+        for category, parts in singles.items()
+        for name, part in parts.items()
+    }
+    return {
+        name: f"{part['error_type']}: {part['error']}"
+        for name, part in {**singles, **named}.items()
+        if isinstance(part, Mapping) and part.keys() >= _FAILED_GATHERING
+    }
+
+
+_FAILED_COLLECTION = {"error", "error_type"}
+_FAILED_GATHERING = {*_FAILED_COLLECTION, "component_type"}
+
+
 def _message_of(exception: BaseException) -> str:
     try:
         return redact_text(str(exception))

@@ -11,6 +11,7 @@ from maseval import (
     DefaultSeedGenerator,
     EnvironmentError,
     LLMUser,
+    ScriptedModelAdapter,
     SequentialTaskQueue,
     Task,
     TaskExecutionStatus,
@@ -26,7 +27,6 @@ from maseval.core.exceptions import (
     AgentDataError,
     ConfigurationError,
     DuplicateTaskError,
-    NoRepetitionError,
     NotRunError,
 )
 from tests.core.worlds import (
@@ -196,12 +196,52 @@ def test_an_answer_of_nothing_is_an_empty_message_to_the_user():
 
 
 def test_a_user_who_is_exhausted_is_nobodys_fault():
-    customer = Customer("hello")
+    customer = Customer("hello", "and then?")
     customer.respond = failing(UserExhaustedError("done"))
     report = only(Shop(setup_user=lambda *a, **k: customer).run(tasks("t")))
 
     assert report["status"] == "unknown_execution_error"
     assert report["error"]["error_type"] == "UserExhaustedError"
+
+
+def test_a_simulated_user_with_defaults_asks_once_and_is_answered():
+    user = LLMUser("Ann", ScriptedModelAdapter([]), {}, "buy a hat", initial_query="A hat?")
+    report = only(Shop(setup_user=lambda *a, **k: user, max_invocations=5).run(tasks("t")))
+
+    assert (report["status"], report["final_answer"]) == ("success", "did A hat?")
+    assert report["traces"]["user"]["turns_used"] == 1
+
+
+class Broken(Worker):
+    def gather_traces(self):
+        return {"steps": [][0]}
+
+
+def test_an_evaluation_that_misses_traces_is_reported_as_the_failure_to_gather_them():
+    class Counting(Judge):
+        def __call__(self, traces, final_answer=None):
+            return {"passed": traces["agents"]["worker"]["steps"] > 0}
+
+    def setup_agents(*args, **kwargs):
+        return [Broken()], {"worker": Broken()}
+
+    report = only(Shop(setup_agents=setup_agents, judge=Counting).run(tasks("a")))
+
+    assert report["status"] == "evaluation_failed"
+    assert report["error"]["error_type"] == "TraceCollectionError"
+    told = report["error"]["error_message"]
+    assert "agents:worker (IndexError: Failed to gather traces: list index out of range)" in told
+    assert "failed with KeyError: 'steps'" in told
+
+
+def test_an_evaluation_that_needs_no_broken_traces_succeeds():
+    def setup_agents(*args, **kwargs):
+        return [Broken()], {"worker": Broken()}
+
+    report = only(Shop(setup_agents=setup_agents).run(tasks("a")))
+
+    assert report["status"] == "success"
+    assert report["traces"]["agents"]["worker"]["error_type"] == "IndexError"
 
 
 def test_several_agents_give_a_list_of_answers():
@@ -254,13 +294,36 @@ def test_components_can_be_asked_while_the_repetition_runs():
     assert seen["cleared"]["agents"] == {}
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["clear_registry", "collect_all_traces", "collect_all_configs", "collect_all_usage"],
-)
-def test_outside_a_repetition_there_is_nothing_to_ask(method):
-    with pytest.raises(NoRepetitionError, match="no repetition is running here"):
-        getattr(Shop(), method)()
+def test_outside_a_run_components_are_registered_and_collected_by_hand():
+    shop = Shop()
+    environment = shop.setup_environment({}, Task("go"), shop.seed_generator)
+    [worker], _ = shop.setup_agents({}, environment, Task("go"), None, shop.seed_generator)
+
+    assert shop.collect_all_traces()["agents"] == {}
+    shop.register("agents", "worker", worker)
+
+    assert shop.collect_all_traces()["agents"]["worker"]["agent_type"] == "function"
+    assert shop.collect_all_configs()["agents"]["worker"]["name"] == "worker"
+    assert shop.collect_all_configs()["benchmark"] is shop.benchmark_level_config
+    assert shop.collect_all_usage()["agents"]["worker"]["cost"] == 0.0
+    shop.clear_registry()
+    assert shop.collect_all_traces()["agents"] == {}
+
+
+def test_what_was_registered_by_hand_is_not_part_of_a_run():
+    shop = Shop()
+    shop.register("agents", "by hand", Worker())
+
+    report = only(shop.run(tasks("a")))
+
+    assert list(report["traces"]["agents"]) == ["worker"]
+    assert list(shop.collect_all_traces()["agents"]) == ["by hand"]
+
+
+def test_a_model_can_be_made_outside_a_run():
+    model = Shop().get_model_adapter("scripted/echo", register_name="judge")
+
+    assert model.generate("yes") == "yes"
 
 
 class Metered(Worker):

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 import pytest
 
 from maseval.core.clock import Clock
-from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.event_loop import in_thread, run_async
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 
 
 async def doubled(number):

@@ -124,7 +124,11 @@ def test_a_run_comes_through_a_burst_of_refusals_and_slows_down(server):
 
 def test_a_refused_key_stops_a_run_of_many_tasks_and_is_never_shown(server):
     server.will(*[refusal(401, f"Incorrect API key: {CANARY}") for _ in range(100)])
-    shop = Shop(lambda query: model_of(server, "locked").generate(query), num_workers=4)
+
+    def agent(query):
+        return model_of(server, "locked").generate(query)
+
+    shop = Shop(agent, num_workers=4, stop_when_hopeless=True)
 
     with pytest.raises(RunStoppedError, match="openai refused the credentials") as caught:
         shop.run(numbered(100))

@@ -105,6 +105,7 @@ class Tau2Benchmark(Benchmark):
         *,
         tasks: TasksToRun | None = None,
         agent_data: AgentData | None = None,
+        stop_when_hopeless: bool = False,
         mode: str | Mode = Mode.NORMAL,
         lenient_order_ids: bool = False,
         short_conversations: bool = False,
@@ -127,6 +128,7 @@ class Tau2Benchmark(Benchmark):
             seed_generator,
             tasks=tasks,
             agent_data=agent_data,
+            stop_when_hopeless=stop_when_hopeless,
         )
         if mode not in list(Mode):
             raise ConfigurationError(f"unknown mode {mode!r}; choose one of: {', '.join(Mode)}")

@@ -6,7 +6,7 @@ what an agent may know; how its work will be judged is not in it.
 
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from maseval.commands.options import ExtraArguments
 from maseval.commands.own_code import OwnCode, load_named
 from maseval.core.agent import AgentAdapter
+from maseval.core.event_loop import settled
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
 
@@ -98,7 +99,7 @@ class FunctionAgentAdapter(AgentAdapter):
     """An agent that is a function, async or not, from the user's words to its answer."""
 
     def _run_agent(self, query: str) -> str:
-        answer = _awaited(self.agent(query))
+        answer = settled(self.agent(query))
         if isinstance(answer, str):
             return answer
         if answer is None:
@@ -122,7 +123,7 @@ def no_answer(name: str) -> AgentResultError:
 
 def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
     """The agents that ``make`` returns for a brief."""
-    made = _awaited(make(brief))
+    made = settled(make(brief))
     if isinstance(made, AgentAdapter):
         return [made], {made.name: made}
     if isinstance(made, tuple) and len(made) == 2:
@@ -134,18 +135,6 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
         f"{_title(make)} returned {made!r}; it must return an AgentAdapter, a function from query "
         "to answer, or ([agents to ask], {name: agent})"
     )
-
-
-def _awaited(result: object) -> object:
-    """The result itself, or what it will be."""
-    if not inspect.isawaitable(result):
-        return result
-    from maseval.interface.agents.event_loop import run_async  # help must not load the interface
-
-    async def wait(work: Awaitable[object]) -> object:
-        return await work
-
-    return run_async(wait(result))
 
 
 def check_signature(make: MakeAgent) -> None:

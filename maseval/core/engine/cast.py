@@ -9,10 +9,12 @@ from typing import Any, Protocol
 from maseval.core.agent import AgentAdapter
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
+from maseval.core.event_loop import settled
 from maseval.core.exceptions import HookResultError
+from maseval.core.registry import ComponentRegistry
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
-from maseval.core.tracing import JsonObject
+from maseval.core.tracing import JsonObject, TraceableMixin
 from maseval.core.user import User
 
 Agents = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
@@ -50,34 +52,75 @@ class Cast:
     agents_by_name: dict[str, AgentAdapter]
     evaluators: Sequence[Evaluator]
 
-
-def set_up(benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator) -> Cast:
-    """Set up the environment, the user, the agents and the evaluators, in that order."""
-    environment = _environment(benchmark, agent_data, task, seeds)
-    user = _call(benchmark, "setup_user", seeds, agent_data, environment, task)
-    _check_user(user)
-    made = _call(benchmark, "setup_agents", seeds, agent_data, environment, task, user)
-    agents, by_name = _checked_agents(made)
-    evaluators = _evaluators(benchmark, environment, task, agents, user, seeds)
-    return Cast(environment, user, agents, by_name, evaluators)
-
-
-def set_up_evaluators(
-    benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator
-) -> Sequence[Evaluator]:
-    """Set up only the evaluators, with a fresh environment, for a finished repetition."""
-    environment = _environment(benchmark, agent_data, task, seeds)
-    return _evaluators(benchmark, environment, task, [], None, seeds)
+    def register(self, registry: ComponentRegistry, seeds: SeedGenerator) -> None:
+        """Have the participants reported, with callbacks that gather something themselves."""
+        participants: list[tuple[str, str, object]] = [
+            ("environment", "env", self.environment),
+            ("user", "user", self.user),
+            *(("agents", name, agent) for name, agent in self.agents_by_name.items()),
+        ]
+        for category, name, component in participants:
+            if isinstance(component, TraceableMixin):
+                registry.register(category, name, component)
+            for callback in getattr(component, "callbacks", ()):
+                registry.include("callbacks", callback)
+        registry.register("seeding", "seed_generator", seeds)
 
 
-def _environment(
-    benchmark: Hooks, agent_data: JsonObject, task: Task, seeds: SeedGenerator
-) -> Environment:
-    made = _call(benchmark, "setup_environment", seeds, agent_data, task)
-    if made is None:
-        raise HookResultError("setup_environment() returned None; it must return an Environment")
-    environment: Environment = made
-    return environment
+@dataclass(frozen=True)
+class SetUp:
+    """The setup hooks of one repetition, one by one; each result is checked."""
+
+    benchmark: Hooks
+    agent_data: JsonObject
+    task: Task
+    seeds: SeedGenerator
+
+    def environment(self) -> Environment:
+        """The environment."""
+        made = self._call("setup_environment", self.agent_data, self.task)
+        if made is None:
+            raise HookResultError(
+                "setup_environment() returned None; it must return an Environment"
+            )
+        environment: Environment = made
+        return environment
+
+    def user(self, environment: Environment) -> User | None:
+        """The user, if there is one."""
+        user: User | None = self._call("setup_user", self.agent_data, environment, self.task)
+        _check_user(user)
+        return user
+
+    def agents(self, environment: Environment, user: User | None) -> Agents:
+        """The agents to be invoked, and all agents by name."""
+        made = self._call("setup_agents", self.agent_data, environment, self.task, user)
+        return _checked_agents(made)
+
+    def evaluators(
+        self, environment: Environment, agents: Sequence[AgentAdapter], user: User | None
+    ) -> Sequence[Evaluator]:
+        """The evaluators."""
+        made = self._call("setup_evaluators", environment, self.task, agents, user)
+        return _checked_evaluators(made)
+
+    def everything(self) -> Cast:
+        """The environment, the user, the agents and the evaluators, in that order."""
+        environment = self.environment()
+        user = self.user(environment)
+        agents, by_name = self.agents(environment, user)
+        evaluators = self.evaluators(environment, agents, user)
+        return Cast(environment, user, agents, by_name, evaluators)
+
+    def evaluators_alone(self) -> Sequence[Evaluator]:
+        """Only the evaluators, with a fresh environment, for a finished repetition."""
+        return self.evaluators(self.environment(), [], None)
+
+    def _call(self, hook: str, *args: object) -> Any:
+        function = getattr(self.benchmark, hook)
+        if _takes_seeds(type(self.benchmark), hook):
+            return settled(function(*args, seed_generator=self.seeds))
+        return settled(function(*args))
 
 
 def _check_user(user: object) -> None:
@@ -99,15 +142,7 @@ def _checked_agents(made: Any) -> Agents:
             )
 
 
-def _evaluators(
-    benchmark: Hooks,
-    environment: Environment,
-    task: Task,
-    agents: Sequence[AgentAdapter],
-    user: User | None,
-    seeds: SeedGenerator,
-) -> Sequence[Evaluator]:
-    made = _call(benchmark, "setup_evaluators", seeds, environment, task, agents, user)
+def _checked_evaluators(made: Any) -> Sequence[Evaluator]:
     if not _is_list(made) or not all(callable(one) for one in made):
         raise HookResultError(
             f"setup_evaluators() returned {made!r}; it must return a list of evaluators"
@@ -118,13 +153,6 @@ def _evaluators(
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _call(benchmark: Hooks, hook: str, seeds: SeedGenerator, *args: object) -> Any:
-    function = getattr(benchmark, hook)
-    if _takes_seeds(type(benchmark), hook):
-        return function(*args, seed_generator=seeds)
-    return function(*args)
 
 
 @cache

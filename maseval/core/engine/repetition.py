@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import TaskContext
-from maseval.core.engine.cast import Cast, Hooks, set_up, set_up_evaluators
+from maseval.core.engine.cast import Cast, Hooks, SetUp
 from maseval.core.engine.collection import Collected, collected, cut_loose, let_interrupts_pass
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import HookResultError, TaskTimeoutError
+from maseval.core.event_loop import settled
+from maseval.core.exceptions import HookResultError, TaskTimeoutError, TraceCollectionError
 from maseval.core.registry import ComponentRegistry, UsageTotals
 from maseval.core.report import (
     Attempt,
@@ -22,11 +23,12 @@ from maseval.core.report import (
     TaskSummary,
     error_record,
     execution_status,
+    gathering_failures,
     summary_of,
 )
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
-from maseval.core.tracing import JsonObject, TraceableMixin, now
+from maseval.core.tracing import JsonObject, now
 
 StageT = TypeVar("StageT")
 
@@ -43,6 +45,8 @@ class RunSetting:
     totals: UsageTotals
     stopping: Callable[[], bool]
     """Whether the run is stopping."""
+    shared: ComponentRegistry | None = None
+    """The components of the whole run."""
 
 
 @dataclass
@@ -80,13 +84,19 @@ class Repetition:
     def begin(self) -> None:
         """Start the clock; must be called first."""
         self._started_at, self._began = now(), time.perf_counter()
-        registry = ComponentRegistry(self.setting.config, totals=self.setting.totals)
+        setting = self.setting
+        registry = ComponentRegistry(setting.config, totals=setting.totals, shared=setting.shared)
         self.context = TaskContext(
             self.timeout,
             registry=registry,
             simulation=(str(self.task.id), self.repeat_idx),
             stopping=self.setting.stopping,
         )
+
+    def set_up(self) -> SetUp:
+        """The setup hooks, with this repetition's seeds."""
+        seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
+        return SetUp(self.setting.benchmark, self.agent_data, self.task, seeds)
 
     def run(self) -> RepetitionResult:
         """Make the attempt."""
@@ -201,11 +211,8 @@ class _Stages:
 
     def judged_again(self, report: Report) -> list[JsonObject] | None:
         def judge() -> list[JsonObject]:
-            repetition = self.repetition
-            evaluators = set_up_evaluators(
-                self.benchmark, repetition.agent_data, repetition.task, self._seeds()
-            )
-            return self._judged(evaluators, {}, report["final_answer"], report["traces"])
+            evaluators = self.repetition.set_up().evaluators_alone()
+            return judged(self.benchmark, evaluators, {}, report["final_answer"], report["traces"])
 
         return self._guarded(judge, _evaluation_status)
 
@@ -219,23 +226,10 @@ class _Stages:
             self.status, self.exception = status(error), error
             return None
 
-    def _seeds(self) -> SeedGenerator:
-        task_id, index = str(self.repetition.task.id), self.repetition.repeat_idx
-        return self.repetition.setting.seeds.for_task(task_id).for_repetition(index)
-
     def _set_up(self) -> Cast:
-        repetition, registry = self.repetition, self.context.registry
-        seeds = self._seeds()
-        cast = set_up(self.benchmark, repetition.agent_data, repetition.task, seeds)
-        components = [
-            ("environment", "env", cast.environment),
-            ("user", "user", cast.user),
-            *(("agents", name, agent) for name, agent in cast.agents_by_name.items()),
-        ]
-        for category, name, component in components:
-            if isinstance(component, TraceableMixin):
-                registry.register(category, name, component)
-        registry.register("seeding", "seed_generator", seeds)
+        hooks = self.repetition.set_up()
+        cast = hooks.everything()
+        cast.register(self.context.registry, hooks.seeds)
         self.context.check_timeout()
         return cast
 
@@ -253,27 +247,45 @@ class _Stages:
 
     def _execute(self, cast: Cast) -> object:
         self.context.check_timeout()
-        task = self.repetition.task
-        return self.benchmark.execution_loop(cast.agents, task, cast.environment, cast.user)
+        return executed(self.benchmark, self.repetition.task, cast)
 
     def _evaluate(self, cast: Cast, answer: object, traces: Collected) -> list[JsonObject]:
         self.context.check_timeout()
-        return self._judged(cast.evaluators, cast.agents_by_name, answer, traces)
+        return judged(self.benchmark, cast.evaluators, cast.agents_by_name, answer, traces)
 
-    def _judged(
-        self,
-        evaluators: Sequence[Evaluator],
-        agents: dict[str, AgentAdapter],
-        answer: object,
-        traces: Collected,
-    ) -> list[JsonObject]:
-        results = self.benchmark.evaluate(evaluators, agents, answer, traces)
-        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
-            raise HookResultError(
-                f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
-                "evaluator"
-            )
-        return results
+
+def executed(benchmark: Hooks, task: Task, cast: Cast) -> object:
+    """The final answer of the execution loop."""
+    return settled(benchmark.execution_loop(cast.agents, task, cast.environment, cast.user))
+
+
+def judged(
+    benchmark: Hooks,
+    evaluators: Sequence[Evaluator],
+    agents: dict[str, AgentAdapter],
+    answer: object,
+    traces: Collected,
+) -> list[JsonObject]:
+    """The evaluators' results; if traces are missing because of a failure, that is the error."""
+    try:
+        results = settled(benchmark.evaluate(evaluators, agents, answer, traces))
+    except TaskTimeoutError:
+        raise
+    except Exception as error:
+        if failures := gathering_failures(traces):
+            told = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
+            raise TraceCollectionError(
+                f"the traces of a component could not be gathered: {told}. The evaluation then "
+                f"failed with {type(error).__name__}: {error}. Mend its gather_traces()",
+                details=failures,
+            ) from error
+        raise
+    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        raise HookResultError(
+            f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
+            "evaluator"
+        )
+    return results
 
 
 def _setup_status(error: BaseException) -> TaskExecutionStatus:

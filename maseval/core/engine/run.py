@@ -32,6 +32,7 @@ class RunOwner(Protocol):
     callback_handler: CallbackHandler
     n_task_repeats: int
     num_workers: int
+    stop_when_hopeless: bool
 
     def stop(self) -> None:
         """Start nothing more."""
@@ -108,7 +109,7 @@ class RunInProgress:
         self._announce("on_task_end", task=task, result=report)
 
     def check_failure(self, outcome: RepetitionResult) -> None:
-        if self._lost_cause.note(outcome.exception):
+        if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
         self._raise_if_fatal(outcome)
 

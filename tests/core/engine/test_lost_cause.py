@@ -69,7 +69,7 @@ def asking(*replies, model_id):
 def test_a_refused_key_stops_the_run_with_one_message_and_keeps_the_reports(workers):
     diary = Diary()
     agent = asking(*[refused() for _ in range(100)], model_id=f"refused-{workers}")
-    shop = Shop(agent, callbacks=[diary], num_workers=workers)
+    shop = Shop(agent, callbacks=[diary], num_workers=workers, stop_when_hopeless=True)
 
     with pytest.raises(RunStoppedError, match="acme refused the credentials") as caught:
         shop.run(numbered(40))
@@ -84,7 +84,7 @@ def test_a_refused_key_stops_the_run_with_one_message_and_keeps_the_reports(work
 def test_a_key_that_worked_and_is_refused_once_costs_one_simulation():
     replies = ["a", refused(), "b", refused(), refused(), "c"]
 
-    reports = Shop(asking(*replies, model_id="moody")).run(numbered(6))
+    reports = Shop(asking(*replies, model_id="moody"), stop_when_hopeless=True).run(numbered(6))
 
     assert [report["status"] == "success" for report in reports] == [
         *(True, False, True, False, False, True)
@@ -92,7 +92,8 @@ def test_a_key_that_worked_and_is_refused_once_costs_one_simulation():
 
 
 def test_a_key_that_worked_and_is_withdrawn_ends_the_run_after_three():
-    shop = Shop(asking("a", *[refused() for _ in range(9)], model_id="withdrawn"))
+    agent = asking("a", *[refused() for _ in range(9)], model_id="withdrawn")
+    shop = Shop(agent, stop_when_hopeless=True)
 
     with pytest.raises(RunStoppedError, match="kept so far: 4;"):
         shop.run(numbered(10))
@@ -101,7 +102,7 @@ def test_a_key_that_worked_and_is_withdrawn_ends_the_run_after_three():
 
 
 def test_a_run_can_be_made_again_after_it_was_stopped():
-    shop = Shop(asking(refused(), "a", "b", model_id="repaired"))
+    shop = Shop(asking(refused(), "a", "b", model_id="repaired"), stop_when_hopeless=True)
     with pytest.raises(RunStoppedError):
         shop.run(numbered(2))
 
@@ -113,10 +114,19 @@ def test_a_model_that_cannot_be_made_stops_the_run_and_is_not_tried_twice():
         return resolve_model("nowhere/model")
 
     plan = [{"query": "go", "id": str(one), "protocol": {"max_retries": 5}} for one in range(9)]
-    shop = Shop(setup_agents=setup_agents)
+    shop = Shop(setup_agents=setup_agents, stop_when_hopeless=True)
 
     with pytest.raises(RunStoppedError, match="no provider is installed for 'nowhere'"):
         shop.run(plan)
 
     (report,) = shop.reports
     assert (report["status"], report["attempts"]) == ("setup_failed", [])
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_unless_asked_to_a_hopeless_run_continues_to_its_end(workers):
+    agent = asking(*[refused() for _ in range(9)], model_id=f"hopeless-{workers}")
+
+    reports = Shop(agent, num_workers=workers).run(numbered(9))
+
+    assert [report["error"]["error_type"] for report in reports] == ["AuthenticationError"] * 9

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from maseval.core.event_loop import run_async
 from maseval.interface.agents import camel, langgraph, llamaindex, openai_agents, pydantic_ai
 from maseval.interface.agents import smolagents as smol
-from maseval.interface.agents.event_loop import run_async
 from tests.interface.agents.framework import Framework
 from tests.interface.agents.langgraph import graphs
 from tests.interface.agents.schemas import changed, inlined, without_titles

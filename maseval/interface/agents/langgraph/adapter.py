@@ -8,13 +8,13 @@ from typing import Any
 from uuid import uuid4
 
 from maseval.core.agent import AgentObserver
+from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
 from maseval.interface import extras
-from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.langgraph.callbacks import Heard
 from maseval.interface.agents.langgraph.graph import (

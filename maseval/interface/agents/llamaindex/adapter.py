@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from maseval.core.agent import AgentObserver
+from maseval.core.event_loop import run_async
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.llamaindex.messages import (
     Transcript,

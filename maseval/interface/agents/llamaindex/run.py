@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from maseval.interface.agents.event_loop import in_thread
+from maseval.core.event_loop import in_thread
 from maseval.interface.agents.llamaindex.workflow import ModelResponse, library
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 from maseval.interface.inference.definitions import JsonSchema

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import ConfigurationError
-from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.mcp.conversation import Conversation
 from maseval.interface.agents.mcp.tools import mcp_server
 from maseval.interface.agents.mcp.transports import McpServer

@@ -8,9 +8,9 @@ from functools import partial
 from threading import TIMEOUT_MAX, Condition
 
 from maseval.core.clock import Clock
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import MessageHistory, tool_call
-from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
 BEGUN_AGAIN = (

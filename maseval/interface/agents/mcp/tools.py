@@ -9,9 +9,9 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Protocol, TypeAlias
 
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.interface import extras
-from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.mcp.transports import LOCAL, McpServer, over_http
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 

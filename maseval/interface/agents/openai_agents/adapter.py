@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from maseval.core.agent import AgentObserver
+from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
@@ -15,7 +16,6 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface.agents.event_loop import run_async
 from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.openai_agents.messages import add_items

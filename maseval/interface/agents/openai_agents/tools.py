@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.openai_agents.sdk import sdk_module
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
 
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError
-from maseval.interface.agents.event_loop import in_thread
 from maseval.interface.agents.pydantic_ai.agent import pydantic_ai
 from maseval.interface.agents.tools import Tool, Tools, as_text, described
 
