@@ -18,6 +18,7 @@ from maseval.cli.console import (
     shortened,
 )
 from maseval.cli.errors import FAILED, INCOMPLETE
+from maseval.commands.conventions import ConventionScore, conventions_in_words
 from maseval.commands.prices import unpriced_models
 from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
 from maseval.core.shapes import mapping
@@ -165,6 +166,12 @@ def print_errors(
         console.print(f"[yellow]![/] and {len(reasons) - most} other reasons: maseval show")
 
 
+def print_conventions(found: Sequence[ConventionScore], console: Console) -> None:
+    """The numbers with and without simulations that failed outside the conversation."""
+    for line in conventions_in_words(found):
+        console.print(inert(line), highlight=False, soft_wrap=True)
+
+
 def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
     """Say so if the run measured no model."""
     agent = config.get("agent")
@@ -202,6 +209,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     """The numbers, what they took, and how to look closer or resume."""
     console.print(scores(result.summary, console.width))
     console.print(f"[dim]{inert(result.summary.method)}[/dim]")
+    print_conventions(result.summary.conventions, console)
     overall, cost = result.summary.overall, used(result.summary, result.config)
     earlier = overall.recorded - result.ran
     took = f"{result.ran} simulations in {duration(result.seconds)}"

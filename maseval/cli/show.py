@@ -27,6 +27,7 @@ from maseval.cli.options import (
 from maseval.cli.results import (
     MARKS,
     first_fitting,
+    print_conventions,
     print_errors,
     print_rehearsal,
     print_texts,
@@ -117,6 +118,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     print_texts(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
+    print_conventions(view.summary.conventions, console)
     if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
     for damage in view.folder.damaged:

@@ -11,8 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from maseval.commands.conventions import ConventionScore
 from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import Recording
+from maseval.commands.results import SimulationLine
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
 from maseval.report.page import TaskFindings
@@ -100,6 +102,12 @@ class BenchmarkSupport:
     def unexplained(self, folder: Recording) -> str | None:
         """Why the failures of a run cannot be explained here; None if they can."""
         return None
+
+    def conventions(
+        self, folder: Recording, lines: Sequence[SimulationLine]
+    ) -> Sequence[ConventionScore]:
+        """The run's numbers in each way that the benchmark has to count errors, if it has any."""
+        return ()
 
     def task_title(self, report: Report) -> str | None:
         """What the task of a simulation is about, in a sentence; None if nobody says."""

@@ -102,7 +102,8 @@ def _told(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _
 def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
     folder, found = told.folder, told.found
     lines = lines_of(folder)
-    summary = run_summary(lines, folder.planned).for_report()
+    conventions = support_for(folder).conventions(folder, lines)
+    summary = run_summary(lines, folder.planned, conventions).for_report()
     summary["notes"] = [*notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {told.unexplained}"] if told.unexplained else []
     if found is not None:

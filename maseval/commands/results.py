@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from maseval.commands.conventions import (
+    ConventionScore,
+    conventions_in_json,
+    conventions_in_words,
+)
 from maseval.commands.prices import unpriced_models
 from maseval.commands.recording import Recording
 from maseval.core.outcome import (
@@ -92,6 +97,7 @@ class RunSummary:
     cost: float
     tokens: int
     method: str
+    conventions: Sequence[ConventionScore] = ()
 
     @property
     def rows(self) -> list[DomainScore]:
@@ -109,7 +115,7 @@ class RunSummary:
             }
             for score in self.rows
         ]
-        return {"rows": rows, "notes": [self.method]}
+        return {"rows": rows, "notes": [self.method, *conventions_in_words(self.conventions)]}
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,13 @@ class RunResult:
             "notes": list(self.notes),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
+            **_in_json(summary.conventions),
             "intervals": summary.method,
         }
+
+
+def _in_json(conventions: Sequence[ConventionScore]) -> dict[str, object]:
+    return {"conventions": conventions_in_json(conventions)} if conventions else {}
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:
@@ -201,7 +212,11 @@ def any_verdict(lines: Iterable[SimulationLine]) -> bool:
     return any(line.outcome in ("pass", "fail") for line in lines)
 
 
-def run_summary(lines: Sequence[SimulationLine], planned: Iterable[Simulation]) -> RunSummary:
+def run_summary(
+    lines: Sequence[SimulationLine],
+    planned: Iterable[Simulation],
+    conventions: Sequence[ConventionScore] = (),
+) -> RunSummary:
     """The numbers of a run, as far as it has come."""
     outcomes = [
         Outcome(line.domain, line.task_id, line.trial, line.outcome == "pass") for line in lines
@@ -219,6 +234,7 @@ def run_summary(lines: Sequence[SimulationLine], planned: Iterable[Simulation]) 
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
         method=" ".join(filter(None, (METHOD, _missing(found.overall, lines)))),
+        conventions=conventions,
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 
+from maseval.commands.benchmarks import support_for
 from maseval.commands.budget import Budget
 from maseval.commands.equal_failures import EqualFailures
 from maseval.commands.progress import Display, RunProgress, Turn
@@ -52,7 +53,8 @@ class Session:
         with _interruptible(watch), show(progress):
             self._run_parts(parts, agent_data, progress)
         lines = self._recorded(progress)
-        summary = run_summary(lines, self.folder.planned)
+        conventions = support_for(self.folder).conventions(self.folder, lines)
+        summary = run_summary(lines, self.folder.planned, conventions)
         self.folder.note_use(progress.cost, progress.tokens)
         self.folder.note_score(summary.overall.pass_1)
         return RunResult(

@@ -155,7 +155,7 @@ def _run_view(
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
-        run_summary(lines, folder.planned),
+        run_summary(lines, folder.planned, support.conventions(folder, lines)),
         lines,
         [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],
         None if found is None else found.labels,

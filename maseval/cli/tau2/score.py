@@ -20,6 +20,7 @@ from maseval.cli.options import (
     examples,
 )
 from maseval.cli.results import estimate
+from maseval.commands.conventions import conventions_in_words
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.commands.tau2.score import Disagreement, FileScore
@@ -139,6 +140,8 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     )
     for k, value in score.pass_hat.items():
         console.print(f"  pass^{k} {estimate(value)}", highlight=False)
+    for line in conventions_in_words(score.conventions):
+        console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
     chosen = score.found.whole.version_from
     console.print(f"  judged by tau2-bench {score.found.version} ({chosen})", highlight=False)
 

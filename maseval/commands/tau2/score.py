@@ -10,6 +10,8 @@ from pathlib import Path
 from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
 from maseval.benchmark.tau2.trust.recount.judged import Judged
 from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
+from maseval.commands.conventions import ConventionScore, conventions_in_json
+from maseval.commands.tau2.conventions import conventions_of_recount
 from maseval.commands.tau2.sources import files_below, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.stats.estimation import Estimate
@@ -111,6 +113,11 @@ class FileScore:
         return self.found.pass_hat
 
     @property
+    def conventions(self) -> list[ConventionScore]:
+        """pass^k of the recorded simulations, without and with infrastructure errors."""
+        return conventions_of_recount(self.found)
+
+    @property
     def agrees(self) -> bool:
         """Whether something was compared, and nothing is wrong."""
         return bool(self.compared) and not self.causes
@@ -137,6 +144,7 @@ class FileScore:
                 for one in self.disagreements
             ],
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
+            "conventions": conventions_in_json(self.conventions),
         }
 
 

@@ -1,6 +1,6 @@
 """What tau2 adds to the commands that take any run: labels, explanations, and its results files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,9 +27,12 @@ from maseval.commands.benchmarks import (
     RunDiagnosis,
     Section,
 )
+from maseval.commands.conventions import ConventionScore
 from maseval.commands.recording import Recording
+from maseval.commands.results import SimulationLine
 from maseval.commands.tau2.audit import audit
 from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
+from maseval.commands.tau2.conventions import conventions_of_lines
 from maseval.commands.tau2.results_run import JUDGED_BY, ResultsRun
 from maseval.commands.tau2.sources import record_of
 from maseval.commands.tau2.tasks import reason_for_call
@@ -178,6 +181,11 @@ class Tau2Support(BenchmarkSupport):
             f"failures are not explained, because domain {unknown[0]!r} is not known here; "
             f"name its file: --domain {reference}"
         )
+
+    def conventions(
+        self, folder: Recording, lines: Sequence[SimulationLine]
+    ) -> list[ConventionScore]:
+        return conventions_of_lines(lines, folder.config.values)
 
     def task_title(self, report: Report) -> str | None:
         domain, task_id, _ = Simulation.of(report)

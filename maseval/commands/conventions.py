@@ -1,0 +1,59 @@
+"""Ways to count simulations that failed outside the conversation, where a benchmark has several.
+
+The number that such a simulation is left out of is higher than the one in which it is a failure.
+Neither is given without the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ConventionScore:
+    """A domain's pass^k in one convention, by ``name``; ``meaning`` says what it does with errors.
+
+    ``simulations`` are those that count, of ``tasks`` different tasks; of all, ``errors`` failed
+    outside the conversation.
+    """
+
+    domain: str
+    name: str
+    meaning: str
+    errors: int
+    simulations: int
+    tasks: int
+    pass_hat: Mapping[int, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {
+            "infrastructure_errors": self.errors,
+            "simulations": self.simulations,
+            "tasks": self.tasks,
+            **{f"pass^{k}": value for k, value in self.pass_hat.items()},
+        }
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"pass^{k} {value:.1%}" for k, value in self.pass_hat.items())
+        counted = f"{self.simulations} simulations of {self.tasks} tasks"
+        return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
+
+
+def conventions_in_words(found: Sequence[ConventionScore]) -> list[str]:
+    """The conventions for each domain that has errors; without any they agree."""
+    lines: list[str] = []
+    for domain in dict.fromkeys(each.domain for each in found if each.errors):
+        of_domain = [each for each in found if each.domain == domain]
+        errors = of_domain[0].errors
+        total = max(each.simulations for each in of_domain)
+        lines.append(f"{domain}: {errors} of {total} simulations are infrastructure errors")
+        lines += [f"  {each}" for each in of_domain]
+    return lines
+
+
+def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str, object]]:
+    """By domain and name."""
+    form: dict[str, dict[str, object]] = {}
+    for each in found:
+        form.setdefault(each.domain, {})[each.name] = each.to_dict()
+    return form
