@@ -14,6 +14,7 @@ from maseval.cli.tau2 import (
     run,
     score,
     show,
+    submit,
     tasks,
     verify,
 )
@@ -29,5 +30,5 @@ app = typer.Typer(
     ),
     no_args_is_help=True,
 )
-add_commands(app, run, mcp, score, explain, audit, certify, verify, export, tasks, show)
+add_commands(app, run, mcp, score, explain, audit, certify, verify, export, submit, tasks, show)
 app.add_typer(data.app, name="data")

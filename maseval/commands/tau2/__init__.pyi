@@ -10,5 +10,6 @@ from maseval.commands.tau2.plan import plan as plan
 from maseval.commands.tau2.run import run as run
 from maseval.commands.tau2.score import score as score
 from maseval.commands.tau2.show import show as show
+from maseval.commands.tau2.submit import submit as submit
 from maseval.commands.tau2.tasks import tasks as tasks
 from maseval.commands.tau2.verify import verify as verify

@@ -1,4 +1,4 @@
-"""The options of ``maseval tau2 run`` and ``maseval tau2 mcp``."""
+"""The options of ``maseval tau2 run``, ``maseval tau2 mcp`` and ``maseval tau2 submit``."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from maseval.commands.results import RunResult
 from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.core.exceptions import ConfigurationError
 
+SUBMISSION = "Submission"
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 # The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
@@ -212,3 +213,31 @@ class McpOptions(ConversationOptions):
     ] = MCP_TIMEOUT
     on_address: Callable[[str], object] = lambda url: None
     on_result: OnResult = lambda result, how: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmitOptions:
+    """What ``submit`` is asked to do: which runs, as what, and where to.
+
+    What is required and not given is reported with all else that is wrong.
+    """
+
+    runs: Sequence[str | os.PathLike[str]]
+    output: Annotated[
+        str | os.PathLike[str],
+        Flag("Folder to write; there must be none yet", OUTPUT, short="-o", typed=Path),
+    ]
+    model_name: Annotated[str | None, Flag("Name on the leaderboard (required)", SUBMISSION)] = None
+    model_organization: Annotated[str | None, Flag("Who made the model (required)", SUBMISSION)] = (
+        None
+    )
+    submitting_organization: Annotated[str | None, Flag("Who ran it (required)", SUBMISSION)] = None
+    email: Annotated[str | None, Flag("Address for questions (required)", SUBMISSION)] = None
+    contact_name: Annotated[str | None, Flag("Name of the contact", SUBMISSION)] = None
+    github: Annotated[str | None, Flag("GitHub account of the contact", SUBMISSION)] = None
+    submission_type: Annotated[
+        str | None,
+        Flag("standard or custom (default: standard for the reference agent)", SUBMISSION),
+    ] = None
+    date: Annotated[str | None, Flag("Day of the submission (default: today)", SUBMISSION)] = None
+    notes: Annotated[str | None, Flag("What readers should know", SUBMISSION)] = None

@@ -1,0 +1,70 @@
+"""``maseval tau2 submit``."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
+from maseval.cli.console import here, inert, print_json, stderr, stdout
+from maseval.cli.options import AsJson, command_with, examples
+from maseval.commands.tau2.options import SubmitOptions
+
+if TYPE_CHECKING:  # help must not load what makes it
+    from maseval.commands.tau2.submit import WrittenSubmission
+
+EXAMPLES = examples(
+    (
+        "maseval tau2 submit runs/airline runs/retail runs/telecom --output submission "
+        "--model-name my-model --model-organization 'My Lab' --submitting-organization 'My Lab' "
+        "--email me@example.com",
+        "runs of 1.0.1's base tasks, one for each domain",
+    ),
+    (
+        "maseval tau2 submit last --output submission",
+        "every rule that the latest run breaks, and what to do",
+    ),
+)
+
+
+@command_with(SubmitOptions)
+def submit(
+    given: dict[str, Any],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Runs: a folder, a name, or last.",
+            metavar="RUN...",
+            autocompletion=quietly(completion.runs),
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Write runs as a submission to the leaderboard of tau2-bench 1.0.1, after checking its rules.
+
+    Each run must hold the whole base split of its domains, by the rules of 1.0.1, with as many
+    trials of every task; verdicts are recomputed. If a rule is broken nothing is written.
+    """
+    written = commands.tau2.submit(runs=runs, **given)
+    _print_submission(written, stderr() if as_json else stdout())
+    if as_json:
+        print_json(written.to_dict())
+
+
+def _print_submission(written: "WrittenSubmission", console: Console) -> None:
+    content = written.content
+    results = content["results"]
+    shares = sorted({name for numbers in results.values() for name in numbers})
+    table = Table(title=f"{inert(content['model_name'])}, {content['submission_type']}")
+    table.add_column("domain")
+    for name in shares:
+        table.add_column(name, justify="right", no_wrap=True)
+    for domain, numbers in results.items():
+        table.add_row(inert(domain), *(str(numbers.get(name, "")) for name in shares))
+    console.print(table)
+    for note in written.notes:
+        console.print(inert(note), highlight=False, soft_wrap=True)
+    console.print(f"Saved: {inert(here(written.folder))}", highlight=False, soft_wrap=True)
