@@ -6,7 +6,7 @@ Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -82,6 +82,10 @@ class UnknownSplitError(MASEvalError, ValueError):
 
 class UnknownTaskError(MASEvalError, LookupError):
     """The domain has no task of that id."""
+
+
+class MissingTasksError(UnknownTaskError, ValueError):
+    """A split does not have all of the tasks that were asked for."""
 
 
 class DomainConfig(TypedDict):
@@ -170,19 +174,23 @@ def load_tasks(
     timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
     max_retries: int = DEFAULT_MAX_RETRIES,
     *,
+    task_ids: Sequence[str] | None = None,
     version: AnyVersion = None,
 ) -> TaskQueue:
     """The tasks of a domain, ready to be run.
 
     ``split`` is ``base``, which is the same as ``all``; telecom also has ``small`` and ``full``,
     and in v1.0.1 every domain has ``train`` and ``test``. With None, all that the file of the base
-    split has. Missing files are fetched, but not into a ``data_dir`` of your own.
+    split has; with ``task_ids``, those of the split that are named, in the order of the file.
+    Missing files are fetched, but not into a ``data_dir`` of your own.
     """
     if limit is not None and limit < 0:
         raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
     release = release_of(domain, version)
     chosen = release.domain(domain)
     raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)
+    if task_ids is not None:
+        raw_tasks = _named(raw_tasks, task_ids, f"{chosen.name} - {split}")
     world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
     labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(
@@ -220,6 +228,14 @@ def tasks_of_split(domain: Domain, folder: Folder, split: str | None) -> list[Ra
         return tasks
     wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
     return [task for task in tasks if task["id"] in wanted]
+
+
+def _named(tasks: Iterable[RawTask], ids: Sequence[str], where: str) -> list[RawTask]:
+    found = [task for task in tasks if task["id"] in ids]
+    if len(found) != len(ids):  # also where an id is named twice, as in the original
+        missing = set(ids) - {task["id"] for task in found}
+        raise MissingTasksError(f"Not all tasks were found for task set {where}: {missing}")
+    return found
 
 
 def split_names(domain: Domain, data_dir: AnyPath | None = None) -> list[str]:

@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.data_loader import (
     BASE_SPLIT_COUNTS,
     TASK_SPLITS,
     VALID_DOMAINS,
+    MissingTasksError,
     UnknownSplitError,
     UnknownTaskError,
     configure_model_ids,
@@ -244,6 +245,15 @@ def test_a_task_without_an_id_gets_one(shop):
 def test_the_limit_cuts_the_list_and_nothing_means_no_limit(shop, limit, count):
     tasks = load_tasks(shop([raw_task(id=str(n)) for n in range(3)]), limit=limit)
     assert [task.id for task in tasks] == ["0", "1", "2"][:count]
+
+
+def test_tasks_can_be_named_and_come_in_the_order_of_the_file(shop):
+    domain = shop([raw_task(id=str(n)) for n in range(4)])
+
+    assert [task.id for task in load_tasks(domain, task_ids=["3", "1"])] == ["1", "3"]
+    for missing in (["1", "9"], ["1", "1"]):
+        with pytest.raises(MissingTasksError, match="Not all tasks were found"):
+            load_tasks(domain, task_ids=missing)
 
 
 def test_a_negative_limit_is_refused(shop):

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
+from maseval.benchmark.tau2.agent import DefaultTau2Agent
 from maseval.benchmark.tau2.conversation.messages import (
+    INITIAL_GREETING,
+    assistant_message,
     has_text,
     is_tool_call,
     is_user_stop,
@@ -16,6 +19,9 @@ from maseval.benchmark.tau2.conversation.orchestrator import follows_protocol, i
 from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.core.scripted import ScriptedModelAdapter
@@ -101,18 +107,115 @@ def test_a_task_may_name_the_users_tools(user_sim, data):
         shown = environment.user_definitions(tools)
         names = [each["function"]["name"] for each in shown] if shown else None
         assert names == case["tools"]
+        raw = load_raw_task("telecom", str(task.id), version="1.0.1")
+        assert sha256(prompt_of(raw, bool(tools))) == case["prompt_sha256"]
 
 
-def test_the_user_does_not_hear_a_blank_message(user_sim):
-    turns = [turn for turn in user_sim["llm_turns"] if turn["who"] == "user"]
-    replies = [turn["reply"] for turn in turns]
-    model = ScriptedModelAdapter([scripted(reply) for reply in replies])
-    user = Tau2User(model, "scenario", guidelines="guidelines", skips_blank_messages=True)
-    user.begin([])
+def test_a_persona_has_no_place_in_the_guidelines_so_it_has_no_effect(user_sim, data):
+    assert user_sim["persona_guidelines"]["minimal"]
+    for with_tools in (True, False):
+        assert "<PERSONA_GUIDELINES>" not in load_guidelines(with_tools, version="1.0.1")
+
+
+@pytest.fixture(scope="module")
+def wording(shared_data) -> OriginalWording:
+    texts = load_texts("1.0.1", shared_data / "tau2-texts")
+    return OriginalWording(texts, V1_0_1.rules.participants)
+
+
+TWO_ANSWERS = [
+    {"role": "tool", "id": "a", "content": "1", "requestor": "assistant"},
+    {"role": "tool", "id": "b", "content": "2", "requestor": "assistant"},
+]
+
+
+def spoke(turns: list[dict[str, Any]], side: Any, model: ScriptedModelAdapter) -> None:
     for turn in turns:
-        user.reply([turn["incoming"]])
-        sent = model.requests[-1]["messages"][1:]
-        assert [plain(message) for message in sent] == [plain(each) for each in turn["sent"]]
+        incoming = turn["incoming"]
+        said = side.reply(TWO_ANSWERS if incoming == "two tool messages" else [incoming])
+        assert model.requests[-1]["messages"][1:] == turn["sent"]
+        for key in ("role", "content", "tool_calls"):
+            assert said[key] == turn["result"][key]
+
+
+def test_the_agent_is_sent_the_greeting_and_all_that_followed(user_sim, wording):
+    turns = [turn for turn in user_sim["llm_turns"] if turn["who"] == "agent"]
+    assert len(turns) == 3
+    model = ScriptedModelAdapter([scripted(turn["reply"]) for turn in turns])
+    agent = DefaultTau2Agent({}, "policy", model, wording=wording)
+    agent.begin([assistant_message(INITIAL_GREETING)])
+    spoke(turns, agent, model)
+
+
+def test_the_user_does_not_hear_a_blank_message(user_sim, wording):
+    turns = [turn for turn in user_sim["llm_turns"] if turn["who"] == "user"]
+    assert len(turns) == 3
+    model = ScriptedModelAdapter([scripted(turn["reply"]) for turn in turns])
+    user = Tau2User(
+        model, "scenario", guidelines="guidelines", skips_blank_messages=True, wording=wording
+    )
+    user.begin([])
+    spoke(turns, user, model)
+
+
+def test_requests_have_the_recorded_parameters_in_the_recorded_order(user_sim, wording):
+    assert len(user_sim["generate_kwargs"]) >= 5
+    for case in user_sim["generate_kwargs"]:
+        params = wording.params(case["model"], case["args"])
+        seed = params.pop("seed", None)  # which is the model's own here
+        tools = [{"type": "function"}] * 4 if case["tools"] else None
+        body = request_body(
+            case["model"],
+            [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}],
+            params,
+            tools,
+            "auto" if tools else None,
+            seed,
+        )
+        shown = {key: f"<{len(v)}>" if isinstance(v, list) else v for key, v in body.items()}
+        assert list(shown.items()) == list(case["kwargs"].items())
+
+
+def test_requests_with_a_message_that_says_nothing_are_refused_as_recorded(user_sim, wording):
+    assert len(user_sim["generate_validation"]) >= 5
+    for case in user_sim["generate_validation"]:
+        messages = [{"timestamp": "<TS>", **message} for message in case["messages"]]
+        if case["exception"] is None:
+            assert wording.chat(messages) == case["sent"]
+            continue
+        with pytest.raises(AssertionError) as refused:
+            wording.chat(messages)
+        assert f"AssertionError: {refused.value}" == case["exception"]
+
+
+def test_without_a_user_the_agent_has_the_recorded_prompt_and_tools(user_sim, wording, data):
+    expected = user_sim["solo_agent"]
+    task = load_tasks("telecom", limit=1, version="1.0.1")[0]
+    asked = []
+
+    class Alone(DefaultAgentTau2Benchmark):
+        def get_model_adapter(self, model_id: str, **options: Any) -> ScriptedModelAdapter:
+            done = {"name": "done", "arguments": {}}
+            asked.append(ScriptedModelAdapter([{"tool_calls": [done]}], model_id=model_id))
+            return asked[-1]
+
+    benchmark = Alone(progress_bar=False, mode="solo", texts=wording, max_invocations=1)
+    benchmark.run([task], agent_data={"model_id": "agent"})
+
+    (request,) = asked[0].requests
+    assert len(request["tools"]) == expected["num_tools"]
+    assert request["tools"][-1]["function"]["name"] == expected["last_tool"]
+    assert sha256(request["messages"][0]["content"]) == expected["system_prompt_sha256"]
+
+
+def test_messages_are_the_same_conversation_whenever_the_original_calls_them_equal(user_sim):
+    assert user_sim["equality"]
+    for case in user_sim["equality"]:
+        one, other = (
+            passport_of("airline", {"task_id": "1", "messages": [case[name]]}).fingerprint
+            for name in ("a", "b")
+        )
+        assert (one == other) == case["equal"]
 
 
 def scripted(reply: dict[str, Any]) -> Any:
@@ -129,17 +232,6 @@ def scripted(reply: dict[str, Any]) -> Any:
             for call in reply["tool_calls"]
         ],
     }
-
-
-def plain(chat: dict[str, Any]) -> dict[str, Any]:
-    """A message as sent, without what only one client library of the original wanted."""
-    kept = {key: value for key, value in chat.items() if value is not None or key == "content"}
-    if "tool_calls" in kept:
-        kept["tool_calls"] = [
-            {key: value for key, value in call.items() if key != "name"}
-            for call in kept["tool_calls"]
-        ]
-    return kept
 
 
 def test_a_run_by_the_rules_of_1_0_1_begins_with_the_greeting_and_names_its_release(data):

@@ -13,6 +13,7 @@ from maseval.benchmark.tau2 import (
     configure_model_ids,
     load_tasks,
 )
+from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
 from maseval.benchmark.tau2.run_metrics import by_convention, compute_run_metrics
@@ -21,6 +22,8 @@ from maseval.core.exceptions import OutputExistsError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
+from maseval.report.simulations import report_of_simulation
+from maseval.runs import RunFolder, Simulation
 from tests.contract.replay import records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
@@ -74,7 +77,8 @@ def test_every_recorded_file_and_folder_is_read_as_recorded(results, cases):
             assert summary(path) == case["loaded"], case["case"]
             continue
         if case["exception"]["type"] == "ValidationError":
-            # The original refuses a reason that it does not know; here it is read, and a failure.
+            # Deliberately different: the original refuses a whole file for a reason that it does
+            # not know; here it is read, and the simulation counts as a failure.
             reasons = {each["termination_reason"] for each in read_results(path)}
             assert reasons - {each.value for each in TerminationReason}
             continue
@@ -134,10 +138,11 @@ class Scripted(DefaultAgentTau2Benchmark):
         return self.register("models", options["register_name"], model)
 
 
-def run(user: str) -> list[Report]:
+def run(user: str, seed: int = 7, **settings: Any) -> list[Report]:
     tasks = load_tasks("airline", limit=1, max_retries=0, version="1.0.1")
     configure_model_ids(tasks, user_model_id=user)
-    benchmark = Scripted(progress_bar=False, seed=7, agent_data={"model_id": "agent"})
+    agent = {"model_id": "agent"}
+    benchmark = Scripted(progress_bar=False, seed=seed, agent_data=agent, **settings)
     return benchmark.run(tasks)
 
 
@@ -189,3 +194,45 @@ def test_a_folder_is_not_written_over(data, tmp_path):
     with pytest.raises(OutputExistsError):
         export_results(reports, tmp_path / "run", directory=True)
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
+
+
+def test_trials_have_the_recorded_seeds_and_so_do_exported_simulations(cases, data, tmp_path):
+    for seed, expected in cases["per_trial_seeds"].items():
+        assert [trial_seed(int(seed), trial) for trial in range(len(expected))] == expected
+    export_results(run("user", seed=300, n_task_repeats=2), tmp_path / "results.json")
+
+    file = read_results(tmp_path / "results.json")
+
+    assert file.info["seed"] == 300
+    assert [simulation["seed"] for simulation in file] == cases["per_trial_seeds"]["300"]
+
+
+def test_resuming_runs_infrastructure_errors_again_and_keeps_the_rest(results, cases, tmp_path):
+    file = read_results(results / "run_json" / "results.json")
+    simulations = {Simulation("mock", str(one["task_id"]), one["trial"]): one for one in file}
+    config = {"tasks": {"mock": list(file.tasks)}, "trials": file.info["num_trials"]}
+    with RunFolder.open(tmp_path / "run", config) as folder:
+        for simulation in simulations.values():
+            folder.append(report_of_simulation(simulation, domain="mock"))
+
+    resumed = RunFolder.read(tmp_path / "run")
+    again = set(resumed.missing())
+    kept = {key: one for key, one in simulations.items() if key not in again}
+
+    expected = cases["checkpoint"]["after_resume"]
+    assert [one["id"] for one in kept.values()] == expected["kept"]
+    done = [[key.trial, key.task_id, one["seed"]] for key, one in kept.items()]
+    assert sorted(done) == sorted(expected["done_runs"])
+
+
+def test_a_file_reads_the_same_with_ascii_escapes_and_without(results, cases, tmp_path):
+    assert cases["checkpoint"]["same_content"]
+    source = results / "real_airline_v1.json"
+    document = json.loads(source.read_text(encoding="utf-8"))
+    forms = {}
+    for ascii_only in (True, False):
+        path = tmp_path / f"{ascii_only}.json"
+        path.write_text(json.dumps(document, ensure_ascii=ascii_only), encoding="utf-8")
+        forms[ascii_only] = list(read_results(path))
+    assert (tmp_path / "True.json").read_bytes() != (tmp_path / "False.json").read_bytes()
+    assert forms[True] == forms[False] == list(read_results(source))

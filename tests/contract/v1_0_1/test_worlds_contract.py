@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
     load_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError
 from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
@@ -138,22 +138,31 @@ def test_every_split_has_the_recorded_tasks_in_the_recorded_order(
 
 def test_tasks_are_selected_as_recorded(vectors, data, domain_called):
     cases = records(vectors / "splits.json")[0]["get_tasks_cases"]
-    plain = [
-        case
-        for case in cases
-        if "task_ids" not in case
-        and case["task_set_name"] in ("airline", "retail", "telecom", "mock")
-    ]
-    assert len(plain) >= 5
-    for case in plain:
+    known = [case for case in cases if case["task_set_name"] in DOMAINS]
+    assert len(known) >= 9
+    for case in known:
         domain, split = domain_called(case["task_set_name"]), case["task_split_name"]
+        ids = case.get("task_ids")
         if case["exception"]:
             with pytest.raises(ValueError) as refused:
-                load_tasks(domain, split)
+                load_tasks(domain, split, task_ids=ids)
             assert ["ValueError", str(refused.value)] == case["exception"]
             continue
-        found = load_raw_tasks(domain, split)[: case["num_tasks"]]
-        assert [task["id"] for task in found] == case["ids"]
+        # Here a limit of 0 is no limit; the original's number of tasks cuts to nothing.
+        found = load_tasks(domain, split, task_ids=ids).to_list()[: case.get("num_tasks")]
+        assert [task.id for task in found] == case["ids"]
+
+
+def test_task_sets_that_the_original_registers_are_splits_here(vectors, data):
+    recorded = records(vectors / "splits.json")[0]
+    for split in ("small", "full"):
+        count = recorded[f"telecom_{split}"]["called_without_arguments"]
+        assert len(load_raw_tasks("telecom", split, version="1.0.1")) == count
+    unknown = [each for each in recorded["get_tasks_cases"] if each["task_set_name"] not in DOMAINS]
+    assert {case["task_set_name"] for case in unknown} == {"nope", "telecom_small"}
+    for case in unknown:  # the original fails as well, in other words
+        with pytest.raises(UnknownDomainError):
+            load_tasks(case["task_set_name"])
 
 
 def test_a_task_says_which_release_it_belongs_to(data):

@@ -7,7 +7,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, cast
 
-from maseval.benchmark.tau2.conversation.messages import is_tool_call, tool_calls_of
+from maseval.benchmark.tau2.conversation.messages import (
+    has_text,
+    is_tool_call,
+    message_text_of_1_0_1,
+    tool_calls_of,
+)
 from maseval.benchmark.tau2.forms.message import (
     Requestor,
     Tau2Message,
@@ -15,6 +20,7 @@ from maseval.benchmark.tau2.forms.message import (
     ToolMessage,
 )
 from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, arguments_of
 
 
@@ -81,6 +87,24 @@ def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) ->
     except Exception as error:  # a tool called by a model: its error is an answer
         content = f"Error: {error}"
     return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
+
+
+class BlankRequestError(MASEvalError, AssertionError):
+    """A model was to be sent a message that says nothing."""
+
+
+def check_sendable(messages: Iterable[Tau2Message]) -> None:
+    """Refuse a request as v1.0.1 does; an empty list of calls is one, and tools may say nothing."""
+    for message in messages:
+        if message["role"] == "system" and not has_text(message):
+            words = "System message must have content"
+        elif message["role"] in ("assistant", "user") and not (
+            has_text(message) or is_tool_call(message)
+        ):
+            words = "Message must have content or tool calls"
+        else:
+            continue
+        raise BlankRequestError(f"{words}. got {message_text_of_1_0_1(message)}")
 
 
 class CostAndUsage(TypedDict):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
+from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.versions.releases import Release, release_named
 from maseval.core.report import Report, TaskExecutionStatus
@@ -42,12 +43,12 @@ def release_of_report(report: Report) -> Release:
 
 
 def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
-    keys = release_of_report(report).rules.files.simulation
+    keys, trial = release_of_report(report).rules.files.simulation, report["repeat_idx"]
     known = {
         **simulation,
         "task_id": report["task_id"],
-        "trial": report["repeat_idx"],
-        "seed": report.get("seed"),
+        "trial": trial,
+        "seed": None if (seed := report.get("seed")) is None else trial_seed(seed, trial),
     }
     return {key: known.get(key, default) for key, default in keys.items()}
 

@@ -5,12 +5,12 @@ After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Res
 """
 
 import json
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.prompts import function_text
+from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.texts.schemas import Schema, described
 from maseval.benchmark.tau2.texts.texts import Parts, Texts, ToolText, filled
@@ -109,7 +109,7 @@ class OriginalWording(Wording):
         return described(definitions, known, self.texts, domain)
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        return [_to_chat(message) for message in messages]
+        return [_to_chat(message) for message in self._sendable(messages)]
 
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         """What was asked for replaces the original's default and is not added to it."""
@@ -123,9 +123,8 @@ class OriginalWording(Wording):
         """One seed for each trial, whatever the task; agent and user share it."""
         if role == "judge" or seeds.global_seed is None:
             return None
-        numbers = random.Random(seeds.global_seed)
         trial = cast(int, seeds.gather_config().get("rep_index") or 0)
-        return [numbers.randint(0, 1_000_000) for _ in range(trial + 1)][-1]
+        return trial_seed(seeds.global_seed, trial)
 
 
 def _to_chat(message: Tau2Message) -> Message:

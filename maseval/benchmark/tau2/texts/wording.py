@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from maseval.benchmark.tau2.conversation.chat import to_chat
+from maseval.benchmark.tau2.conversation.chat import check_sendable, to_chat
 from maseval.benchmark.tau2.conversation.prompts import (
     TEMPLATES,
     agent_prompt,
@@ -60,6 +60,12 @@ class Wording(ABC):
     def _thinking(self, model_id: str) -> dict[str, object]:
         disabled = self._participants.disables_claude_thinking and model_id.startswith("claude")
         return {"thinking": {"type": "disabled"}} if disabled else {}
+
+    def _sendable(self, messages: Iterable[Tau2Message]) -> list[Tau2Message]:
+        every = list(messages)
+        if self._participants.refuses_blank_requests:
+            check_sendable(every)
+        return every
 
     @property
     @abstractmethod
@@ -151,7 +157,7 @@ class OurWording(Wording):
         return [dict(definition) for definition in definitions]
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        return to_chat(messages)
+        return to_chat(self._sendable(messages))
 
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}

@@ -88,9 +88,11 @@ class ParticipantRules:
     ``skips_blank_messages``: the user does not hear an agent's empty message.
     ``disables_claude_thinking``: models named ``claude...`` are sent ``thinking: disabled``.
     ``sends_nulls``: what an assistant message does not have is sent as null and not left out.
+    ``refuses_blank_requests``: a request with a message that says and calls nothing is not made.
     """
 
     skips_blank_messages: bool = False
+    refuses_blank_requests: bool = False
     disables_claude_thinking: bool = False
     sends_nulls: bool = False
 
@@ -179,7 +181,7 @@ RULES_1_0_1 = RuleSet(
         says_goodbye=True,
         speech_alone=TerminationReason.AGENT_ERROR,
     ),
-    participants=ParticipantRules(skips_blank_messages=True),
+    participants=ParticipantRules(skips_blank_messages=True, refuses_blank_requests=True),
     metrics=MetricsRules(detailed=True),
     files=FORM_1_0_1,
 )

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.conversation.recording import FullDuplexError
+from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import MASEvalError
@@ -124,7 +125,7 @@ def test_our_own_reports_are_read_as_simulations(tmp_path, caplog):
     assert (recorded.domain, recorded.solo) == ("telecom", True)
     assert recorded.verdict == {"reward": 1.0}
     found = recorded.simulation
-    assert (found["task_id"], found["trial"], found["seed"]) == ("0", 3, 7)
+    assert (found["task_id"], found["trial"], found["seed"]) == ("0", 3, trial_seed(7, 3))
     assert "line 1: task 0, repetition 3 (task_timeout) is left out" in caplog.text
 
 

@@ -13,6 +13,7 @@ from maseval.benchmark.tau2 import (
     load_tasks,
     score_simulation,
 )
+from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.results import (
     ExportSummary,
@@ -89,7 +90,7 @@ def test_every_simulation_has_the_originals_keys_and_types(exported):
             *("termination_reason", "agent_cost", "user_cost", "reward_info", "messages"),
             *("trial", "seed"),
         ]
-        assert (simulation["trial"], simulation["seed"]) == (trial, 7)
+        assert (simulation["trial"], simulation["seed"]) == (trial, trial_seed(7, trial))
         assert isinstance(simulation["id"], str)
         assert isinstance(simulation["agent_cost"], float)
         assert simulation["termination_reason"] == "user_stop"
