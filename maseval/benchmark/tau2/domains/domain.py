@@ -14,6 +14,8 @@ Policy = Callable[[Path, bool], str]
 Sync = Callable[[Any, Any], None]
 Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 """What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
+SpokenCondition = Callable[[Any, Mapping[str, Any], str], Iterator[str]]
+"""The same for what only words can show; given also what the task tells the user."""
 
 
 def policy_file(name: str, solo: str | None = None) -> Policy:
@@ -37,9 +39,10 @@ class Domain:
     ``splits_file`` says which tasks of the ``base`` file belong to which set.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
-    Two things are known for those who ask whether a number is right, and may be left out:
+    Three things are known for those who ask whether a number is right, and may be left out:
     ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
-    decides it (``audit``), and ``permanence`` says what no tool can undo (``explain``).
+    decides it (``audit``), ``spoken_conditions`` what it asks for that only words can show, such
+    as a reason (``labels``), and ``permanence`` says what no tool can undo (``explain``).
     """
 
     name: str
@@ -60,6 +63,7 @@ class Domain:
     data_dir: Path | None = None
     lenient_toolkit: type[ToolKitBase[Any]] | None = None
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
+    spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     permanence: Sequence[PermanenceRule] = ()
 
     def __post_init__(self) -> None:

@@ -70,9 +70,11 @@ def _of_tools(domain: Domain) -> Iterator[str]:
 
 
 def _of_rules(domain: Domain) -> Iterator[str]:
-    for name in domain.preconditions:
-        if not domain.toolkit.has_tool(name):
-            yield f"preconditions name a tool {name!r} that the agent does not have"
+    rules = {"preconditions": domain.preconditions, "spoken_conditions": domain.spoken_conditions}
+    for kind, by_tool in rules.items():
+        for name in by_tool:
+            if not domain.toolkit.has_tool(name):
+                yield f"{kind} name a tool {name!r} that the agent does not have"
     databases = [db for db in (domain.db, domain.user_db) if db is not None]
     tables = {name for db in databases for name in db.model_fields}
     for name in dict.fromkeys(rule.table for rule in domain.permanence):

@@ -1,30 +1,47 @@
 """What the policy forbids, as far as a domain's preconditions can tell from the database."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import Setting
-from maseval.benchmark.tau2.world.tasks import Action
 from maseval.benchmark.tau2.world.world import World
 
 
 def forbidden_steps(setting: Setting) -> dict[str, str]:
     """The steps of the reference solution that the policy forbids: their ids, and why."""
-    return dict(_forbidden(setting, setting.world()))
+    calls = [action.call() for action in setting.task.actions]
+    return {calls[number]["id"]: text for number, text in forbidden_calls(setting, calls).items()}
 
 
-def _forbidden(setting: Setting, world: World) -> Iterator[tuple[str, str]]:
-    for action in setting.task.actions:
-        for text in why_forbidden(world, action):
-            yield action.action_id, text
-        world.respond(action.call())
+def forbidden_calls(setting: Setting, calls: Sequence[Tau2ToolCall]) -> dict[int, str]:
+    """The calls of a sequence that the policy forbids when their turn comes: which, and why."""
+    return dict(_forbidden(setting.world(), calls))
 
 
-def why_forbidden(world: World, action: Action) -> list[str]:
-    """What the policy has against a step that is to be made now; empty if nothing."""
-    rule = world.domain.preconditions.get(action.name)
-    if rule is None or action.requestor != "assistant":
+def _forbidden(world: World, calls: Sequence[Tau2ToolCall]) -> Iterator[tuple[int, str]]:
+    for number, call in enumerate(calls):
+        for text in why_forbidden(world, call):
+            yield number, text
+        world.respond(call)
+
+
+def why_forbidden(world: World, call: Tau2ToolCall) -> list[str]:
+    """What the policy has against a call that is to be made now; empty if nothing."""
+    rule = world.domain.preconditions.get(call["name"])
+    return _objections(call, rule and partial(rule, world.tools, call["arguments"]))
+
+
+def unspoken_reasons(world: World, call: Tau2ToolCall, told: str) -> list[str]:
+    """What the policy asks to be said before a call, and the task does not let the user say."""
+    rule = world.domain.spoken_conditions.get(call["name"])
+    return _objections(call, rule and partial(rule, world.tools, call["arguments"], told))
+
+
+def _objections(call: Tau2ToolCall, rule: Callable[[], Iterator[str]] | None) -> list[str]:
+    if rule is None or call["requestor"] != "assistant":
         return []
     try:
-        return list(rule(world.tools, action.arguments))
-    except (KeyError, ValueError, TypeError, AttributeError):
-        return []  # about something that is not there: then the action raises
+        return list(rule())
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+        return []  # about something that is not there: then the call raises

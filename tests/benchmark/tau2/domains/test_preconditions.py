@@ -3,6 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.domains.airline.preconditions import PRECONDITIONS as AIRLINE
+from maseval.benchmark.tau2.domains.airline.preconditions import SPOKEN_CONDITIONS
 from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS as RETAIL
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS as TELECOM
@@ -121,13 +122,13 @@ def test_what_was_flown_keeps_its_cabin(cabin, allowed):
         ({"cabin": "basic_economy"}, [("HAT1", "2024-05-21")], "basic economy"),
         ({}, [("HAT1", "2024-05-20"), ("HAT2", "2024-05-20")], "JFK to LAX"),
         ({}, [("HAT2", "2024-05-20")], "SFO to LAX"),
+        ({"flight_type": "round_trip"}, [("HAT1", "2024-05-20")], "JFK to SFO"),
     ],
 )
 def test_a_change_of_flights_keeps_the_journey(reservation, flights, expected):
     wanted = [{"flight_number": number, "date": day} for number, day in flights]
     arguments = {"reservation_id": "R1", "cabin": "economy", "flights": wanted}
-    if reservation:
-        arguments["cabin"] = reservation["cabin"]
+    arguments["cabin"] = reservation.get("cabin", "economy")
 
     found = broken(airline(reservation), "update_reservation_flights", arguments)
 
@@ -144,23 +145,49 @@ def test_bags_may_be_added_and_not_removed(bags, allowed):
     assert (found == []) is allowed
 
 
+CANCELLED = {"status": "cancelled"}
+CHANGED = {"payment_history": [{"payment_id": "card", "amount": n} for n in (150, 20)]}
+
+
 @pytest.mark.parametrize(
-    ("membership", "insurance", "amount", "expected"),
+    ("membership", "journey", "amount", "expected"),
     [
-        ("gold", "no", 50, None),
-        ("gold", "no", 100, None),
-        ("gold", "no", 150, "150 is 50 or 100 dollars"),
-        ("regular", "no", 50, "a regular member"),
-        ("regular", "yes", 50, None),
+        ("gold", CANCELLED, 50, None),
+        ("gold", CHANGED, 50, None),
+        ("gold", {}, 50, "no reservation was changed"),
+        ("gold", OF_THE_TENTH, 100, None),
+        ("gold", {}, 100, "the airline cancelled no flight"),
+        ("gold", {}, 150, "150 is 50 or 100 dollars"),
+        ("regular", CANCELLED, 50, "a regular member"),
+        ("regular", {**CANCELLED, "insurance": "yes"}, 50, None),
     ],
 )
-def test_compensation_is_for_members_and_the_insured(membership, insurance, amount, expected):
-    tools = airline({"insurance": insurance}, {"membership": membership})
+def test_compensation_needs_a_member_or_insurance_and_a_ground(
+    membership, journey, amount, expected
+):
+    tools = airline(journey, {"membership": membership})
 
     found = broken(tools, "send_certificate", {"user_id": "ann", "amount": amount})
 
     assert bool(found) is bool(expected)
     assert not expected or expected in found[0]
+
+
+@pytest.mark.parametrize(
+    ("reservation", "told", "allowed"),
+    [
+        ({"insurance": "yes"}, "You have other plans.", False),
+        ({"insurance": "yes"}, "You are sick.", True),
+        ({"insurance": "yes", "cabin": "business"}, "You have other plans.", True),
+        ({"insurance": "no"}, "You have other plans.", True),  # forbidden whatever is said
+    ],
+)
+def test_insurance_asks_for_a_reason_that_the_task_must_give(reservation, told, allowed):
+    arguments = {"reservation_id": "R1"}
+
+    found = list(SPOKEN_CONDITIONS["cancel_reservation"](airline(reservation), arguments, told))
+
+    assert (found == []) is allowed
 
 
 def test_an_item_is_not_exchanged_for_itself():

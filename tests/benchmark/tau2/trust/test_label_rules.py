@@ -183,14 +183,82 @@ def test_the_right_value_turned_down_for_one_the_task_does_not_have_is_invented(
     assert found == ("user", "invented facts")
 
 
-def test_what_both_agreed_on_beyond_the_task_is_unclear(tmp_path):
+ALSO = agent("Shall I also put in a new one, Meeting?")
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ((ALSO, user("Yes, please.")), ("unclear", "agreed to by the user")),
+        (
+            (agent("Shall I create a task?"), user("I want the task created."), agent("How?")),
+            ("unclear", "agreed to by the user"),
+        ),
+        ((ALSO, user("No, thank you.")), ("agent", "extra write")),
+        ((), ("agent", "extra write")),
+    ],
+)
+def test_an_extra_write_is_the_agents_unless_the_user_agreed_to_it(tmp_path, between, expected):
     raw = wish("Have task_1 completed.", COMPLETE)
-    asked = agent("Shall I also put in a new one, Meeting?")
-    spoken = user("Update task_1."), COMPLETE, asked, user("Yes, please."), CREATE
 
-    found = blamed(tmp_path, raw, *spoken, user("###STOP###"))
+    found = blamed(
+        tmp_path, raw, user("Update task_1."), COMPLETE, *between, CREATE, user("###STOP###")
+    )
 
-    assert found == ("unclear", "agreed beyond the task")
+    assert found == expected
+
+
+def test_an_agent_that_says_it_has_done_what_it_never_called_is_to_blame(tmp_path):
+    raw = wish("Have a Meeting put on the list.", CREATE)
+    spoken = user("Create a task."), agent("I've created the task Meeting."), user("###STOP###")
+
+    assert blamed(tmp_path, raw, *spoken) == ("agent", "said and not done")
+
+
+def test_what_the_user_confirms_must_be_what_is_missing(tmp_path):
+    raw = wish("You want SLOT1001.", do("create_task", user_id="user_1", title="SLOT1001"))
+    asked = agent("I will create the task SLOT1002. Do you confirm?")
+
+    found = blamed(tmp_path, raw, user("Hi."), asked, user("Yes. ###STOP###"))
+
+    assert found[0] == "unclear"
+
+
+def test_what_was_offered_after_a_refusal_was_not_refused(tmp_path):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    refused = user("Please update task_1."), agent("I cannot update task_1.")
+    later = agent(OFFER), user("I would rather wait with it."), agent("Fine."), user("###STOP###")
+
+    (tmp_path / "one").mkdir()
+    assert blamed(tmp_path / "one", raw, *refused, user("###STOP###"))[0] == "agent"
+    assert blamed(tmp_path, raw, *refused, *later)[0] == "unclear"
+
+
+def test_a_wish_that_the_user_never_brought_forward_blames_nobody(tmp_path):
+    raw = wish("Update the status of task_1.", COMPLETE)
+
+    kept = blamed(tmp_path, raw, user("Hi."), agent("Hello."), user("Bye. ###STOP###"))
+
+    assert kept[0] == "unclear"
+
+
+def test_a_value_that_nobody_can_know_is_the_fault_of_the_task(tmp_path):
+    raw = wish("You want a slot.", do("create_task", user_id="user_1", title="1985-04-04"))
+    other = do("create_task", user_id="user_1", title="Slot")
+
+    found = blamed(tmp_path, raw, user("Create a task."), other, user("###STOP###"))
+
+    assert found == ("task", "gold cannot be known")
+
+
+def test_a_user_who_asks_for_a_human_at_once_leaves_it_open_who_gave_up(tmp_path):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    read = do("get_users")
+    spoken = user("Hi."), read, user("Let me speak to a supervisor."), TRANSFER
+
+    found = blamed(tmp_path, raw, *spoken, user("###TRANSFER###"))
+
+    assert found == ("unclear", "asked for a human")
 
 
 @pytest.mark.data
@@ -207,16 +275,76 @@ class TestWithTheDomains:
 
         assert (found.who, found.what) == ("task", "choice left open")
 
-    def test_a_step_that_the_policy_forbids_is_not_missed_by_the_agent(self):
-        flown, partly = load_raw_task("airline", "9"), load_raw_task("airline", "37")
+    @pytest.mark.parametrize(
+        ("task_id", "refused", "why"),
+        [
+            ("9", "I cannot cancel it: it has been flown.", "already been flown"),
+            ("27", "I am unable to send a certificate for a delay.", "because of a delay"),
+            ("29", "I cannot change the destination.", "no longer goes to LGA"),
+            ("39", "I cannot cancel MSJ4OA for that reason.", "health or weather"),
+        ],
+    )
+    def test_a_step_that_the_policy_forbids_is_not_missed_by_the_agent(self, task_id, refused, why):
+        raw = load_raw_task("airline", task_id)
+        others = [
+            action for action in gold(raw) if action["arguments"] != gold(raw)[-1]["arguments"]
+        ]
+        looked = do("get_user_details", user_id="ethan_martin_2396")
+        played = [looked, *(others if task_id == "39" else ())]
+
+        told = label(staged("airline", raw, played, before=[agent(refused)]), domain="airline")
+        silent = label(staged("airline", raw, played), domain="airline")
+
+        assert (told.who, silent.who) == ("task", "unclear")
+        assert why in told.evidence[0]
+
+    def test_a_transfer_before_anything_was_looked_up_is_too_early_whatever_the_gold(self):
+        raw = load_raw_task("airline", "9")
         transfer = [do("transfer_to_human_agents", summary="It has been flown.")]
 
-        found = [
-            label(staged("airline", raw, transfer), domain="airline") for raw in (flown, partly)
-        ]
+        found = label(staged("airline", raw, transfer), domain="airline")
 
-        assert [each.who for each in found] == ["task", "unclear"]
-        assert "already been flown" in found[0].evidence[0]
+        assert (found.who, found.rule) == ("agent", "transferred at once")
+
+    def test_a_write_that_the_policy_forbids_is_the_agents_even_if_the_user_agreed(self):
+        raw = load_raw_task("airline", "1")
+        asked = agent("Shall I cancel reservation Q69X3R?"), user("Yes, please.")
+        cancel = do("cancel_reservation", reservation_id="Q69X3R")
+
+        found = label(staged("airline", raw, [cancel], before=asked), domain="airline")
+
+        assert (found.who, found.rule) == ("agent", "forbidden write")
+
+    def test_a_call_that_an_earlier_one_made_impossible_is_the_agents(self):
+        raw = load_raw_task("retail", "27")
+        (exchange,) = [each for each in gold(raw) if each["name"].startswith("exchange")]
+        order = exchange["arguments"]["order_id"]
+        items, paid = ["5753502325", "9851293632"], exchange["arguments"]["payment_method_id"]
+        returned = do(
+            "return_delivered_order_items", order_id=order, item_ids=items, payment_method_id=paid
+        )
+
+        found = label(staged("retail", raw, [returned, exchange]), domain="retail")
+
+        assert (found.who, found.rule) == ("agent", "made impossible")
+
+    def test_a_setting_that_the_user_reports_without_looking_is_unclear(self):
+        raw = next(
+            raw
+            for raw in load_raw_tasks("telecom")
+            if {action["name"] for action in gold(raw)}
+            == {"toggle_roaming", "toggle_airplane_mode"}
+        )
+        rest = [action for action in gold(raw) if action["name"] != "toggle_roaming"]
+        claimed = agent("Is data roaming on?"), user("Data roaming is turned on.")
+        transfer = do("transfer_to_human_agents", summary="All is on.")
+        looked = do("get_customer_by_phone", phone_number="555-123-2002")
+
+        found = label(
+            staged("telecom", raw, [looked, *rest, transfer], before=claimed), domain="telecom"
+        )
+
+        assert (found.who, found.what) == ("unclear", "reported without looking")
 
     def test_one_step_in_place_of_two_with_the_same_sum_is_unclear(self):
         raw = load_raw_task("airline", "32")

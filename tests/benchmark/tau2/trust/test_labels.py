@@ -1,5 +1,7 @@
 """Each fault that is put into a conversation played by the book gets its label."""
 
+import json
+
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
@@ -13,7 +15,7 @@ from maseval.benchmark.tau2.trust.labels import (
     summarise_labels,
     summary_text,
 )
-from maseval.benchmark.tau2.world.policy import forbidden_steps
+from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from tests.benchmark.tau2.staged import STOP, do, folder_of, gold, is_write, staged, to_be_said
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 
@@ -27,7 +29,10 @@ def writing_tasks(domain, step=1):
         places = [n for n, action in enumerate(gold(raw)) if is_write(domain, action)]
         if not places:
             continue
-        if forbidden_steps(subject_of(staged(domain, raw), domain).case.setting):
+        setting = subject_of(staged(domain, raw), domain).case.setting
+        told, world = json.dumps(raw["user_scenario"]), setting.world()
+        calls = [action.call() for action in setting.task.actions]
+        if forbidden_steps(setting) or any(unspoken_reasons(world, call, told) for call in calls):
             continue
         rest = gold(raw)[: places[-1]] + gold(raw)[places[-1] + 1 :]
         if score_simulation(staged(domain, raw, rest), domain=domain)["reward"] == 0.0:

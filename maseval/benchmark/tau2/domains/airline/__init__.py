@@ -5,7 +5,10 @@ After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.airline.preconditions import PRECONDITIONS
+from maseval.benchmark.tau2.domains.airline.preconditions import (
+    PRECONDITIONS,
+    SPOKEN_CONDITIONS,
+)
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.domain import Domain
 
@@ -15,5 +18,6 @@ AIRLINE = Domain(
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
     preconditions=PRECONDITIONS,
+    spoken_conditions=SPOKEN_CONDITIONS,
     permanence=PERMANENCE,
 )

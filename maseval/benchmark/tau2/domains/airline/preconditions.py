@@ -1,5 +1,6 @@
 """What the airline's policy forbids, as far as the database decides it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +19,11 @@ _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
 _EXTRA_FREE_BAGS = {"regular": 0, "silver": 1, "gold": 2}
 _MOST_OF_A_KIND = {Certificate: 1, CreditCard: 1, GiftCard: 3}
 _FLOWN = ("landed", "flying")
+_COVERED = re.compile(
+    r"\b(?:sick|ill(?:ness)?|health|medical|doctor|hospital|surgery|injur|pregnan|unwell|covid"
+    r"|weather|storm|hurricane|snow|flood)",
+    re.IGNORECASE,
+)
 
 
 def booking(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -39,15 +45,30 @@ def cancellation(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[
     statuses = [_status(tools, flight) for flight in reservation.flights]
     if any(status in _FLOWN for status in statuses):
         yield "a part of the journey has already been flown"
-    recent = datetime.fromisoformat(NOW) - datetime.fromisoformat(
-        reservation.created_at
-    ) <= timedelta(hours=24)
-    insured = reservation.insurance == "yes"
-    if not (recent or insured or reservation.cabin == "business" or "cancelled" in statuses):
+    if reservation.insurance != "yes" and not _free_to_cancel(reservation, statuses):
         yield (
             f"reservation {reservation.reservation_id} was made at {reservation.created_at}, is "
             f"{reservation.cabin}, has no insurance and no flight cancelled by the airline"
         )
+
+
+def reason_to_cancel(tools: AirlineTools, arguments: Mapping[str, Any], told: str) -> Iterator[str]:
+    """Where the insurance alone allows it, the user must have a reason that it covers."""
+    reservation = tools.db.reservations.view(arguments["reservation_id"])
+    statuses = [_status(tools, flight) for flight in reservation.flights]
+    insured_only = reservation.insurance == "yes" and not _free_to_cancel(reservation, statuses)
+    if insured_only and not _COVERED.search(told):
+        yield (
+            f"reservation {reservation.reservation_id} may be cancelled only because of health or "
+            "weather, and the task gives the user no such reason"
+        )
+
+
+def _free_to_cancel(reservation: Reservation, statuses: list[str]) -> bool:
+    """Whether it may be cancelled whatever the reason is."""
+    age = datetime.fromisoformat(NOW) - datetime.fromisoformat(reservation.created_at)
+    recent = age <= timedelta(hours=24)
+    return recent or reservation.cabin == "business" or "cancelled" in statuses
 
 
 def change_of_flights(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -75,6 +96,9 @@ def _other_journey(
             f"the journey becomes {first.origin} to {last.destination}, where it was "
             f"{reservation.origin} to {end}"
         )
+    reached = [tools.db.flights.view(number).destination for number, _ in after]
+    if reservation.destination not in reached:
+        yield f"the journey no longer goes to {reservation.destination}"
 
 
 def change_of_bags(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -90,7 +114,7 @@ def change_of_bags(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterato
 
 
 def certificate(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Compensation needs a member, insurance or business, and is 50 or 100 a passenger."""
+    """Compensation needs a member, insurance or business, and a ground: see ``_grounds``."""
     user = tools.db.users.view(arguments["user_id"])
     journeys = [tools.db.reservations.view(each) for each in user.reservations]
     if user.membership == "regular" and not any(
@@ -100,6 +124,23 @@ def certificate(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[s
     amounts = {rate * len(journey.passengers) for journey in journeys for rate in (50, 100)}
     if arguments["amount"] not in amounts:
         yield f"{arguments['amount']} is 50 or 100 dollars a passenger of no reservation"
+    elif not any(_grounds(tools, journey, arguments["amount"]) for journey in journeys):
+        yield (
+            f"{arguments['amount']} is sent although the airline cancelled no flight, and no "
+            "reservation was changed or cancelled because of a delay"
+        )
+
+
+def _grounds(tools: AirlineTools, journey: Reservation, amount: float) -> bool:
+    """100 a passenger for a cancelled flight, 50 for a delay after which the journey is changed.
+
+    A changed journey is told by what was paid or refunded after the booking.
+    """
+    people = len(journey.passengers)
+    if amount == 100 * people:
+        return any(_status(tools, flight) == "cancelled" for flight in journey.flights)
+    changed = journey.status == "cancelled" or len(journey.payment_history) > 1
+    return amount == 50 * people and changed
 
 
 def _bags(user: User, cabin: str, passengers: int, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -125,3 +166,5 @@ PRECONDITIONS = {
     "update_reservation_baggages": change_of_bags,
     "send_certificate": certificate,
 }
+
+SPOKEN_CONDITIONS = {"cancel_reservation": reason_to_cancel}

@@ -19,7 +19,7 @@ def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
     world = task.begun()
     for action in task.spec.actions:
-        for text in (*_outside_the_schema(task, action), *why_forbidden(world, action)):
+        for text in (*_outside_the_schema(task, action), *why_forbidden(world, action.call())):
             yield found(
                 task,
                 "gold breaks a precondition",

@@ -1,14 +1,24 @@
 """Failures of the agent: what it did, did not do, or did not say."""
 
-from collections.abc import Mapping
-
 from maseval.benchmark.tau2.conversation.messages import TRANSFER
-from maseval.benchmark.tau2.forms.message import Tau2ToolCall
+from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
-from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.trust.labels.failure import (
+    Failure,
+    Label,
+    LabelRule,
+    differences,
+    is_error,
+)
 from maseval.benchmark.tau2.trust.labels.leaving import TRANSFER_TOOL, transferred_at
+from maseval.benchmark.tau2.trust.labels.topics import (
+    mentions,
+    proposes,
+    record,
+    telling_values,
+)
 
 
 def ran_out_of_steps(failure: Failure) -> Label | None:
@@ -31,6 +41,8 @@ def information_not_given(failure: Failure) -> Label | None:
     """Everything was done, and something was not said."""
     if failure.explanation.failed_gates != ("COMMUNICATE",):
         return None
+    if not any(words.wants_to_know(text) for _, text in failure.said_by("user")):
+        return None
     evidence = []
     for found in failure.explanation.communication:
         if not found.met:
@@ -45,7 +57,8 @@ def wrong_arguments(failure: Failure) -> Label | None:
     for index, call in _suspicious(failure):
         for wanted in missing:
             if wanted["name"] == call["name"] and _about_the_same(wanted, call, failure):
-                return _wrong_arguments(index, call, wanted["arguments"])
+                evidence = (f"message {index}: {shown_call(call)}", *differences(call, wanted))
+                return Label("agent", "wrong arguments", "wrong arguments", evidence)
     return None
 
 
@@ -70,19 +83,6 @@ def _about_the_same(wanted: Tau2ToolCall, made: Tau2ToolCall, failure: Failure) 
         action.arguments.get(first) for action in failure.gold if action.name == made["name"]
     ]
     return made["arguments"].get(first) not in subjects
-
-
-def _wrong_arguments(index: int, call: Tau2ToolCall, wanted: Mapping[str, object]) -> Label:
-    made = call["arguments"]
-    differing = [name for name in {**wanted, **made} if wanted.get(name) != made.get(name)]
-    evidence = (
-        f"message {index}: {shown_call(call)}",
-        *(
-            f"{name}: {shown(made.get(name))} instead of {shown(wanted.get(name))}"
-            for name in differing
-        ),
-    )
-    return Label("agent", "wrong arguments", "wrong arguments", evidence)
 
 
 def transferred_too_early(failure: Failure) -> Label | None:
@@ -139,15 +139,69 @@ def permanent_write(failure: Failure) -> Label | None:
     return Label("agent", "extra write", "permanent write", evidence)
 
 
+def never_looked_up(failure: Failure) -> Label | None:
+    """The record that is missing a change was listed, and the agent never asked for it."""
+    for change in failure.to_add:
+        name = record(change.call)
+        if name is None or change.call["requestor"] == "user":
+            continue
+        listed = next((i for i, _, answer in failure.calls if _lists(answer, name)), None)
+        asked = any(name in telling_values(call["arguments"]) for _, call, _ in failure.calls)
+        if listed is not None and not asked and not _settled_for_another(failure, change.call):
+            evidence = (
+                f"message {listed}: the answer lists {name!r}, which the agent never looks up",
+                *_missing(failure),
+            )
+            return Label("agent", "missing write", "never looked up", evidence)
+    return None
+
+
+def _lists(answer: Tau2Message, name: str) -> bool:
+    return not is_error(answer) and mentions(answer.get("content") or "", name)
+
+
+def _settled_for_another(failure: Failure, call: Tau2ToolCall) -> bool:
+    """Whether the user said yes to a question that names another record of the kind."""
+    kind = next(iter(call["arguments"]))
+    looked_up = {made["arguments"].get(kind) for _, made, _ in failure.calls}
+    others = {other for other in looked_up if isinstance(other, str)}
+    for at, text in failure.said_by("assistant"):
+        reply = failure.reply_after(at)
+        named = words.asks(text) and any(mentions(text, other) for other in others)
+        if named and reply is not None and words.agrees(reply[1]):
+            return True
+    return False
+
+
 def missing_write(failure: Failure) -> Label | None:
-    """Something was not done that the reference solution does."""
+    """Something was not done that the user asked for, or that nobody told the user to do."""
     if not failure.to_add:
+        return None
+    ignored = [why for change in failure.to_add if (why := _ignored(failure, change.call))]
+    if not ignored:
         return None
     writes = [
         change for change in failure.to_add if failure.subject.case.setting.may_write(change.call)
     ]
     what = "missing write" if writes else "missing action"
-    return Label("agent", what, "missing write", tuple(_missing(failure)))
+    return Label("agent", what, "missing write", (*ignored, *_missing(failure)))
+
+
+def _ignored(failure: Failure, call: Tau2ToolCall) -> str | None:
+    """What shows that the agent passed over a call; None if nothing does."""
+    if failure.subject.case.setting.solo:
+        return "the agent works alone"
+    if call["requestor"] == "user":
+        told = any(proposes(text, call) for _, text in failure.said_by("assistant"))
+        return None if told else f"the agent never speaks of {call['name']}"
+    if failure.offers_of(call):
+        return None
+    asked = [index for index, text in failure.said_by("user") if proposes(text, call)]
+    if asked:
+        return f"message {asked[0]}: the user asks for it, the agent never offers it"
+    if proposes(failure.scenario, call):
+        return None  # a wish that the user had to bring forward
+    return "the task leaves it to the agent, which never offers it"
 
 
 def _missing(failure: Failure) -> list[str]:
@@ -162,6 +216,7 @@ AGENT_RULES: tuple[LabelRule, ...] = (
     wrong_arguments,
     refused_wrongly,
     extra_write,
+    never_looked_up,
     missing_write,
     permanent_write,
 )

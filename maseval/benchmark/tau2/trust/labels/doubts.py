@@ -1,19 +1,20 @@
 """Failures in which the record does not show who is to blame."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.conversation.messages import OUT_OF_SCOPE
 from maseval.benchmark.tau2.domains.permanence import ABSENT
-from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
-from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.trust.labels.instructions import turned_down
+from maseval.benchmark.tau2.trust.labels.leaving import transferred_at
+from maseval.benchmark.tau2.trust.labels.reports import REPORT_RULES
 from maseval.benchmark.tau2.trust.labels.topics import (
     id_like,
     mentions,
-    says_the_like,
+    said_as,
     telling_values,
 )
 from maseval.benchmark.tau2.trust.labels.user_faults import made_up
@@ -78,6 +79,44 @@ def chosen_by_the_user(failure: Failure) -> Label | None:
     return None
 
 
+def named_by_the_user(failure: Failure) -> Label | None:
+    """The one call that should have been another was made with what the user itself named."""
+    if failure.swap is None:
+        return None
+    index, made, wanted = failure.swap
+    names = {**made["arguments"], **wanted["arguments"]}
+    pairs = {n: (made["arguments"].get(n), wanted["arguments"].get(n)) for n in names}
+    differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    said = "\n".join(text for at, text in failure.said_by("user") if at < index)
+    if not differing or not all(_is_named(said, name, *pair) for name, pair in differing.items()):
+        return None
+    evidence = tuple(
+        f"{name}: {shown(one)} instead of {shown(other)}, as the user said"
+        for name, (one, other) in differing.items()
+    )
+    return Label("unclear", "chosen by the user", "named by the user", evidence)
+
+
+def _is_named(said: str, name: str, made: object, wanted: object) -> bool:
+    """Whether the user's words have a number with what it counts, or the kind of a payment."""
+    if isinstance(made, int) and not isinstance(made, bool):
+        noun = said_as(name.rsplit("_", 1)[-1])
+        return re.search(rf"\b{made}\b[^.?!\n]{{0,40}}\b(?:{noun})", said.lower()) is not None
+    if "payment" not in name:
+        return False
+    kinds, other = _kinds(made), _kinds(wanted)
+    return bool(kinds - other) and all(_mentions_kind(said, kind) for kind in kinds - other)
+
+
+def _kinds(payments: object) -> set[str]:
+    """The kinds of the payment methods in an argument: their ids without the number."""
+    return {re.sub(r"_\d+$", "", value) for value in telling_values(payments) if id_like(value)}
+
+
+def _mentions_kind(said: str, kind: str) -> bool:
+    return re.search(rf"\b{kind.replace('_', '[ _]')}", said.lower()) is not None
+
+
 def _differing(wanted: object, made: object) -> tuple[list[str], list[str]]:
     """The ids that only one of two calls has."""
     one, other = ([v for v in telling_values(each) if id_like(v)] for each in (wanted, made))
@@ -90,31 +129,30 @@ def turned_down_by_the_user(failure: Failure) -> Label | None:
     return found and Label("unclear", "turned down by the user", "turned down", found)
 
 
-def agreed_beyond_the_task(failure: Failure) -> Label | None:
-    """The agent did something that the task does not speak of, and the user had agreed to it."""
-    calls = [(change.message_index or 0, change.call) for change in failure.to_leave_out]
-    refused = any(failure.refusals_of(change.call) for change in failure.to_add)
-    if not calls or refused or not all(_beyond(failure, *each) for each in calls):
+def agreed_to_by_the_user(failure: Failure) -> Label | None:
+    """The agent proposed what it should not have done, the policy allows it, the user said yes."""
+    wrong = [each for each in failure.wrong_writes if not failure.is_gold(each[1])]
+    missing = {change.call["name"] for change in failure.to_add}
+    if not wrong or any(call["name"] in missing for _, call in wrong):
         return None
-    evidence = tuple(
-        f"message {c.message_index}: {shown_call(c.call)}" for c in failure.to_leave_out
+    replies = [failure.agreement_to(index, call) for index, call in wrong]
+    agreed = [reply for reply in replies if reply is not None]
+    if len(agreed) < len(wrong):
+        return None
+    evidence = (
+        *(f"message {index}: {shown_call(call)}" for index, call in wrong),
+        *(f"message {at}, the user: {shown(text)}" for at, text in dict.fromkeys(agreed)),
     )
-    what = "agreed beyond the task"
-    return Label("unclear", what, what, (*evidence, "the task does not speak of it"))
-
-
-def _beyond(failure: Failure, index: int, call: Tau2ToolCall) -> bool:
-    reply = failure.consent_to(index)
-    wanted = call["name"] in {action.name for action in failure.gold}
-    if reply is None or wanted or says_the_like(failure.scenario, call):
-        return False
-    return words.agrees(reply[1]) or says_the_like(reply[1], call)
+    return Label("unclear", "agreed to by the user", "agreed to by the user", evidence)
 
 
 def out_of_scope(failure: Failure) -> Label | None:
     """The user ended it because its task does not say how to go on."""
     last = failure.messages[-1]
     if last["role"] != "user" or OUT_OF_SCOPE not in (last.get("content") or ""):
+        return None
+    failed = [call for _, call, answer in failure.writes if is_error(answer)]
+    if failed or transferred_at(failure) is not None:
         return None
     evidence = (f"message {len(failure.messages) - 1}, the user: {shown(last.get('content'))}",)
     return Label("unclear", "out of scope", "out of scope", evidence)
@@ -133,8 +171,9 @@ DOUBT_RULES: tuple[LabelRule, ...] = (
     write_of_the_user,
     same_outcome,
     chosen_by_the_user,
+    named_by_the_user,
     turned_down_by_the_user,
-    agreed_beyond_the_task,
-    out_of_scope,
+    agreed_to_by_the_user,
     led_astray,
+    *REPORT_RULES,
 )

@@ -11,9 +11,21 @@ from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, comp
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.repair import Change
 from maseval.benchmark.tau2.trust.explain.subject import Subject
+from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
-from maseval.benchmark.tau2.trust.labels.topics import speaks_of
-from maseval.benchmark.tau2.trust.labels.words import asks, refusal
+from maseval.benchmark.tau2.trust.labels.topics import (
+    proposes,
+    says_the_like,
+    speaks_of,
+)
+from maseval.benchmark.tau2.trust.labels.words import (
+    agrees,
+    asks,
+    declines,
+    refusal,
+    sentences,
+)
+from maseval.benchmark.tau2.world.policy import forbidden_calls
 from maseval.benchmark.tau2.world.tasks import Action
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -89,9 +101,26 @@ class Failure:
         return list(_answered(self.messages))
 
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
-        """Where the agent refuses something while it speaks of what a call is about."""
-        said = self.said_by("assistant")
+        """Where the agent refuses something while it speaks of what a call is about.
+
+        What it offers afterwards it has not refused.
+        """
+        offered = max((at for at, _ in self.offers_of(call)), default=-1)
+        said = [(at, text) for at, text in self.said_by("assistant") if at > offered]
         return [(at, text) for at, text in said if refusal(text) and speaks_of(text, call)]
+
+    def offers_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
+        """Where the agent asks whether it shall do what a call is about."""
+        said = self.said_by("assistant")
+        return [(at, text) for at, text in said if _offers(text, call)]
+
+    @cached_property
+    def forbidden(self) -> dict[tuple[int, str], str]:
+        """The writes that the policy forbids, by their message and text, and why."""
+        calls = [call for _, call, _ in self.writes]
+        why = forbidden_calls(self.subject.case.setting, calls)
+        places = [(index, shown_call(call)) for index, call, _ in self.writes]
+        return {places[number]: text for number, text in why.items()}
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
         """What the user said last before a message."""
@@ -100,6 +129,18 @@ class Failure:
     def reply_after(self, index: int) -> tuple[int, str] | None:
         """What the user said first after a message."""
         return next(((i, text) for i, text in self._user if i > index), None)
+
+    def agreement_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
+        """The user's yes before a call: to the last question, or to one that speaks of the call."""
+        last = self.consent_to(index)
+        if last is not None and agrees(last[1]):
+            return last
+        for at, _ in reversed(self.offers_of(call)):
+            reply = self.reply_after(at) if at < index else None
+            if reply is not None and reply[0] < index:
+                wished = says_the_like(reply[1], call) and not declines(reply[1])
+                return reply if wished or agrees(reply[1]) else None
+        return None
 
     def consent_to(self, index: int) -> tuple[int, str] | None:
         """The user's answer before a call, if the agent had asked for a confirmation."""
@@ -127,14 +168,14 @@ class Failure:
 
         None if more than that is wrong.
         """
-        others = [at for at in self.to_leave_out if self._is_gold(at.call)]
+        others = [at for at in self.to_leave_out if self.is_gold(at.call)]
         if len(self.to_add) != 1 or others:
             return None
         wanted = self.to_add[0].call
         made = [(c.message_index or 0, c.call) for c in self.to_leave_out]
         made += [(at.message_index, at.call) for at in self.wrong_writers]
         made += [(i, call) for i, call, answer in self.writes if not is_error(answer)]
-        made = [(i, call) for i, call in made if not self._is_gold(call)]
+        made = [(i, call) for i, call in made if not self.is_gold(call)]
         same = [(i, call) for i, call in made if call["name"] == wanted["name"]]
         if not same or any(call["name"] != wanted["name"] for _, call in made):
             return None
@@ -146,10 +187,24 @@ class Failure:
         return tuple(self.subject.case.task.actions)
 
     @cached_property
+    def not_made(self) -> list[Action]:
+        """The actions of the reference solution for which there is no equal call."""
+        made = [(call["name"], call["arguments"]) for _, call, _ in self.calls]
+        return [action for action in self.gold if (action.name, action.arguments) not in made]
+
+    @cached_property
     def wrong_writers(self) -> list[CallAt]:
         """The calls that left a wrong value and are not of the reference solution themselves."""
         writers = [each.written_by for each in self.explanation.wrong_fields if each.written_by]
-        return [at for at in writers if not self._is_gold(at.call)]
+        return [at for at in writers if not self.is_gold(at.call)]
+
+    @cached_property
+    def wrong_writes(self) -> list[tuple[int, Tau2ToolCall]]:
+        """The writes that would have to be left out or that left a wrong value, in order."""
+        found = [(change.message_index or 0, change.call) for change in self.to_leave_out]
+        found += [(at.message_index, at.call) for at in self.wrong_writers]
+        once = {(index, shown_call(call)): (index, call) for index, call in found}
+        return [once[key] for key in sorted(once)]
 
     @cached_property
     def attempts(self) -> list[tuple[int, Tau2ToolCall]]:
@@ -157,14 +212,22 @@ class Failure:
         return [
             (index, call)
             for index, call, _ in self.writes
-            if not self._is_gold(call) and any(_alike(call, c.call) for c in self.to_add)
+            if not self.is_gold(call) and any(_alike(call, c.call) for c in self.to_add)
         ]
 
-    def _is_gold(self, call: Tau2ToolCall) -> bool:
+    def is_gold(self, call: Tau2ToolCall) -> bool:
+        """Whether a call is one of the reference solution's."""
         return any(
             action.name == call["name"] and action.arguments == call["arguments"]
             for action in self.gold
         )
+
+
+def _offers(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a text asks about what a call does; next to a refusal, in the question itself."""
+    if refusal(text):
+        return any(asks(each) and says_the_like(each, call) for each in sentences(text))
+    return asks(text) and proposes(text, call)
 
 
 def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
@@ -173,6 +236,13 @@ def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
     if one["name"] != other["name"] or first is None:
         return False
     return bool(one["arguments"].get(first) == other["arguments"][first])
+
+
+def differences(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[str]:
+    """The arguments in which a call differs from the one that was wanted, in words."""
+    one, other = made["arguments"], wanted["arguments"]
+    names = [name for name in {**other, **one} if one.get(name) != other.get(name)]
+    return [f"{name}: {shown(one.get(name))} instead of {shown(other.get(name))}" for name in names]
 
 
 def _answered(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:

@@ -13,10 +13,16 @@ from maseval.benchmark.tau2.trust.labels.topics import (
     id_like,
     mentions,
     names_its_values,
+    proposes,
     speaks_of,
 )
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
+
+_WHATEVER = re.compile(
+    r"\b(?:proceed|it|that|this|changes?|everything|anything|original|current|as is|for now|no)\b",
+    re.IGNORECASE,
+)
 
 
 def change_of_mind_missed(failure: Failure) -> Label | None:
@@ -47,12 +53,12 @@ def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[s
     if not failure.nothing_wrong_done or failure.attempts or transferred_at(failure) is not None:
         return
     for change in failure.to_add:
-        for index, offer in failure.said_by("assistant"):
+        for index, offer in failure.offers_of(change.call):
             reply = failure.reply_after(index)
-            if reply is None or not _offers(offer, change.call):
+            if reply is None:
                 continue
             refused = any(at <= index for at, _ in failure.refusals_of(change.call))
-            said_no = words.declines(reply[1]) or (
+            said_no = _says_no_to(reply[1], change.call) or (
                 not outright and words.narrows(reply[1]) and names_its_values(offer, change.call)
             )
             if refused or not said_no or _asked_again(failure, reply[0], change.call):
@@ -63,8 +69,10 @@ def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[s
             )
 
 
-def _offers(text: str, call: Tau2ToolCall) -> bool:
-    return words.asks(text) and speaks_of(text, call)
+def _says_no_to(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a sentence says no to a call, or to whatever was offered."""
+    declined = [each for each in words.sentences(text) if words.declines(each)]
+    return any(_WHATEVER.search(each) or proposes(each, call) for each in declined)
 
 
 def _asked_again(failure: Failure, after: int, call: Tau2ToolCall) -> bool:

@@ -13,13 +13,15 @@ from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.subject import subject_of
 from maseval.benchmark.tau2.trust.explain.verdict import explain_subject
 from maseval.benchmark.tau2.trust.labels.agent_faults import AGENT_RULES
-from maseval.benchmark.tau2.trust.labels.doubts import DOUBT_RULES
+from maseval.benchmark.tau2.trust.labels.doubts import DOUBT_RULES, out_of_scope
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.trust.labels.outer_faults import (
     INFRASTRUCTURE_RULES,
+    POLICY_RULES,
     TASK_RULES,
-    gold_against_the_policy,
 )
+from maseval.benchmark.tau2.trust.labels.shown_faults import SHOWN_RULES
+from maseval.benchmark.tau2.trust.labels.unknowable import value_nobody_can_know
 from maseval.benchmark.tau2.trust.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
@@ -29,7 +31,10 @@ RULES: Sequence[LabelRule] = (
     *INFRASTRUCTURE_RULES,
     *TASK_RULES,
     *USER_RULES,
-    gold_against_the_policy,
+    *SHOWN_RULES,
+    out_of_scope,
+    value_nobody_can_know,
+    *POLICY_RULES,
     *DOUBT_RULES,
     *AGENT_RULES,
 )

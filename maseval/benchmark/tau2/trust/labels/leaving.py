@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.forms.message import Tau2Message
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.trust.labels.topics import speaks_of
+from maseval.benchmark.tau2.trust.labels.topics import means, other_ids
 
 TRANSFER_TOOL = "transfer_to_human_agents"
 
@@ -46,8 +46,17 @@ class _Leave:
             return False
         if self.reply and not words.agrees(self.reply):
             return False
-        exchange = f"{self.asked}\n{self.reply}"
-        return any(speaks_of(exchange, change.call) for change in self._failure.to_add)
+        missing = [change.call for change in self._failure.to_add]
+        return not self._is_about_other_ids and any(means(self._exchange, c) for c in missing)
+
+    @property
+    def _exchange(self) -> str:
+        return f"{self.asked}\n{self.reply}"
+
+    @property
+    def _is_about_other_ids(self) -> bool:
+        """Whether what was open is another action than the missing one, by the ids it names."""
+        return any(other_ids(self._exchange, change.call) for change in self._failure.to_add)
 
     @cached_property
     def too_early(self) -> bool:
@@ -55,6 +64,8 @@ class _Leave:
         if words.speaks_of_a_transfer(self.asked) or transferred_at(self._failure) is not None:
             return False
         if words.refusal(self.asked) or words.declines(self.reply):
+            return False
+        if self._is_about_other_ids:
             return False
         if OUT_OF_SCOPE in self.content:  # the token says that the task does not go on from here
             return False

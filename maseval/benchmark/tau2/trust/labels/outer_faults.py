@@ -4,9 +4,10 @@ import re
 
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
-from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule
+from maseval.benchmark.tau2.trust.labels import words
+from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
-from maseval.benchmark.tau2.world.policy import forbidden_steps
+from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -79,18 +80,42 @@ def gold_raises(failure: Failure) -> Label | None:
 
 
 def gold_against_the_policy(failure: Failure) -> Label | None:
-    """What is missing is forbidden by the policy, as far as the database tells."""
-    missing = {change.call["name"] for change in failure.to_add}
-    if any(change.call["name"] not in missing for change in failure.to_leave_out):
-        return None
+    """What is missing is forbidden by the policy: an agent that keeps to it cannot pass.
+
+    Unless the agent refused it and did nothing else on its own, it may have failed otherwise.
+    """
     forbidden = forbidden_steps(failure.subject.case.setting)
-    wanted = {change.action_id: change.call for change in failure.to_add}
-    broken = [each for each in wanted if each in forbidden]
+    broken = [each for each in failure.not_made if each.action_id in forbidden]
     if not broken:
         return None
+    evidence = tuple(f"{shown_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
+    return _against_the_policy(failure, [each.name for each in broken], evidence)
+
+
+def reason_not_given(failure: Failure) -> Label | None:
+    """All that is missing is allowed only for a reason, and the task does not give it."""
+    if not failure.to_add:
+        return None
+    world = failure.subject.case.replayed()
+    calls = [change.call for change in failure.to_add]
+    found = [unspoken_reasons(world, call, failure.scenario) for call in calls]
+    if not all(found):
+        return None
+    evidence = tuple(text for texts in found for text in texts)
+    return _against_the_policy(failure, [call["name"] for call in calls], evidence)
+
+
+def _against_the_policy(failure: Failure, names: list[str], evidence: tuple[str, ...]) -> Label:
     what = "gold against the policy"
-    evidence = tuple(f"{shown_call(wanted[i])}: {forbidden[str(i)]}" for i in broken)
-    return Label("task" if len(broken) == len(wanted) else "unclear", what, what, evidence)
+    other = [
+        call
+        for index, call in failure.wrong_writes
+        if call["name"] not in names and failure.agreement_to(index, call) is None
+    ]
+    failed = [call for _, call, answer in failure.writes if is_error(answer)]
+    refused = any(words.refusal(text) for _, text in failure.said_by("assistant"))
+    clear = refused and not other and not failed
+    return Label("task" if clear else "unclear", what, what, evidence)
 
 
 def payment_left_open(failure: Failure) -> Label | None:
@@ -121,6 +146,7 @@ INFRASTRUCTURE_RULES: tuple[LabelRule, ...] = (
     ended_from_outside,
     cannot_be_replayed,
 )
+POLICY_RULES: tuple[LabelRule, ...] = (gold_against_the_policy, reason_not_given)
 TASK_RULES: tuple[LabelRule, ...] = (
     gold_cannot_be_reached,
     text_that_cannot_match,

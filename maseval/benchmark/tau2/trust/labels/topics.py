@@ -4,9 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
+from maseval.benchmark.tau2.trust.labels.words import sentences
 
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
-_OWNERS = ("user_id", "customer_id")
+OWNERS = ("user_id", "customer_id")
+_ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
+_DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
+_CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
 _COMMON = {
     *("set", "reservation", "order", "pending", "delivered", "item", "items", "user", "data"),
     *("details", "method", "status", "preference", "settings", "mode", "to", "by", "id", "line"),
@@ -58,7 +62,7 @@ def mentions(text: str, value: str) -> bool:
 
 def own_values(call: Tau2ToolCall) -> list[str]:
     """What distinguishes a call from others for the same person; who it is for is left out."""
-    arguments = {k: v for k, v in call["arguments"].items() if k not in _OWNERS}
+    arguments = {k: v for k, v in call["arguments"].items() if k not in OWNERS}
     return list(dict.fromkeys(telling_values(arguments)))
 
 
@@ -67,15 +71,46 @@ def speaks_of(text: str, call: Tau2ToolCall) -> bool:
 
     Otherwise it has to name two of its values: one alone may be chance.
     """
-    record = _record(call)
-    if says_the_like(text, call) or (record is not None and mentions(text, record)):
+    name = record(call)
+    if says_the_like(text, call) or (name is not None and mentions(text, name)):
         return True
     return names_its_values(text, call)
+
+
+def proposes(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a text speaks of a call in one sentence, or names its record or two of its values."""
+    name = record(call)
+    if (name is not None and mentions(text, name)) or names_its_values(text, call):
+        return True
+    return any(says_the_like(each, call) for each in sentences(text))
 
 
 def names_its_values(text: str, call: Tau2ToolCall) -> bool:
     """Whether at least two of a call's own values are named: one alone may be chance."""
     return sum(mentions(text, value) for value in own_values(call)) > 1
+
+
+def means(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a text says what a call does: the name of its record alone is not enough."""
+    return says_the_like(text, call) or names_its_values(text, call)
+
+
+def other_ids(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a text names ids of the kind that a call has, and not all of the call's own.
+
+    Dates and bare numbers do not count: they may stand for anything.
+    """
+    own = [v for v in own_values(call) if id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
+    for kind in {_shape(value) for value in own}:
+        there = {word for word in id_like(text) if _shape(word) == kind}
+        if there and not {value for value in own if _shape(value) == kind} <= there:
+            return True
+    return False
+
+
+def _shape(value: str) -> str:
+    """The form of an id: its letters, and how many digits."""
+    return re.sub(r"\d", "0", value.lstrip("#"))
 
 
 def says_the_like(text: str, call: Tau2ToolCall) -> bool:
@@ -84,12 +119,27 @@ def says_the_like(text: str, call: Tau2ToolCall) -> bool:
     return bool(patterns) and all(re.search(each, text.lower()) for each in patterns)
 
 
-def _record(call: Tau2ToolCall) -> str | None:
+def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
+    """Whether a sentence says that what a call's name says has been done."""
+    patterns = [each.replace("return|refund", "return") for each in _topic(call)]
+    text = sentence.lower()
+    if not patterns or not all(re.search(each, text) for each in patterns):
+        return False
+    verb = patterns[0].removeprefix(r"\b")
+    return re.search(rf"{_DONE}(?:{verb}|{_CARRIED_OUT})", text) is not None
+
+
+def record(call: Tau2ToolCall) -> str | None:
     """The record a call is about: its first argument, unless that is a person."""
     first, value = next(iter(call["arguments"].items()), (None, None))
-    return value if isinstance(value, str) and first not in _OWNERS else None
+    return value if isinstance(value, str) and first not in OWNERS else None
 
 
 def _topic(call: Tau2ToolCall) -> list[str]:
     words = [word for word in call["name"].split("_") if word not in _COMMON]
-    return [rf"\b(?:{_SAID_AS.get(word, word[:5])})" for word in words]
+    return [rf"\b(?:{said_as(word)})" for word in words]
+
+
+def said_as(word: str) -> str:
+    """How people say a word of a tool's name: the beginnings of the words they use."""
+    return _SAID_AS.get(word, word[:5])

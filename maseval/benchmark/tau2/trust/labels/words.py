@@ -62,6 +62,11 @@ _ANNOUNCES = _words(
     *("one moment", r"please (?:hold|wait)", "hold on", "bear with me"),
 )
 _TRANSFERS = _words("transfer", "human agent")
+_WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
+_WANTS_TO_KNOW = _words(
+    *("how (?:much|many|long)", "total", "price", "cost", "amount", "refund", "balance", "sum"),
+    *("sav(?:e|ing)", "number", "what", "which", "when", "tell me", "know", "tracking"),
+)
 
 
 def plain(text: str) -> str:
@@ -73,7 +78,7 @@ def plain(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[str]:
     """The sentences that are about something: offers of further help are left out."""
-    return (each for each in _SENTENCE.split(plain(text)) if each and not _CLOSES.search(each))
+    return (each for each in sentences(text) if not _CLOSES.search(each))
 
 
 def asks(text: str) -> bool:
@@ -120,6 +125,21 @@ def around_refusal(text: str) -> str:
     """The words around a refusal."""
     found = _REFUSES.search(plain(text))
     return plain(text)[max(0, found.start() - 60) : found.end() + 100] if found else ""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text."""
+    return [each for each in _SENTENCE.split(plain(text)) if each]
+
+
+def wants_a_human(text: str) -> bool:
+    """Whether somebody else is asked for."""
+    return bool(_WANTS_A_HUMAN.search(plain(text)))
+
+
+def wants_to_know(text: str) -> bool:
+    """Whether a piece of information is asked for."""
+    return bool(_WANTS_TO_KNOW.search(plain(text)))
 
 
 def speaks_of_a_transfer(text: str) -> bool:
