@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from maseval.cli import compare, demo, new, plots, replay_server, report, runs, show, tau2
+from maseval.cli import compare, demo, new, plots, replay_server, report, run, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.options import add_commands, examples
 
@@ -22,6 +22,7 @@ app = typer.Typer(
             "your own agent, with a scripted model",
         ),
         ("maseval tau2 run --help", "how to run your model"),
+        ("maseval run my_benchmark.py:MyBenchmark", "a benchmark of your own"),
         ("maseval show last", "the latest run: its numbers and tasks"),
     ),
     no_args_is_help=True,
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, runs, show, compare, report, plots, new, replay_server)
+add_commands(app, demo, run, runs, show, compare, report, plots, new, replay_server)
 app.add_typer(tau2.app, name="tau2")
 
 

@@ -24,7 +24,8 @@ _EMPHASIS = (
 def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
     """The task, the conversation, what it changed, and the verdict."""
     line = view.line
-    console.rule(f"{inert(line.domain)} task {inert(line.task_id)}, trial {line.trial}")
+    name = f"{line.domain} task {line.task_id}".lstrip()
+    console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
         console.print(f"[bold]{inert(view.title)}[/bold]", highlight=False)
     if query := view.task.get("query"):

@@ -12,6 +12,7 @@ from rich.table import Table
 from maseval.cli.console import duration, inert, shortened
 from maseval.cli.results import consumption, estimate
 from maseval.commands.progress import Display, RunningSimulation, RunProgress, RunStatus
+from maseval.commands.task_names import TaskName
 
 _SLOWEST = 5
 _SECONDS_BETWEEN_LINES = 10.0
@@ -110,7 +111,7 @@ def _slowest(running: list[RunningSimulation]) -> Table:
     for one in running[:_SLOWEST]:
         table.add_row(
             f"  {inert(shortened(one.simulation.task_id, 60))}",
-            f"[dim]{inert(one.simulation.domain)}, trial {one.simulation.trial}[/dim]",
+            f"[dim]{_domain(one)}trial {one.simulation.trial}[/dim]",
             duration(one.seconds),
             f"[dim]{_waits(one)}[/dim]",
         )
@@ -120,12 +121,17 @@ def _slowest(running: list[RunningSimulation]) -> Table:
 
 
 def _running(one: RunningSimulation) -> str:
-    name = shortened(f"{one.simulation.domain}/{one.simulation.task_id}", 60)
-    return f"{inert(name)} trial {one.simulation.trial}, {duration(one.seconds)}, {_waits(one)}"
+    name = shortened(str(TaskName(one.simulation.domain, one.simulation.task_id)), 60)
+    facts = (f"{inert(name)} trial {one.simulation.trial}", duration(one.seconds), _waits(one))
+    return ", ".join(filter(None, facts))
+
+
+def _domain(one: RunningSimulation) -> str:
+    return f"{inert(one.simulation.domain)}, " if one.simulation.domain else ""
 
 
 def _waits(one: RunningSimulation) -> str:
-    return f"{one.waits_for} for {duration(one.waiting)}"
+    return f"{one.waits_for} for {duration(one.waiting)}" if one.waits_for else ""
 
 
 def _stopping(now: RunStatus) -> str:

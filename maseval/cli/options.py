@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import MISSING
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, get_origin
 
@@ -188,11 +189,20 @@ def _takes_arguments(option: Spelled) -> bool:
 
 
 def arguments(texts: list[str] | None) -> dict[str, object]:
-    """A JSON object, or ``key=value``; given several times, all count."""
+    """A JSON object, a file with one, or ``key=value``; given several times, all count."""
     merged: dict[str, object] = {}
     for text in texts or ():
-        merged |= _object(text) if text.lstrip().startswith("{") else _pairs(text)
+        merged |= _object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
     return merged
+
+
+def _from_file_or_pairs(text: str) -> dict[str, object]:
+    if not text.endswith(".json") or "=" in text:
+        return _pairs(text)
+    try:
+        return _object(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{text} cannot be read: {error}") from None
 
 
 def _object(text: str) -> dict[str, object]:
@@ -213,7 +223,8 @@ def _pairs(text: str) -> dict[str, object]:
         if not equals or not key.strip():
             # The text itself is not repeated: it may be a key that was typed in the wrong place.
             raise typer.BadParameter(
-                "neither a JSON object like '{\"temperature\": 0}' nor key=value like temperature=0"
+                "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
+                "key=value like temperature=0"
             )
         pairs[key.strip()] = _read(value.strip())
     return pairs

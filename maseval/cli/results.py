@@ -21,6 +21,7 @@ from maseval.cli.errors import FAILED, INCOMPLETE
 from maseval.commands.conventions import ConventionScore, conventions_in_words
 from maseval.commands.prices import unpriced_models
 from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
+from maseval.commands.task_names import TaskName
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate
@@ -159,7 +160,7 @@ def print_errors(
             reason = f"{line.status}: {shortened(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
-        first = f"{alike[0].domain}/{alike[0].task_id} trial {alike[0].trial}"
+        first = f"{TaskName(alike[0].domain, alike[0].task_id)} trial {alike[0].trial}"
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
     if most is not None and len(reasons) > most:

@@ -81,7 +81,7 @@ def _facts(state: RunState) -> dict[str, str]:
         f"[{colour}]{inert(_state(state))}[/{colour}]",
         f"{state.done}/{state.planned}{failed}",
         _score(state),
-        inert("+".join(mapping(config, "tasks"))),
+        inert("+".join(filter(None, mapping(config, "tasks"))) or str(config.get("benchmark", ""))),
         inert(_participant(config.get("agent"))),
         inert(_participant(config.get("user"))),
         _cost(state),
@@ -114,7 +114,8 @@ def _participant(given: object) -> str:
     """An agent or a user: its function, its model, or what plays it."""
     if not isinstance(given, Mapping):
         return str(given or "")
-    names = [given.get("function"), given.get("model"), given.get("player")]
+    kinds = ("function", "model", "model_id", "player")
+    names = [given.get(kind) for kind in kinds]
     if player := given.get("rehearse"):
         names.append(f"rehearsed with {player}")
     return ", ".join(str(name) for name in names if name)

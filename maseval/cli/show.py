@@ -38,6 +38,7 @@ from maseval.cli.results import (
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
 from maseval.commands.recording import notes_on
 from maseval.commands.results import SimulationLine, simulation_in
+from maseval.commands.task_names import TaskName
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.show import RunView
@@ -155,7 +156,7 @@ def _chosen(view: "RunView", facts: Sequence[str]) -> Table:
             "label": inert(view.label_of.get(simulation_in(line), "")),
             "ended by": inert(line.ended or line.status),
         }
-        name = inert(f"{line.domain}/{line.task_id}")
+        name = inert(str(TaskName(line.domain, line.task_id)))
         table.add_row(name, str(line.trial), *(every[fact] for fact in facts))
     return table
 
@@ -167,7 +168,8 @@ def _trials(view: "RunView") -> Table:
     table = Table()
     # By its number a task with a long id can be named.
     table.add_column("#", justify="right", no_wrap=True)
-    for name in ("domain", "task", "trials"):
+    has_domains = any(domain for domain, _ in tasks)
+    for name in (*(["domain"] if has_domains else []), "task", "trials"):
         table.add_column(name, overflow="fold")
     table.add_column("passed", justify="right")
     numbers = Counter[str]()
@@ -175,8 +177,8 @@ def _trials(view: "RunView") -> Table:
         ordered = sorted(lines, key=lambda line: line.trial)
         passed = sum(line.outcome == "pass" for line in lines)
         marks = "".join(MARKS[line.outcome] for line in ordered)
-        shown = inert(domain), inert(task_id), marks, f"{passed}/{len(lines)}"
-        table.add_row(str(numbers[domain]), *shown)
+        named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
+        table.add_row(str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}")
         numbers[domain] += 1
     return table
 

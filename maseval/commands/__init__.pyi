@@ -5,5 +5,6 @@ from maseval.commands.new import new as new
 from maseval.commands.plots import plots as plots
 from maseval.commands.replay_server import replay_server as replay_server
 from maseval.commands.report import report as report
+from maseval.commands.run import run as run
 from maseval.commands.runs import runs as runs
 from maseval.commands.show import show as show

@@ -15,8 +15,10 @@ from maseval.commands.conventions import ConventionScore
 from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import Recording
 from maseval.commands.results import SimulationLine
+from maseval.commands.task_names import TaskName
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
+from maseval.core.shapes import mapping
 from maseval.report.page import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome, outcomes_of
@@ -131,8 +133,18 @@ class BenchmarkSupport:
 
     def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
         """The outcomes of a run's finished simulations."""
-        outcomes = outcomes_of(folder.reports())
-        return RecordedOutcomes(outcomes, len(folder.planned), self.settings(folder))
+        outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
+        tasks = _fingerprints(folder)
+        if tasks:
+            settings.pop("data")
+        return RecordedOutcomes(outcomes, len(folder.planned), settings, tasks=tasks)
+
+
+def _fingerprints(folder: RunFolder) -> dict[TaskKey, str]:
+    """The hash of each task's content, where ``data`` has one for each task."""
+    data = mapping(folder.config.values, "data")
+    named = {TaskName(one.domain, one.task_id) for one in folder.planned}
+    return {TaskKey(*name): str(data[str(name)]) for name in named if str(name) in data}
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:

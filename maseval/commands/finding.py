@@ -90,10 +90,10 @@ def trials_named(
     name: str, planned: Iterable[Simulation], recorded: Iterable[Simulation], path: Path
 ) -> list[Simulation]:
     """All recorded trials of a task that is called by a name, in order."""
-    domain, task_id = task_named(name, planned)
-    found = [one for one in recorded if (one.domain, one.task_id) == (domain, task_id)]
+    task = task_named(name, planned)
+    found = [one for one in recorded if TaskName(one.domain, one.task_id) == task]
     if not found:
-        raise UnknownSimulationError(f"no trial of {domain}/{task_id} is finished in {path}")
+        raise UnknownSimulationError(f"no trial of {task} is finished in {path}")
     return sorted(found, key=lambda one: one.trial)
 
 
@@ -103,6 +103,5 @@ def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
         if each.trial == trial:
             return each
     numbers = ", ".join(str(each.trial) for each in trials)
-    raise UnknownSimulationError(
-        f"{trials[0].domain}/{trials[0].task_id} has no finished trial {trial}; it has {numbers}"
-    )
+    task = TaskName(trials[0].domain, trials[0].task_id)
+    raise UnknownSimulationError(f"{task} has no finished trial {trial}; it has {numbers}")

@@ -64,14 +64,18 @@ def _check_name(name: str) -> None:
 
 def _text(kind: str, source: str, name: str) -> str:
     template = files("maseval.commands").joinpath("skeletons", kind, f"{source}.txt")
-    title = "".join(part.capitalize() for part in name.split("_"))
-    return Template(template.read_text(encoding="utf-8")).substitute(name=name, Name=title)
+    text = template.read_text(encoding="utf-8")
+    return Template(text).substitute(name=name, Name=_class_name(name))
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def _commands(kind: str, module: Path, test: Path, *others: Path) -> list[str]:
     run = {
         "agent": f"maseval tau2 run --domain library --agent {module}:agent --rehearse gold",
         "domain": f"maseval tau2 run --domain {module}:DOMAIN --agent gold",
-        "benchmark": f"python {module}",
+        "benchmark": f"maseval run {module}:{_class_name(module.stem)}",
     }
     return [run[kind], f"python -m pytest {test}"]

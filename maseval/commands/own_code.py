@@ -1,8 +1,10 @@
 """Code of your own that an option names: ``file.py:name`` or ``package.module:name``."""
 
 import difflib
+import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -29,13 +31,48 @@ def load_named(reference: str, what: OwnCode) -> object:
     place, _, name = reference.rpartition(":")
     if not place or not name:
         raise what.error(f"{what.option} is {reference!r}; write it like {what.form}")
-    module = _file(Path(place), what) if place.endswith(".py") else _module(place, what)
+    return member_of(load_module(place, what), name, place, what)
+
+
+def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> object:
+    """What is called so in a module that was loaded from ``place``."""
     found: object = getattr(module, name, None)
     if found is None:
         alike = difflib.get_close_matches(name, vars(module), n=1)
         hint = f"; did you mean {alike[0]!r}?" if alike else ""
         raise what.error(f"{place} has no {what.noun} {name!r}{hint}")
     return found
+
+
+def load_module(place: str, what: OwnCode) -> ModuleType:
+    """The module in a file, or the one of that name."""
+    return _file(Path(place), what) if place.endswith(".py") else _module(place, what)
+
+
+def named(thing: Callable[..., object]) -> str:
+    """``file.py:function``: how a run calls code of somebody's own."""
+    file = source_of(thing)
+    return f"{file.name}:{title_of(thing)}" if file else title_of(thing)
+
+
+def title_of(thing: Callable[..., object]) -> str:
+    """The name of a function or class."""
+    return str(getattr(thing, "__qualname__", type(thing).__name__))
+
+
+def source_sha256(thing: Callable[..., object]) -> str | None:
+    """The hash of the file the code stands in, so that a run is not mixed of two versions."""
+    file = source_of(thing)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
+
+
+def source_of(thing: Callable[..., object]) -> Path | None:
+    """The file the code stands in, if it stands in one."""
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(thing))
+    except TypeError:
+        return None
+    return Path(file) if file and not file.startswith("<") else None
 
 
 def _file(path: Path, what: OwnCode) -> ModuleType:

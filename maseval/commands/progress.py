@@ -18,11 +18,14 @@ Turn = Callable[[Simulation], tuple[str, float] | None]
 
 
 class RunningSimulation(NamedTuple):
-    """A simulation that is under way: since when, for whom it waits, and how long already."""
+    """A simulation that is under way: since when, for whom it waits, and how long already.
+
+    ``waits_for`` is None if the benchmark does not say.
+    """
 
     simulation: Simulation
     seconds: float
-    waits_for: str
+    waits_for: str | None
     waiting: float
 
 
@@ -58,7 +61,7 @@ class RunStatus:
 class RunProgress:
     """Keeps count of a run; ``status`` may be asked from any thread."""
 
-    def __init__(self, planned: int, turn: Turn, time_limit: float | None = None) -> None:
+    def __init__(self, planned: int, turn: Turn | None, time_limit: float | None = None) -> None:
         self.planned = planned
         self.time_limit = time_limit
         self.stopping: str | None = None
@@ -125,6 +128,8 @@ class RunProgress:
         return (moment - self._began) / self.ran * (self.planned - recorded)
 
     def _look_at(self, simulation: Simulation, seconds: float) -> RunningSimulation:
+        if self._turn is None:
+            return RunningSimulation(simulation, seconds, None, seconds)
         return RunningSimulation(
             simulation, seconds, *(self._turn(simulation) or ("set-up", seconds))
         )

@@ -120,7 +120,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What became of ``tau2.run``.
+    """What became of ``run`` or ``tau2.run``.
 
     ``ran`` is how many simulations this call ran; ``stopped`` says why it ended before all were
     run, if it did. ``config`` is the run's configuration, ``errors`` are the recorded simulations

@@ -27,19 +27,19 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Session:
-    """How to go about it; ``turn`` says what a running simulation waits for."""
+    """How to go about it; ``turn`` says what a running simulation waits for, if that is known."""
 
     folder: RunFolder
     benchmark: Benchmark
     secrets: Secrets
-    turn: Turn = lambda simulation: None
+    turn: Turn | None = None
     budget: Budget | None = None
     priced: bool = False
     time_limit: float | None = None
     retry_failed: bool = True
     display: Display | None = None
 
-    def run(self, parts: Iterable[Sequence[Task]], agent_data: AgentData) -> RunResult:
+    def run(self, parts: Iterable[Sequence[Task]], agent_data: AgentData | None) -> RunResult:
         """Run what is missing; in several parts where tasks of the same id occur, as in domains."""
         began = time.monotonic()
         progress = RunProgress(len(self.folder.planned), self.turn, self.time_limit)
@@ -74,7 +74,10 @@ class Session:
         return [progress.lines[one] for one in ordered if one in recorded]
 
     def _run_parts(
-        self, parts: Iterable[Sequence[Task]], agent_data: AgentData, progress: RunProgress
+        self,
+        parts: Iterable[Sequence[Task]],
+        agent_data: AgentData | None,
+        progress: RunProgress,
     ) -> None:
         try:
             for tasks in parts:

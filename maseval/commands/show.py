@@ -22,6 +22,7 @@ from maseval.commands.results import (
     run_summary,
     simulation_in,
 )
+from maseval.commands.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.report.checks import judged, state_changes
@@ -135,7 +136,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
         found = support_for(folder).diagnosis(report) if wanted.label else None
         if wanted.includes(line_of(report), found.name if found else ""):
             return each
-    task = f"{trials[0].domain}/{trials[0].task_id}"
+    task = TaskName(trials[0].domain, trials[0].task_id)
     raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} is such a one")
 
 

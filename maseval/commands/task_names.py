@@ -9,13 +9,13 @@ _SHOWN = 4
 
 
 class TaskName(NamedTuple):
-    """A task: every domain has ids of its own."""
+    """A task: every domain has ids of its own; not every benchmark has domains."""
 
     domain: str
     task_id: str
 
     def __str__(self) -> str:
-        return f"{self.domain}/{self.task_id}"
+        return f"{self.domain}/{self.task_id}" if self.domain else self.task_id
 
 
 def tasks_called(name: str, tasks: Iterable[TaskName]) -> list[TaskName]:

@@ -34,7 +34,7 @@ from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.tracing import JsonObject
-from maseval.core.usage import Usage
+from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
 
 
@@ -93,6 +93,7 @@ class Benchmark(ABC):
         )
         self._totals = UsageTotals()
         self._components = BenchmarkComponents(self._totals, lambda: self.benchmark_level_config)
+        self._prices: CostCalculator | None = None
         self._has_run = False
         self._stopping = False
         bar = progress_callback(progress_bar)
@@ -273,6 +274,7 @@ class Benchmark(ABC):
             config=self.benchmark_level_config,
             totals=self._totals,
             shared=shared,
+            prices=self._prices,
             stopping=lambda: self._stopping,
         )
 
@@ -295,6 +297,10 @@ class Benchmark(ABC):
     def add_callback(self, callback: BenchmarkCallback) -> None:
         """Notify a callback of every event, starting with the next run."""
         self.callbacks.append(callback)
+
+    def use_prices(self, calculator: CostCalculator) -> None:
+        """Compute costs with ``calculator`` wherever a model or agent was made without one."""
+        self._prices = calculator
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Report a component's traces, configuration and usage with the current repetition.

@@ -6,10 +6,12 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
+from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
+from maseval.core.model import ModelAdapter
 from maseval.core.report import gathering_failure
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
-from maseval.core.usage import Usage, UsageRecord, UsageTrackableMixin
+from maseval.core.usage import CostCalculator, Usage, UsageRecord, UsageTrackableMixin
 
 RegisterableComponent = TraceableMixin | ConfigurableMixin | UsageTrackableMixin
 ComponentT = TypeVar("ComponentT")
@@ -84,11 +86,13 @@ class ComponentRegistry:
         *,
         totals: UsageTotals | None = None,
         shared: "ComponentRegistry | None" = None,
+        prices: CostCalculator | None = None,
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
         self._shared = shared
         self._totals = totals if totals is not None else UsageTotals()
         self._totals.open(self)
+        self._prices = prices
         self._components: dict[Key, object] = {}
         self._keys: dict[int, Key] = {}
         self._included: list[tuple[str, object]] = []
@@ -111,6 +115,8 @@ class ComponentRegistry:
         self._keys.pop(id(self._components.get(key)), None)
         self._components[key] = component
         self._keys[id(component)] = key
+        if self._prices is not None and isinstance(component, ModelAdapter | AgentAdapter):
+            component.use_prices(self._prices)
         return component
 
     def include(self, category: str, component: object) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def slow_agent(folder, delay, times=50):
         *("--agent-model", f"scripted/{script}", "--user", "scripted"),
         *("--agent-args", f"delay_seconds={delay}"),
     ]
+
+
+def wait_for_some(folder, count):
+    """Wait until so many simulations of a run are recorded."""
+    log = folder / "log.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if log.exists() and log.read_bytes().count(b'"kind": "report"') >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the run did not come so far")
 
 
 def require_data():

@@ -10,7 +10,7 @@ from maseval import ScriptedModelAdapter, register_model
 from maseval.commands import tau2
 from maseval.core.provider_errors import AuthenticationError
 from maseval.runs import RunFolder
-from tests.cli.commandline import finished, last_json, maseval, slow_agent, started
+from tests.cli.commandline import finished, last_json, maseval, slow_agent, started, wait_for_some
 
 LIBRARY = ("tau2", "run", "--domain", "library")
 
@@ -200,16 +200,6 @@ def test_a_fault_that_every_task_shares_stops_the_run():
     told = last_json(result.stdout)
     assert told["ran"] == 1 and told["overall"]["failed"] == 1
     assert "every other task" in told["stopped"] and "no such key" in told["stopped"]
-
-
-def wait_for_some(folder, count):
-    log = folder / "log.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if log.exists() and log.read_bytes().count(b'"kind": "report"') >= count:
-            return
-        time.sleep(0.02)
-    raise AssertionError("the run did not come so far")
 
 
 def told_in(folder):

@@ -4,7 +4,16 @@ import threading
 
 import pytest
 
-from maseval import ComponentRegistry, TokenUsage, TraceableMixin, Usage, UsageTrackableMixin
+from maseval import (
+    ChatResponse,
+    ComponentRegistry,
+    ScriptedModelAdapter,
+    StaticPricingCalculator,
+    TokenUsage,
+    TraceableMixin,
+    Usage,
+    UsageTrackableMixin,
+)
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.registry import UsageTotals
 from maseval.core.tracing import ConfigurableMixin
@@ -260,3 +269,21 @@ def test_the_benchmarks_own_configuration_can_be_replaced():
     registry.update_benchmark_config({"git": 2})
 
     assert registry.collect_configs()["benchmark"] == {"git": 2}
+
+
+def test_a_model_without_prices_is_given_those_of_the_registry_when_it_is_registered():
+    prices = StaticPricingCalculator({"m": {"input": 1.0, "output": 0.0}})
+    dear = StaticPricingCalculator({"m": {"input": 100.0, "output": 0.0}})
+    usage = {"input_tokens": 2, "output_tokens": 1}
+    plain, own = (
+        ScriptedModelAdapter([ChatResponse(content="x", usage=usage)], model_id="m", **given)
+        for given in ({}, {"cost_calculator": dear})
+    )
+    registry = ComponentRegistry(prices=prices)
+    registry.register("models", "plain", plain)
+    registry.register("models", "own", own)
+    plain.generate("?")
+    own.generate("?")
+
+    assert plain.gather_usage().cost == 2.0
+    assert own.gather_usage().cost == 200.0

@@ -11,7 +11,8 @@ from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, command_with, examples
 from maseval.cli.results import finish
 from maseval.cli.tau2.dry_run import show_plan
-from maseval.commands.tau2.options import EXECUTION, RunOptions
+from maseval.commands.folder_options import EXECUTION
+from maseval.commands.tau2.options import RunOptions
 
 EXAMPLES = examples(
     (

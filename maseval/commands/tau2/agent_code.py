@@ -5,8 +5,8 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 
-from maseval.commands.own_code import way_out
-from maseval.commands.tau2.own_agents import AgentImportError, MakeAgent, named, source_of
+from maseval.commands.own_code import named, source_of, way_out
+from maseval.commands.tau2.own_agents import AgentImportError, MakeAgent
 
 
 def check_imports(make: MakeAgent) -> None:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from traceback import FrameSummary
 
-from maseval.commands.tau2.own_agents import MakeAgent, source_of
+from maseval.commands.own_code import source_of
+from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.provider_errors import ProviderError
 

@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from maseval.commands.folder_options import (
+    EXECUTION,
+    OUTPUT,
+    PARTICIPANTS,
+    TASKS,
+    FolderRunOptions,
+    OutputOptions,
+    check_timeout,
+)
 from maseval.commands.options import ExtraArguments, Flag
-from maseval.commands.progress import Display
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.core.exceptions import ConfigurationError
 
 SUBMISSION = "Submission"
-TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 # The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
 DATA_VERSION = "0.2.0"
@@ -28,7 +35,7 @@ OnResult = Callable[[RunResult, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConversationOptions:
+class ConversationOptions(OutputOptions):
     """What every conversation is held by: its user and judge, its limits, and where it is kept."""
 
     split: Annotated[
@@ -85,29 +92,16 @@ class ConversationOptions:
             recorded=True,
         ),
     ] = TIMEOUT
-    output: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "Run folder; an existing run resumes (default: a new folder below runs/)",
-            OUTPUT,
-            short="-o",
-            alias="save_to",
-            typed=Path,
-        ),
-    ] = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and self.timeout <= 0:
-            raise ConfigurationError(
-                f"timeout is {self.timeout:g}; give seconds, or None for no limit"
-            )
+        check_timeout(self.timeout)
         for name in ("max_steps", "max_errors"):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(ConversationOptions):
+class RunOptions(ConversationOptions, FolderRunOptions):
     """What ``run`` is asked to do.
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
@@ -123,14 +117,6 @@ class RunOptions(ConversationOptions):
             typed=list[str],
         ),
     ]
-    task_id: Annotated[
-        Sequence[str],
-        Flag("Only this task (repeatable)", TASKS, alias="task_ids", typed=list[str]),
-    ] = ()
-    num_tasks: Annotated[int | None, Flag("Maximum tasks per domain", TASKS, short="-n")] = None
-    trials: Annotated[
-        int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
-    ] = 1
     agent: Annotated[
         str | MakeAgent,
         Flag(
@@ -158,38 +144,14 @@ class RunOptions(ConversationOptions):
         Flag("gold, noop or noisy replaces the model of your own agent", PARTICIPANTS),
     ] = None
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
-    concurrency: Annotated[
-        int,
-        Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
-    ] = 4
-    budget: Annotated[
-        str | None, Flag("Start no more simulations after 5usd or '2M tokens'", EXECUTION)
-    ] = None
     probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
         True
     )
-    retry_failed: Annotated[
-        bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
-    ] = True
-    prices: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "JSON or TOML file of prices in usd per million tokens, before those of the price list",
-            EXECUTION,
-            typed=Path,
-        ),
-    ] = None
-    fork: Annotated[
-        bool,
-        Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
-    ] = False
     patience: float | None = None
-    display: Display | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.concurrency < 1:
-            raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
+        ConversationOptions.__post_init__(self)
+        FolderRunOptions.__post_init__(self)
 
     @property
     def domains(self) -> list[str]:

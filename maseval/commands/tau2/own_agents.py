@@ -4,15 +4,13 @@
 what an agent may know; how its work will be judged is not in it.
 """
 
-import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from maseval.commands.options import ExtraArguments
-from maseval.commands.own_code import OwnCode, load_named
+from maseval.commands.own_code import OwnCode, load_named, named, title_of
 from maseval.core.agent import AgentAdapter
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
@@ -132,8 +130,8 @@ def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
         adapter = FunctionAgentAdapter(made, getattr(made, "__name__", "agent"))
         return [adapter], {adapter.name: adapter}
     raise AgentResultError(
-        f"{_title(make)} returned {made!r}; it must return an AgentAdapter, a function from query "
-        "to answer, or ([agents to ask], {name: agent})"
+        f"{title_of(make)} returned {made!r}; it must return an AgentAdapter, a function from "
+        "query to answer, or ([agents to ask], {name: agent})"
     )
 
 
@@ -150,31 +148,6 @@ def check_signature(make: MakeAgent) -> None:
             f"{named(make)} cannot be called with a brief: {error}; "
             "write it like: def agent(brief): ..."
         ) from None
-
-
-def named(make: MakeAgent) -> str:
-    """``file.py:function``: how a run calls its agent."""
-    file = source_of(make)
-    return f"{file.name}:{_title(make)}" if file else _title(make)
-
-
-def source_sha256(make: MakeAgent) -> str | None:
-    """The hash of the file the function stands in, so that a run is not mixed of two versions."""
-    file = source_of(make)
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
-
-
-def _title(make: MakeAgent) -> str:
-    return str(getattr(make, "__qualname__", type(make).__name__))
-
-
-def source_of(make: MakeAgent) -> Path | None:
-    """The file the function stands in, if it stands in one."""
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(make))
-    except TypeError:
-        return None
-    return Path(file) if file and not file.startswith("<") else None
 
 
 def load_agent(reference: str) -> MakeAgent:

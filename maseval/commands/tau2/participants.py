@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from maseval.commands.options import ExtraArguments
-from maseval.commands.tau2.own_agents import AgentModel, MakeAgent, named, source_sha256
+from maseval.commands.own_code import named, source_sha256
+from maseval.commands.tau2.own_agents import AgentModel, MakeAgent
 from maseval.core.exceptions import ConfigurationError
 
 # What the way to a model needs; any other argument is one of generation, such as temperature.

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
-from maseval.commands.budget import Budget
+from maseval.commands.folder_run import FolderRun, as_file_name, budget_of, path_of
 from maseval.commands.prices import Prices, PriceTable
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_domains import named_domain, own_domains
@@ -15,29 +13,24 @@ from maseval.commands.tau2.participants import ModelSpec, OwnAgent
 from maseval.commands.tau2.setup import RunSetup
 from maseval.commands.tau2.tasks import TasksByDomain, select_tasks
 from maseval.core.exceptions import MASEvalError
-from maseval.runs import RunFolder, Simulation, default_root, task_ids
-from maseval.runs.config import RunConfig
-from maseval.runs.config_file import CONFIG
+from maseval.runs import task_ids
 
 
 @dataclass(frozen=True)
-class PreparedRun:
+class PreparedRun(FolderRun):
     """Who takes part in which tasks, at which prices, and where it is kept."""
 
+    options: RunOptions  # with each domain by its name
     setup: RunSetup
     tasks: TasksByDomain
-    budget: Budget | None
-    prices: Prices
     priced: PriceTable
-    path: Path
 
     @classmethod
     def of(cls, options: RunOptions) -> "PreparedRun":
         """What the options mean; raises for what makes no sense."""
         options = replace(options, domain=[named_domain(name) for name in options.domains])
         setup = RunSetup.of(options)
-        budget = None if options.budget is None else Budget.of(options.budget)
-        prices = Prices.of(options.prices)
+        budget, prices = budget_of(options), Prices.of(options.prices)
         tasks = select_tasks(
             options.domains,
             split=options.split,
@@ -49,13 +42,8 @@ class PreparedRun:
         for each in tasks.values():
             setup.assign_models(each)
         priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
-        path = Path(options.output) if options.output is not None else _new_folder(setup)
-        return cls(setup, tasks, budget, prices, priced, path)
-
-    @property
-    def options(self) -> RunOptions:
-        """The options, with each domain by its name."""
-        return self.setup.options
+        path = path_of(options, "+".join(options.domains), as_file_name(_title(setup.agent)))
+        return cls(options, budget, prices, path, setup, tasks, priced)
 
     @cached_property
     def config(self) -> dict[str, object]:
@@ -92,21 +80,6 @@ class PreparedRun:
         if self.budget is not None:
             self.budget.check_watchable(self.priced.unknown)
 
-    def missing(self) -> list[Simulation]:
-        """The simulations that are still to be run."""
-        planned = RunConfig.of(self.config).planned
-        if not (self.path / CONFIG).exists() or self.options.fork:
-            return list(planned)
-        folder = RunFolder.read(self.path)
-        left = set(folder.missing(retry_failed=self.options.retry_failed))
-        return [one for one in planned if one in left or one not in folder.recorded]
-
-
-def _new_folder(setup: RunSetup) -> Path:
-    moment = datetime.now().strftime("%Y%m%d-%H%M%S")
-    agent = _as_file_name(_title(setup.agent))
-    return default_root() / f"{moment}-{'+'.join(setup.options.domains)}-{agent}"
-
 
 def _title(agent: ModelSpec | OwnAgent | str) -> str:
     match agent:
@@ -117,9 +90,3 @@ def _title(agent: ModelSpec | OwnAgent | str) -> str:
             return agent.name.replace(".py:", "-") + rehearsed
         case _:
             return agent
-
-
-def _as_file_name(text: str) -> str:
-    """A model id without what a file system or a shell could take for something else."""
-    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
-    return kept.strip("-")[:60] or "model"

@@ -6,12 +6,9 @@ from dataclasses import replace
 from maseval.commands.options import takes
 from maseval.commands.probe import probe
 from maseval.commands.results import RunResult
-from maseval.commands.session import Session
 from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.prepared import PreparedRun
-from maseval.core.storage.secrets import Secrets
-from maseval.runs import RunFolder
 from maseval.server import ModelServer
 
 
@@ -24,25 +21,18 @@ def run(options: RunOptions) -> RunResult:
     """
     prepared = PreparedRun.of(options)
     prepared.check()
-    setup, config = prepared.setup, prepared.config
+    setup = prepared.setup
     if options.probe and prepared.missing():
         probe(setup.probes)
-    with (
-        RunFolder.open(prepared.path, config, fork=options.fork) as folder,
-        ModelServer() if options.rehearse else nullcontext() as server,
-    ):
+    with ModelServer() if options.rehearse else nullcontext() as server:
         benchmark = CastBenchmark(setup, server, prepared.prices)
-        session = Session(
-            folder,
+        # Domain by domain, because each has a task "1".
+        result = prepared.run(
             benchmark,
-            Secrets.of(config),
+            prepared.tasks.values(),
+            benchmark.agent_data,
             turn=benchmark.turn,
-            budget=prepared.budget,
             priced=bool(prepared.priced.known),
             time_limit=setup.deadline,
-            retry_failed=options.retry_failed,
-            display=options.display,
         )
-        # Domain by domain, because each has a task "1".
-        result = session.run(prepared.tasks.values(), benchmark.agent_data)
         return replace(result, notes=[*benchmark.rehearsal.notes(), *benchmark.time_notes()])

@@ -29,6 +29,7 @@ from maseval.core.report import (
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject, now
+from maseval.core.usage import CostCalculator
 
 StageT = TypeVar("StageT")
 
@@ -43,6 +44,7 @@ class RunSetting:
     seed: int | None
     config: Mapping[str, object]
     totals: UsageTotals
+    prices: CostCalculator | None
     stopping: Callable[[], bool]
     """Whether the run is stopping."""
     shared: ComponentRegistry | None = None
@@ -85,12 +87,14 @@ class Repetition:
         """Start the clock; must be called first."""
         self._started_at, self._began = now(), time.perf_counter()
         setting = self.setting
-        registry = ComponentRegistry(setting.config, totals=setting.totals, shared=setting.shared)
+        registry = ComponentRegistry(
+            setting.config, totals=setting.totals, prices=setting.prices, shared=setting.shared
+        )
         self.context = TaskContext(
             self.timeout,
             registry=registry,
             simulation=(str(self.task.id), self.repeat_idx),
-            stopping=self.setting.stopping,
+            stopping=setting.stopping,
         )
 
     def set_up(self) -> SetUp:

@@ -11,14 +11,13 @@ import pytest
 from maseval import AgentAdapter, ScriptedModelAdapter, commands
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.commands import tau2
+from maseval.commands.own_code import named, source_sha256
 from maseval.commands.tau2 import AgentBrief, AgentModel
 from maseval.commands.tau2.own_agents import (
     AgentImportError,
     FunctionAgentAdapter,
     cast_of,
     load_agent,
-    named,
-    source_sha256,
 )
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.runs import RunFolder

@@ -1,0 +1,78 @@
+"""The options of every command that runs tasks into a run folder."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from maseval.commands.options import Flag
+from maseval.commands.progress import Display
+from maseval.core.exceptions import ConfigurationError
+
+TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where a run is kept."""
+
+    output: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "Run folder; an existing run resumes (default: a new folder below runs/)",
+            OUTPUT,
+            short="-o",
+            alias="save_to",
+            typed=Path,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderRunOptions(OutputOptions):
+    """Which tasks are run, how often and how many at once, for how much, and where it is kept."""
+
+    task_id: Annotated[
+        Sequence[str],
+        Flag("Only this task (repeatable)", TASKS, alias="task_ids", typed=list[str]),
+    ] = ()
+    num_tasks: Annotated[int | None, Flag("Maximum tasks per domain", TASKS, short="-n")] = None
+    trials: Annotated[
+        int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
+    ] = 1
+    concurrency: Annotated[
+        int,
+        Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
+    ] = 4
+    budget: Annotated[
+        str | None, Flag("Start no more simulations after 5usd or '2M tokens'", EXECUTION)
+    ] = None
+    retry_failed: Annotated[
+        bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
+    ] = True
+    prices: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "JSON or TOML file of prices in usd per million tokens, before those of the price list",
+            EXECUTION,
+            typed=Path,
+        ),
+    ] = None
+    fork: Annotated[
+        bool,
+        Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
+    ] = False
+    display: Display | None = None
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
+        if self.num_tasks is not None and self.num_tasks < 1:
+            raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+
+
+def check_timeout(seconds: float | None) -> None:
+    """Raise if it is not a limit."""
+    if seconds is not None and seconds <= 0:
+        raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")

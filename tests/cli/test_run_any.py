@@ -1,0 +1,75 @@
+"""``maseval run``: a benchmark of one's own from the command line, and what can be done with it."""
+
+import json
+import signal
+
+import pytest
+
+from maseval.runs import RunFolder
+from tests.cli.commandline import finished, maseval, started, wait_for_some
+
+BOOKING = ("run", "maseval.benchmark.booking:BookingBenchmark")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_run_is_printed_kept_and_looked_at_like_one_of_tau2(tmp_path):
+    done = maseval(*BOOKING, "--trials", 2, "--seed", 7, "--agent-data", "slip_rate=0.2", "-o", "a")
+    maseval(*BOOKING, "--trials", 2, "--seed", 7, "--output", "b")
+
+    assert done.exit_code == 0 and "24/24" in done.stdout and "maseval show a" in done.stdout
+    shown = maseval("show", "a")
+    assert "exact-fit" in shown.stdout and "domain" not in shown.stdout.split("passed")[-2]
+    assert "task trio, trial 0" in maseval("show", "a", "trio").stdout
+    assert "percentage points" in maseval("compare", "a", "b").stdout
+    assert maseval("report", "a").exit_code == 0 and (tmp_path / "a" / "report.html").exists()
+    assert maseval("plots", "a").exit_code == 0
+    assert (tmp_path / "a" / "plots" / "trial_map.svg").exists()
+    assert "BookingBenchmark" in maseval("runs", ".").stdout
+
+
+def test_without_an_output_the_folder_is_named_after_the_benchmark(tmp_path):
+    maseval(*BOOKING, "-n", 1)
+
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.endswith("BookingBenchmark")
+
+
+def test_for_scripts_standard_output_is_one_json_object():
+    first = maseval(*BOOKING, "--output", "r", "--json", "-n", 2)
+    again = maseval(*BOOKING, "--output", "r", "--json", "-n", 3)
+
+    assert json.loads(first.stdout)["ran"] == 2
+    assert json.loads(again.stdout)["ran"] == 1 and json.loads(again.stdout)["complete"]
+
+
+def test_arguments_may_stand_in_a_file(tmp_path):
+    (tmp_path / "agent.json").write_text('{"slip_rate": 1.0}')
+
+    maseval(*BOOKING, "--agent-data", "agent.json", "--agent-data", "delay_seconds=0", "-o", "r")
+    missing = maseval(*BOOKING, "--agent-data", "nowhere.json")
+
+    assert RunFolder.read("r").config.values["agent"] == {"slip_rate": 1.0, "delay_seconds": 0}
+    assert missing.exit_code == 2 and "nowhere.json cannot be read" in missing.stderr
+
+
+def test_a_wrong_name_is_one_message_and_exit_code_two():
+    done = maseval("run", "maseval.benchmark.booking:BookingBenchmrak")
+
+    assert done.exit_code == 2
+    assert "did you mean 'BookingBenchmark'?" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupted_run_says_how_to_resume_and_resumes(tmp_path):
+    slow = (*BOOKING, "--agent-data", "delay_seconds=0.4", "--output", "r")
+    process = started(*slow, "-j", 1, folder=tmp_path)
+    wait_for_some(tmp_path / "r", 1)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=120)
+
+    assert process.returncode == 3, errors
+    assert "--output r to resume" in out
+    assert finished(*slow, "-j", 8, folder=tmp_path)[0] == 0
