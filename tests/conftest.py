@@ -87,6 +87,15 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def macs_data(shared_data: Path) -> Path:
+    """The files of MACS by the original's paths."""
+    folder = shared_data / "macs"
+    if not folder.is_dir():
+        absent("MASEVAL_REQUIRE_DATA", f"no MACS data in {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tau2_data_of_1_0_1(tau2_data: Path, shared_data: Path) -> Path:
     """The same for v1.0.1: what did not change is v0.2.0's, the rest is in the shared data."""
     with pytest.MonkeyPatch.context() as patch:

@@ -8,11 +8,12 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from maseval.data.files import SourceError
+from maseval.data.wheel import MEMBER_LIMIT
 
 Received = Callable[[int], object]
 
@@ -27,9 +28,25 @@ def get(url: str, size: int, patience: float, received: Received) -> bytes:
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
+    with _refusing(name, patience), _answer(url, patience) as response:
+        return _body(response, name, size, patience, received)
+
+
+def text_at(url: str, patience: float) -> str:
+    """The text behind ``url``, of whatever content."""
+    name = url.rpartition("/")[2]
     try:
-        with _answer(url, patience) as response:
-            return _body(response, name, size, patience, received)
+        with _refusing(name, patience), _answer(url, patience) as response:
+            return response.read(MEMBER_LIMIT).decode("utf-8")
+    except (SourceError, ValueError) as error:
+        raise SourceError(f"Failed to download from {url}: {error}") from error
+
+
+@contextmanager
+def _refusing(name: str, patience: float) -> Iterator[None]:
+    """Whatever goes wrong on the way to ``name`` is a ``SourceError`` that says so."""
+    try:
+        yield
     except urllib.error.HTTPError as error:
         error.close()
         raise SourceError(f"{name} answered {error.code} {error.reason}") from error

@@ -67,11 +67,7 @@ class DataFolder:
 
     def store(self, file: DataFile, content: bytes) -> None:
         file.verify(content)
-        target = self.path(file)
-        try:
-            write_bytes(target, content)
-        except OSError as error:
-            raise _cannot_write(target, error) from error
+        write_file(self.path(file), content)
 
     @contextmanager
     def locked(self, progress: Progress) -> Iterator[None]:
@@ -126,6 +122,14 @@ class DataFolder:
             with suppress(OSError):
                 if hidden.stat().st_mtime < oldest:
                     hidden.unlink()
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole; a folder that cannot be written to is a ``CacheError``."""
+    try:
+        write_bytes(path, content)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
 
 
 def fill(

@@ -74,10 +74,10 @@ def refuse_wrong_files(place: DataPlace, lacking: Iterable[DataFile], replaced_b
             )
 
 
-def refuse_missing_files(place: DataPlace, lacking: Iterable[DataFile], fetched_by: str) -> None:
+def refuse_missing_files(place: DataPlace, lacking: Iterable[DataFile], way_out: str) -> None:
     """Raise for the first file that a folder of one's own lacks."""
     for file in lacking:
         raise DataUnavailableError(
-            f"{place.folder.root} has no {file.name}; {fetched_by} fetches what is missing there, "
-            "and without a data_dir the cache is used"
+            f"{place.folder.root} has no {file.name}; {way_out}, and without a data_dir the cache "
+            "is used"
         )

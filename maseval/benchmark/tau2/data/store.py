@@ -129,7 +129,8 @@ def verified_root(
         _fetch(place, [*needed, *_guidelines(manifest)], lacking, _progress())
     elif lacking:
         _refuse_wrong_files(place, lacking)
-        refuse_missing_files(place, lacking, _call(str(data_dir), version))
+        call = _call(str(data_dir), version)
+        refuse_missing_files(place, lacking, f"{call} fetches what is missing there")
     return place.folder.root
 
 

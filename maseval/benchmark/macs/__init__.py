@@ -1,0 +1,45 @@
+"""MACS: teams of agents on enterprise tasks, their tools played by a model, judged by assertions.
+
+After the Multi-Agent Collaboration Scenario benchmark
+(https://github.com/aws-samples/multiagent-collab-scenario-benchmark, arXiv:2412.05449). Copyright
+Amazon.com, Inc. or its affiliates; data CC BY 4.0, code MIT-0. The code here is our own; data and
+judge prompts are fetched from the original. PROVENANCE.md lists every intended difference.
+"""
+
+from pathlib import Path
+
+from maseval.benchmark.macs.data.files import default_data_dir
+from maseval.benchmark.macs.data_loader import (
+    VALID_DOMAINS,
+    MACSDataError,
+    configure_model_ids,
+    download_original_data,
+    download_prompt_templates,
+    ensure_data_exists,
+    load_agent_config,
+    load_tasks,
+    process_data,
+    restructure_data,
+)
+
+__all__ = [
+    "DEFAULT_DATA_DIR",
+    "VALID_DOMAINS",
+    "MACSDataError",
+    "configure_model_ids",
+    "download_original_data",
+    "download_prompt_templates",
+    "ensure_data_exists",
+    "load_agent_config",
+    "load_tasks",
+    "process_data",
+    "restructure_data",
+]
+
+DEFAULT_DATA_DIR: Path
+
+
+def __getattr__(name: str) -> object:
+    if name == "DEFAULT_DATA_DIR":
+        return default_data_dir()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Which files the benchmark consists of, and what they hold."""

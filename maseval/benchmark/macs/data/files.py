@@ -1,0 +1,89 @@
+"""The files of the benchmark: names, sizes and SHA-256 at one commit, and where they are kept.
+
+Source: multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates); data CC BY 4.0,
+code MIT-0. The package carries none of these files.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from maseval.data.files import DataError, Manifest, listed
+from maseval.data.folder import fill
+from maseval.data.progress import Progress
+from maseval.data.store import (
+    AnyPath,
+    cache_dir,
+    place_of,
+    refuse_missing_files,
+    refuse_wrong_files,
+)
+
+VALID_DOMAINS = ("travel", "mortgage", "software")
+COMMIT = "cb82575c0846bb147423bebacc8597bc24196142"
+REPOSITORY = "https://github.com/aws-samples/multiagent-collab-scenario-benchmark"
+BASE_URL = REPOSITORY.replace("https://github.com", "https://raw.githubusercontent.com")
+TEMPLATES_FILE = "src/prompt_templates.py"
+
+ATTRIBUTION = (
+    "Data: Multi-Agent Collaboration Scenario Benchmark (R. Shu, N. Das, M. Yuan, M. Sunkara, "
+    "Y. Zhang; arXiv:2412.05449). Copyright Amazon.com, Inc. or its affiliates. CC BY 4.0, "
+    f"https://creativecommons.org/licenses/by/4.0/. Source: {REPOSITORY} at {COMMIT[:8]}, "
+    "rearranged."
+)
+"""What must go with every file that holds texts of the scenarios."""
+
+MANIFEST = Manifest(
+    "macs",
+    COMMIT,
+    listed(
+        """\
+2de861c4a0180abaa3b7fbbbe6a3b4d19fda8fdf2ab823a800ada0e81ea3db3f 283469 datasets/travel/agents.json
+473a3858e2f7582e4e14bfa98fc180bb42fdba0134c920023844671d8fbbeec0 46291 datasets/travel/scenarios_30.json
+01750d2655634065c9f80923fff19454a5e1c8da1bda4a559590da530740a518 144356 datasets/mortgage/agents.json
+53ccd19d6c92c9aef25d7889c834668c63f8a7f262d947e7bd6a015f505d363a 44186 datasets/mortgage/scenarios_30.json
+413446c1a60c1ac9205db2026ac45e93449304240fd03c6a5de2264998a79e37 55742 datasets/software/agents.json
+9ca35e5fee81ddd1b081a09f1b351e94aed0df986ccdb1283d73c500ffef6d6c 153118 datasets/software/scenarios_30.json
+860a1eab371739d37386eb1f416237b688f437276bddea9b7126682650e4cbc1 1812 src/prompt_templates.py
+"""  # noqa: E501
+    ),
+    base_url=BASE_URL,
+)
+
+MACSDataError = DataError
+"""Whatever is wrong with the files: not to be had, not the right ones, or not readable."""
+
+
+def agents_file(domain: str) -> str:
+    return f"datasets/{domain}/agents.json"
+
+
+def scenarios_file(domain: str) -> str:
+    return f"datasets/{domain}/scenarios_30.json"
+
+
+def default_data_dir() -> Path:
+    """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
+    return cache_dir() / "benchmark" / "macs" / "data"
+
+
+def original_files(
+    names: Iterable[str],
+    data_dir: AnyPath | None = None,
+    *,
+    force_download: bool = False,
+    verbose: int = 1,
+) -> dict[str, bytes]:
+    """The contents of files by the original's names, verified; fetched first if need be.
+
+    ``data_dir`` is a folder or an archive that has them by these names; None means the cache.
+    """
+    place = place_of(data_dir, MANIFEST, default_data_dir())
+    needed = [MANIFEST.files[name] for name in names]
+    lacking = place.folder.lacking(needed)
+    if place.is_cache and (lacking or force_download):
+        progress = Progress(verbose, MANIFEST.benchmark)
+        fill(place.folder, needed, place.sources, progress, force=force_download)
+    elif lacking:
+        refuse_wrong_files(place, lacking, f"the one in {REPOSITORY} at commit {COMMIT}")
+        refuse_missing_files(place, lacking, f"a checkout of {REPOSITORY} at {COMMIT} has it")
+    return {file.name: place.folder.path(file).read_bytes() for file in needed}
