@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,12 +14,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-_WIDTH_OF_FILES = 120
+from maseval.core.visible import visible
 
-# Everything that moves the cursor, rings, hides or reorders: shown by its number instead.
-_UNSEEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
+_WIDTH_OF_FILES = 120
 
 
 def stdout() -> Console:
@@ -75,11 +71,6 @@ def here(path: Path) -> str:
     """The path as somebody in this folder would write it."""
     folder = Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
-
-
-def visible(text: str) -> str:
-    """The text with control and direction characters spelled out; line breaks and tabs stay."""
-    return _UNSEEN.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", text)
 
 
 def inert(text: str) -> str:

@@ -6,6 +6,7 @@ repeats a request because of a :class:`ProviderError`.
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +14,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.provider_errors import ProviderError
+from maseval.core.provider_errors import (
+    MalformedResponseError,
+    PersistentlyMalformedError,
+    ProviderError,
+)
 from maseval.core.throttle import POLL, Throttle, throttle_of
 
 T = TypeVar("T")
@@ -24,6 +29,11 @@ logger = logging.getLogger(__name__)
 _PATIENCE_WHEN_STOPPING = 5.0
 
 _FREE_SLOT = "a free slot"
+
+# What cannot be read may be whole the next time, but hardly after it came this often.
+_SAME_IN_A_ROW = 3
+# What differs between two equal answers: numbers, times, ids.
+_VARYING = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*", re.IGNORECASE)
 
 # Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()
@@ -130,6 +140,7 @@ class _Call(Generic[T]):
         self._throttle = throttle
         self._clock = Clock.here() or Clock()
         self._attempts = 0
+        self._unreadable: list[str] = []
         self._waited = 0.0
         self._idle_since = self._since = time.monotonic()
         self._reason = _FREE_SLOT
@@ -162,6 +173,7 @@ class _Call(Generic[T]):
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""
+        error = self._or_persistent(error)
         error.details["attempts"] = self._attempts
         error.details["answered_before"] = self._model_id in self._throttle.answered
         if not error.transient:
@@ -174,6 +186,19 @@ class _Call(Generic[T]):
         self._idle_since = self._since
         self._sleep(delay, error)
         self._waits_for(_FREE_SLOT)
+
+    def _or_persistent(self, error: ProviderError) -> ProviderError:
+        """The error, or what it amounts to if the same unreadable answer came several times."""
+        if not isinstance(error, MalformedResponseError):
+            self._unreadable.clear()
+            return error
+        self._unreadable.append(_VARYING.sub("", error.text))
+        last = self._unreadable[-_SAME_IN_A_ROW:]
+        if len(last) < _SAME_IN_A_ROW or len(set(last)) > 1:
+            return error
+        lasting = error.as_kind(PersistentlyMalformedError)
+        lasting.details["gave_up"] = f"the same unreadable answer {_SAME_IN_A_ROW} times in a row"
+        return lasting
 
     def _sleep(self, delay: float, error: ProviderError) -> None:
         self._waited += delay

@@ -10,6 +10,7 @@
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
+    ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
     ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
     │   TraceCollectionError (RuntimeError)
     └── OutputExistsError (FileExistsError)
@@ -127,6 +128,14 @@ class UnknownModelError(MASEvalError, ValueError):
 
 class ResultFileError(MASEvalError, ValueError):
     """A result file is damaged."""
+
+
+class NestedTooDeeplyError(MASEvalError, ValueError):
+    """Something from outside is nested more deeply than anything that is read may be."""
+
+
+class UnreadableAnswerError(MASEvalError, ValueError):
+    """A model's answer has no readable message."""
 
 
 class NoRepetitionError(MASEvalError, RuntimeError):

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Required, TypedDict, cast, overload
 from uuid import uuid4
 
+from maseval.core.storage import strict_json
 from maseval.core.tracing import now
 
 Content = str | list[dict[str, object]]
@@ -111,13 +112,13 @@ the same way when it is replayed."""
 
 
 def arguments_of(raw: object) -> dict[str, object]:
-    """A call's arguments as a mapping, even if the model did not write valid JSON."""
+    """A call's arguments as a mapping, even if the model did not write JSON that can be read."""
     if raw is None or raw == "":
         return {}
     decoded = raw
     if isinstance(raw, str):
         try:
-            decoded = json.loads(raw)
+            decoded = strict_json.loads(raw)
         except ValueError:
             return {INVALID_ARGUMENTS: raw}
     if decoded is None:

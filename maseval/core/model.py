@@ -8,14 +8,28 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias, TypedDict
 
+from maseval.core.answers import checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
-from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
+from maseval.core.exceptions import (
+    ConfigurationError,
+    HookResultError,
+    UnknownModelError,
+    UnreadableAnswerError,
+)
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory
+from maseval.core.provider_errors import (
+    AnswerTooLargeError,
+    MalformedResponseError,
+    ProviderError,
+)
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 
 Params: TypeAlias = Mapping[str, object]
+
+MAX_ANSWER_MB = 10.0
+"""The largest answer that is read, unless a model is made with another ``max_answer_mb``."""
 
 
 class ModelCallRecord(TypedDict, total=False):
@@ -62,6 +76,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Whose rate limits apply: models of one endpoint are throttled together."""
         self.message_form = MessageForm.PLAIN
         """For a benchmark whose requests must have exactly the form it gives them."""
+        self.max_answer_mb = MAX_ANSWER_MB
+        """The largest answer that is read, decompressed, in millions of bytes."""
         self._usage_records: list[TokenUsage] = []
         self.logs: list[ModelCallRecord] = []
 
@@ -116,15 +132,19 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             }
             started = time.perf_counter()
             try:
-                response = self._chat_impl(
+                answer = self._chat_impl(
                     list(messages),
                     generation_params=generation_params,
                     tools=tools,
                     tool_choice=tool_choice,
                     **kwargs,
                 )
-                self._check(response)
+                response = self._checked_answer(answer)
                 entry |= _success(response)
+            except UnreadableAnswerError as unreadable:
+                error = self._failed(MalformedResponseError, unreadable)
+                entry |= _failure(error)
+                raise error from None
             except BaseException as error:
                 entry |= _failure(error)
                 raise
@@ -182,18 +202,27 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             config["cost_calculator"] = describe() if describe else _name(self._cost_calculator)
         return config
 
-    def _check(self, response: object) -> None:
+    def _checked_answer(self, response: object) -> ChatResponse:
         if not isinstance(response, ChatResponse):
             raise HookResultError(
                 f"{type(self).__name__}._chat_impl returned {response!r} for model "
                 f"{self.model_id!r}; it must return a ChatResponse"
             )
+        answer = checked_answer(response)
+        if (size := size_of(answer)) > self.max_answer_mb * 1e6:
+            raise self._failed(
+                AnswerTooLargeError, f"{size} characters, at most {self.max_answer_mb:g} MB"
+            )
+        return answer
+
+    def _failed(self, kind: type[ProviderError], text: object) -> ProviderError:
+        """A failure of this model's provider."""
+        return kind(str(text), provider=type(self).__name__, model_id=self.model_id)
 
     def _account_for(self, response: ChatResponse) -> None:
         if not response.usage:
             return
-        reported = response.usage.get("cost")
-        cost = float(reported) if isinstance(reported, int | float) else 0.0
+        cost = response.usage.get("cost") or 0.0
         usage = TokenUsage.from_chat_response_usage(response.usage, cost=cost)
         if usage.cost == 0.0 and self._cost_calculator is not None:
             calculated = self._cost_calculator.calculate_cost(usage, self.model_id)

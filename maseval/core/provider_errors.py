@@ -10,6 +10,9 @@ Adapters turn the errors of each provider's library into these few, so that one 
     │   ├── ProviderConnectionError (ConnectionError)
     │   └── MalformedResponseError      the answer cannot be read; the next one may be whole
     └── lasting: the same request fails again
+        ├── PersistentlyMalformedError  fatal_for_run: the same unreadable answer three times
+        ├── RedirectRefusedError        fatal_for_run
+        ├── AnswerTooLargeError
         ├── AuthenticationError         fatal_for_run: no other task would fare better
         ├── QuotaExhaustedError         fatal_for_run
         ├── ModelNotFoundError          fatal_for_run
@@ -24,6 +27,7 @@ from typing import ClassVar
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import redact_text
+from maseval.core.visible import visible
 
 # Enough to recognise the fault; some providers send back whole pages.
 _LONGEST_TEXT = 500
@@ -58,7 +62,7 @@ class ProviderError(MASEvalError):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.text = _shortened(redact_text(" ".join(text.split())))
+        self.text = visible(_shortened(redact_text(" ".join(text.split()))))
         self.provider = provider
         self.model_id = model_id
         self.status = status
@@ -74,17 +78,23 @@ class ProviderError(MASEvalError):
             },
         )
 
+    def as_kind(self, kind: type["ProviderError"]) -> "ProviderError":
+        """The same failure under another name."""
+        return self._again(kind)()
+
     def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()]]:
         # The default way of copying and pickling knows nothing of keyword arguments.
-        again = partial(
-            type(self),
+        return self._again(type(self)), ()
+
+    def _again(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
+        return partial(
+            kind,
             self.text,
             provider=self.provider,
             model_id=self.model_id,
             status=self.status,
             retry_after=self.retry_after,
         )
-        return again, ()
 
     def _message(self) -> str:
         model = f" (model {self.model_id!r})" if self.model_id else ""
@@ -142,6 +152,30 @@ class MalformedResponseError(ProviderError):
     transient = True
     fault = "sent an answer that cannot be read"
     way_out = "Try again; if it stays so, check that base_url is the provider's API"
+
+
+class PersistentlyMalformedError(MalformedResponseError):
+    """The same invalid response came several times in a row, so that it will come again."""
+
+    transient = False
+    fatal_for_run = True
+    fault = "keeps sending the same answer that cannot be read"
+    way_out = "Check that base_url is the provider's API, and that the server has this model"
+
+
+class RedirectRefusedError(ProviderError):
+    """The provider points to another address, to which neither key nor conversation is sent."""
+
+    fatal_for_run = True
+    fault = "redirects to another address, which is not followed"
+    way_out = "If that address is the provider's, give it as base_url"
+
+
+class AnswerTooLargeError(ProviderError):
+    """The answer is larger than any answer may be."""
+
+    fault = "sent an answer that is too large"
+    way_out = "Limit the answer with max_tokens, or allow more with the option max_answer_mb"
 
 
 class AuthenticationError(ProviderError):

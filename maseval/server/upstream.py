@@ -11,6 +11,8 @@ from typing import IO
 from urllib.parse import SplitResult, urlsplit
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import MAX_ANSWER_MB
+from maseval.core.storage import strict_json
 from maseval.core.storage.secrets import Secrets
 from maseval.server.completion import Completion, Refusal, Request
 from maseval.server.handling import LOCAL_NAMES
@@ -18,6 +20,7 @@ from maseval.server.secrets import exchange_secrets, key_in
 
 _CHAT = "/chat/completions"
 _TIMEOUT = 600.0
+_MOST = int(MAX_ANSWER_MB * 1e6)
 _PASSED_ON = frozenset(
     {*("api-key", "openai-organization", "openai-project", "openai-beta"), "http-referer"}
     | {"x-title", "user-agent"}
@@ -57,11 +60,11 @@ class Upstream:
         )
         try:
             with self._opener.open(question, timeout=self._timeout) as response:
-                return _answer(response.read())
+                return _answer(response.read(_MOST + 1))
         except urllib.error.HTTPError as error:
             with error:
                 secrets = exchange_secrets(self.key, headers=headers)
-                raise _refusal(error.code, error.headers, error.read(), secrets) from None
+                raise _refusal(error.code, error.headers, error.read(_MOST), secrets) from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
@@ -112,9 +115,11 @@ def _parts(url: str) -> SplitResult:
 
 
 def _answer(content: bytes) -> Completion:
+    if len(content) > _MOST:
+        raise _unreachable(f"sent an answer of more than {MAX_ANSWER_MB:g} MB")
     try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError):
+        answer = strict_json.loads(content)
+    except ValueError:
         answer = None
     if not isinstance(answer, dict):
         raise _unreachable("sent an answer that is not a JSON object")
@@ -124,8 +129,8 @@ def _answer(content: bytes) -> Completion:
 def _refusal(status: int, headers: Message, content: bytes, secrets: Secrets) -> Refusal:
     text = secrets.removed_from_text(content.decode("utf-8", "replace"))
     try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
+        body = strict_json.loads(text)
+    except ValueError:
         body = None
     kept = {name: headers[name] for name in _PASSED_BACK if headers[name] is not None}
     return Refusal(

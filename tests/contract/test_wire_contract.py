@@ -8,8 +8,9 @@ import pytest
 from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.core.model import resolve_model
+from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import serving
 from tests.interface.libraries import needing
-from tests.interface.provider_server import OpenAIProtocol, serving
 
 pytestmark = [pytest.mark.contract, pytest.mark.data, *needing("openai")]
 

@@ -33,6 +33,8 @@ TREE = {
     "DuplicateComponentError": ValueError,
     "UnknownModelError": ValueError,
     "ResultFileError": ValueError,
+    "NestedTooDeeplyError": ValueError,
+    "UnreadableAnswerError": ValueError,
     "NoRepetitionError": RuntimeError,
     "NotRunError": RuntimeError,
     "RunStoppedError": RuntimeError,

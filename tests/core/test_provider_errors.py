@@ -12,17 +12,25 @@ TRANSIENT = {
     errors.ProviderConnectionError,
     errors.MalformedResponseError,
 }
-FATAL = {errors.AuthenticationError, errors.QuotaExhaustedError, errors.ModelNotFoundError}
+FATAL = {
+    errors.AuthenticationError,
+    errors.QuotaExhaustedError,
+    errors.ModelNotFoundError,
+    errors.PersistentlyMalformedError,
+    errors.RedirectRefusedError,
+}
 LASTING = FATAL | {
     errors.ContextOverflowError,
     errors.ContentFilterError,
     errors.MalformedRequestError,
+    errors.AnswerTooLargeError,
 }
 KINDS = sorted(TRANSIENT | LASTING, key=lambda kind: kind.__name__)
 
 
 def test_every_kind_is_either_transient_or_lasting():
-    assert set(errors.ProviderError.__subclasses__()) == set(KINDS)
+    kinds = errors.ProviderError.__subclasses__()
+    assert {*kinds, *errors.MalformedResponseError.__subclasses__()} == set(KINDS)
     assert {kind for kind in KINDS if kind.transient} == TRANSIENT
     assert {kind for kind in KINDS if kind.fatal_for_run} == FATAL
 

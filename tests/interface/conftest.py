@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from maseval.core import call_policy
-from tests.interface.provider_server import serving
+from maseval.testing.provider_server import serving
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ from rich.console import Console
 from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import indented, inert, stdout, visible
+from maseval.cli.console import indented, inert, stdout
 from maseval.cli.options import TasksVersion, examples
 from maseval.commands.tau2.options import DATA_VERSION
+from maseval.core.visible import visible
 
 EXAMPLES = examples(
     ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),

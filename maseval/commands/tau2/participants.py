@@ -11,7 +11,7 @@ from maseval.core.exceptions import ConfigurationError
 # What the way to a model needs; any other argument is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout", "device", "threads", "context_size"),
+        *("api_key", "base_url", "timeout", "max_answer_mb", "device", "threads", "context_size"),
         *("replies", "delay_seconds", "loop", "usage"),
     }
 )

@@ -1,13 +1,19 @@
-"""Any value as JSON that every parser reads.
+"""Any value as JSON that every parser reads, and JSON from outside, read within limits.
 
 A report may hold anything that a user's tool or evaluator put into it. Writing it must not fail:
-what JSON cannot represent becomes text.
+what JSON cannot represent becomes text. Reading must fail in one way only: ``ValueError``.
 """
 
 import json
 import math
 from typing import Any
 
+from maseval.core.exceptions import NestedTooDeeplyError
+
+MAX_DEPTH = 100
+"""How deep anything from outside may be nested; no tool, task or message needs a tenth of it."""
+
+# More than the limit for what is read: a report wraps what it quotes.
 _MAX_DEPTH = 200
 
 
@@ -23,13 +29,53 @@ def dumps(value: object, *, indent: int | None = None) -> str:
         return json.dumps(_plain(value, frozenset()), indent=indent)
 
 
+def loads(text: str | bytes) -> Any:
+    """The JSON value in a text from outside; raises ``ValueError`` for anything else.
+
+    Deeper nesting than ``MAX_DEPTH`` is a ``NestedTooDeeplyError``, which is one too: Python's own
+    limit depends on the caller, and is no ``ValueError``.
+    """
+    value = _loads(text)
+    if not is_shallow(value, MAX_DEPTH):
+        raise _too_deep()
+    return value
+
+
 def loads_object(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line; raises ``ValueError`` for anything else."""
+    """The JSON object in a line that was written here; raises ``ValueError`` for anything else."""
     # Decoded first, as zeros left by a crash would be taken for another encoding.
-    value = json.loads(line.decode())
+    value = _loads(line.decode())
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {type(value).__name__}")
     return value
+
+
+def is_shallow(value: object, depth: int) -> bool:
+    """Whether lists and objects are nested at most ``depth`` deep; a text is 0 deep."""
+    level = [value]
+    for _ in range(depth + 1):
+        containers = [each for each in level if isinstance(each, dict | list | tuple)]
+        if not containers:
+            return True
+        level = [
+            item
+            for each in containers
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    return False
+
+
+def _loads(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> NestedTooDeeplyError:
+    return NestedTooDeeplyError(
+        f"it is nested more than {MAX_DEPTH} levels deep; nothing that deep is read"
+    )
 
 
 def _plain(value: object, ancestors: frozenset[int]) -> object:

@@ -1,13 +1,14 @@
 """Anthropic's models, through the library ``anthropic``."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict, cast
 
+from maseval.core.answers import call_id, tokens
+from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
-from maseval.core.model import Params
+from maseval.core.model import MAX_ANSWER_MB, Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     ContentFilterError,
@@ -19,18 +20,27 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.seeding import SeedingError
 from maseval.core.usage import CostCalculator
+from maseval.core.visible import excerpt
 from maseval.interface import extras
-from maseval.interface.inference.chat_completions import as_object, get, text_of
+from maseval.interface.inference.chat_completions import (
+    as_json,
+    as_object,
+    get,
+    reading,
+    text_of,
+)
 from maseval.interface.inference.definitions import (
     NO_PARAMETERS,
     FunctionDefinition,
     ToolChoice,
     ToolDefinitions,
 )
+from maseval.interface.inference.http_client import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
     cause_of,
+    limited,
     no_key,
     shared_client,
     warn_seed_unused,
@@ -157,9 +167,13 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
 
     def _response(self, answer: object) -> ChatResponse:
+        with reading(answer):
+            return self._read(answer)
+
+    def _read(self, answer: object) -> ChatResponse:
         blocks = get(answer, "content")
         if not isinstance(blocks, Sequence) or isinstance(blocks, str):
-            raise self._failed(MalformedResponseError, f"no content in the answer {answer!s:.200}")
+            raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
         reason = get(answer, "stop_reason")
         if reason == "refusal":
             details = get(get(answer, "stop_details"), "explanation")
@@ -245,11 +259,10 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
 
 
 def _call(block: object) -> ToolCall:
-    arguments = json.dumps(get(block, "input") or {}, ensure_ascii=False)
     return {
-        "id": get(block, "id"),
+        "id": call_id(get(block, "id")),
         "type": "function",
-        "function": {"name": get(block, "name"), "arguments": arguments},
+        "function": {"name": get(block, "name"), "arguments": as_json(get(block, "input"))},
     }
 
 
@@ -266,16 +279,14 @@ def _usage(usage: object) -> ChatUsage | None:
     """Tokens as other providers count them: cache reads and writes are input, too."""
     if usage is None:
         return None
-    read = get(usage, "cache_read_input_tokens") or 0
-    written = get(usage, "cache_creation_input_tokens") or 0
-    asked = (get(usage, "input_tokens") or 0) + read + written
-    answered = get(usage, "output_tokens") or 0
+    read = tokens(get(usage, "cache_read_input_tokens"))
+    written = tokens(get(usage, "cache_creation_input_tokens"))
     return chat_usage(
-        asked,
-        answered,
+        tokens(get(usage, "input_tokens")) + read + written,
+        tokens(get(usage, "output_tokens")),
         cached_input_tokens=read,
         cache_creation_input_tokens=written,
-        reasoning_tokens=get(get(usage, "output_tokens_details"), "thinking_tokens"),
+        reasoning_tokens=tokens(get(get(usage, "output_tokens_details"), "thinking_tokens")),
     )
 
 
@@ -285,6 +296,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
+    max_answer_mb: float = MAX_ANSWER_MB,
     seed: int | None = None,
     max_tokens: int = 4096,
     cost_calculator: CostCalculator | None = None,
@@ -294,8 +306,9 @@ def from_id(
     """The model for the id ``anthropic/<name>``.
 
     Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. ``timeout``
-    is in seconds. A seed is left out with a warning, so that seeded runs can use these models. Any
-    other option, such as ``temperature``, is a generation parameter.
+    is in seconds; an answer of more than ``max_answer_mb`` is refused. A seed is left out with a
+    warning, so that seeded runs can use these models. Any other option, such as ``temperature``, is
+    a generation parameter.
     """
     sdk = extras.load("anthropic", extra="anthropic")
     if seed is not None:
@@ -304,9 +317,14 @@ def from_id(
     try:
         key = api_key or os.environ.get("ANTHROPIC_API_KEY")
         address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
-        options = {"base_url": address, "api_key": key, "max_retries": 0, **given}
+        options: dict[str, Any] = {
+            "base_url": address,
+            "api_key": key,
+            "max_answer_mb": max_answer_mb,
+            **given,
+        }
         # Without a key the library looks for other credentials, each time.
-        made = shared_client(sdk.Anthropic, **options) if key else sdk.Anthropic(**options)
+        made = shared_client(_client, **options) if key else _client(**options)
     except sdk.AnthropicError as error:  # credentials are configured, but cannot be read
         raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
     client = cast(AnthropicClient, made)
@@ -315,6 +333,13 @@ def from_id(
             raise no_key("ANTHROPIC_API_KEY", provider="anthropic", model_id=name)
         client = client.with_options(api_key=NO_KEY)
     defaults = {**(generation_params or {}), **params}
-    return AnthropicModelAdapter(
-        client, name, defaults, max_tokens, cost_calculator=cost_calculator
+    return limited(
+        AnthropicModelAdapter(client, name, defaults, max_tokens, cost_calculator=cost_calculator),
+        max_answer_mb,
     )
+
+
+def _client(*, max_answer_mb: float, **options: Any) -> object:
+    sdk: Any = extras.load("anthropic", extra="anthropic")
+    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
+    return sdk.Anthropic(max_retries=0, http_client=http_client, **options)

@@ -6,10 +6,12 @@ library or a plain mapping.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.answers import amount, call_id, tokens
+from maseval.core.exceptions import ConfigurationError, MASEvalError, UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
     ChatUsage,
@@ -18,13 +20,11 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
+from maseval.core.storage import strict_json
+from maseval.core.visible import excerpt
 
 _KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")
-
-
-class UnreadableAnswerError(MASEvalError):
-    """The answer has no readable message."""
 
 
 class FilteredAnswerError(MASEvalError):
@@ -73,14 +73,19 @@ def as_json(arguments: object) -> str:
     """A call's arguments as JSON text."""
     if isinstance(arguments, str):
         return arguments or "{}"
-    return json.dumps(arguments or {}, ensure_ascii=False)
+    try:
+        return json.dumps(arguments or {}, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnreadableAnswerError(
+            f"the arguments of a tool call are not JSON ({error})"
+        ) from None
 
 
 def as_object(arguments: object) -> dict[str, object]:
     """A call's arguments as a mapping; ``{}`` if they are not one."""
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments or "{}")
+            arguments = strict_json.loads(arguments or "{}")
         except ValueError:
             return {}
     return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
@@ -113,27 +118,45 @@ def text_of(content: object) -> str:
         return str(content)
     texts = [part["text"] for part in content if isinstance(part, Mapping) and "text" in part]
     if len(texts) != len(content):
-        raise ConfigurationError(f"this model accepts only text parts, not {_excerpt(content)}")
+        raise ConfigurationError(f"this model accepts only text parts, not {excerpt(content)}")
     return "\n".join(texts)
+
+
+@contextmanager
+def reading(answer: object) -> Iterator[None]:
+    """Whatever goes wrong inside is the answer's fault: each part of it may be anything."""
+    try:
+        yield
+    except MASEvalError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        raise UnreadableAnswerError(
+            f"{type(error).__name__} in the answer {excerpt(answer)}"
+        ) from error
 
 
 def chat_response(answer: object, *, earlier_calls: int = 0) -> ChatResponse:
     """The first choice of an answer.
 
     Raises:
-        UnreadableAnswerError: There is no choice, or nothing in it.
+        UnreadableAnswerError: There is no choice, or nothing in it that can be read.
         FilteredAnswerError: A content filter withheld it.
     """
+    with reading(answer):
+        return _chat_response(answer, earlier_calls)
+
+
+def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
     choices = get(answer, "choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
-        raise UnreadableAnswerError(f"no choices in the answer {_excerpt(answer)}")
+        raise UnreadableAnswerError(f"no choices in the answer {excerpt(answer)}")
     choice = choices[0]
     reason = get(choice, "finish_reason")
     if reason == "content_filter":
         raise FilteredAnswerError(get(get(choice, "message"), "refusal") or "no reason was given")
     message = get(choice, "message")
     if message is None and get(choice, "text") is None:
-        raise UnreadableAnswerError(f"no message in the answer {_excerpt(answer)}")
+        raise UnreadableAnswerError(f"no message in the answer {excerpt(answer)}")
     return ChatResponse(
         content=_content(choice, message),
         tool_calls=_tool_calls(get(message, "tool_calls") or (), earlier_calls) or None,
@@ -148,23 +171,35 @@ def _content(choice: object, message: object) -> str | None:
     if message is None:
         return str(get(choice, "text"))
     content = get(message, "content")
-    said = get(message, "refusal") if content is None else content
-    return None if said is None else text_of(said)
+    return _said(get(message, "refusal") if content is None else content)
+
+
+def _said(content: object) -> str | None:
+    match content:
+        case None | str():
+            return content
+        case int() | float():
+            return str(content)
+        case list() if all(isinstance(get(part, "text"), str) for part in content):
+            return "\n".join(get(part, "text") for part in content)
+    raise UnreadableAnswerError(f"the content is no text: {excerpt(content)}")
 
 
 def _tool_calls(calls: Iterable[object], earlier: int) -> list[ToolCall]:
+    if not isinstance(calls, list | tuple):
+        raise UnreadableAnswerError(f"tool_calls is not a list: {excerpt(calls)}")
     return [_tool_call(call, f"call_{number}") for number, call in enumerate(calls, earlier)]
 
 
 def _tool_call(call: object, own_id: str) -> ToolCall:
     function = get(call, "function")
     if function is None:
-        raise UnreadableAnswerError(f"a tool call without a function: {_excerpt(call)}")
+        raise UnreadableAnswerError(f"a tool call without a function: {excerpt(call)}")
     return {
-        "id": get(call, "id") or own_id,
+        "id": call_id(get(call, "id")) or own_id,
         "type": "function",
         "function": {
-            "name": get(function, "name") or "",
+            "name": get(function, "name"),
             "arguments": as_json(get(function, "arguments")),
         },
     }
@@ -174,27 +209,21 @@ def usage_of(usage: object) -> ChatUsage | None:
     """Tokens and, if the server reports it, the cost; parts of a sum only if they are not 0."""
     if usage is None:
         return None
-    asked, answered = get(usage, "prompt_tokens") or 0, get(usage, "completion_tokens") or 0
     of_prompt = get(usage, "prompt_tokens_details")
     of_answer = get(usage, "completion_tokens_details")
-    audio = (get(of_prompt, "audio_tokens") or 0) + (get(of_answer, "audio_tokens") or 0)
+    audio = tokens(get(of_prompt, "audio_tokens")) + tokens(get(of_answer, "audio_tokens"))
     return chat_usage(
-        asked,
-        answered,
-        get(usage, "total_tokens"),
-        cached_input_tokens=get(of_prompt, "cached_tokens"),
-        cache_creation_input_tokens=get(of_prompt, "cache_creation_tokens"),
-        reasoning_tokens=get(of_answer, "reasoning_tokens"),
+        tokens(get(usage, "prompt_tokens")),
+        tokens(get(usage, "completion_tokens")),
+        tokens(get(usage, "total_tokens")),
+        cached_input_tokens=tokens(get(of_prompt, "cached_tokens")),
+        cache_creation_input_tokens=tokens(get(of_prompt, "cache_creation_tokens")),
+        reasoning_tokens=tokens(get(of_answer, "reasoning_tokens")),
         audio_tokens=audio,
-        cost=get(usage, "cost"),
+        cost=amount(get(usage, "cost")),
     )
 
 
 def get(thing: object, name: str) -> Any:
     """The item or attribute ``name`` of a mapping or an object; None if it has none."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
-def _excerpt(thing: object) -> str:
-    text = str(thing)
-    return text if len(text) <= 200 else f"{text[:200]} …"

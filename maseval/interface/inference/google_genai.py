@@ -1,12 +1,12 @@
 """Google's Gemini models, through the library ``google-genai``."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypedDict, cast
 
+from maseval.core.answers import tokens
 from maseval.core.messages import (
     ChatResponse,
     ChatUsage,
@@ -15,7 +15,7 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
-from maseval.core.model import Params
+from maseval.core.model import MAX_ANSWER_MB, Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     ContentFilterError,
@@ -25,15 +25,24 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
-from maseval.interface.inference.chat_completions import as_object, calls_so_far, get, text_of
+from maseval.interface.inference.chat_completions import (
+    as_json,
+    as_object,
+    calls_so_far,
+    get,
+    reading,
+    text_of,
+)
 from maseval.interface.inference.definitions import (
     ToolChoice,
     ToolDefinition,
     ToolDefinitions,
 )
+from maseval.interface.inference.http_client import client_options
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
+    limited,
     no_key,
     shared_client,
 )
@@ -172,6 +181,10 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         return part
 
     def _response(self, answer: object, earlier_calls: int) -> ChatResponse:
+        with reading(answer):
+            return self._read(answer, earlier_calls)
+
+    def _read(self, answer: object, earlier_calls: int) -> ChatResponse:
         blocked = get(get(answer, "prompt_feedback"), "block_reason")
         if blocked:
             raise self._failed(ContentFilterError, f"the prompt was blocked: {_word(blocked)}")
@@ -203,7 +216,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
             if signature := get(part, "thought_signature"):
                 self._signatures[call_id] = signature
-            arguments = json.dumps(dict(get(called, "args") or {}), ensure_ascii=False)
+            arguments = as_json(get(called, "args"))
             function: FunctionCall = {"name": get(called, "name"), "arguments": arguments}
             calls.append({"id": call_id, "type": "function", "function": function})
         return calls
@@ -261,15 +274,14 @@ def _usage(usage: object) -> ChatUsage | None:
     """Tokens as other providers count them: thoughts are part of the output."""
     if usage is None:
         return None
-    thoughts = get(usage, "thoughts_token_count") or 0
-    asked = get(usage, "prompt_token_count") or 0
-    asked += get(usage, "tool_use_prompt_token_count") or 0
-    answered = (get(usage, "candidates_token_count") or 0) + thoughts
+    thoughts = tokens(get(usage, "thoughts_token_count"))
+    asked = tokens(get(usage, "prompt_token_count"))
+    asked += tokens(get(usage, "tool_use_prompt_token_count"))
     return chat_usage(
         asked,
-        answered,
-        get(usage, "total_token_count"),
-        cached_input_tokens=get(usage, "cached_content_token_count"),
+        tokens(get(usage, "candidates_token_count")) + thoughts,
+        tokens(get(usage, "total_token_count")),
+        cached_input_tokens=tokens(get(usage, "cached_content_token_count")),
         reasoning_tokens=thoughts,
         audio_tokens=_audio(usage),
     )
@@ -281,15 +293,20 @@ def _audio(usage: object) -> int:
         *(get(usage, "candidates_tokens_details") or ()),
     )
     return sum(
-        get(part, "token_count") or 0 for part in details if _word(get(part, "modality")) == "AUDIO"
+        tokens(get(part, "token_count"))
+        for part in details
+        if _word(get(part, "modality")) == "AUDIO"
     )
 
 
-def _client(*, api_key: str | None, base_url: str | None, timeout: float | None) -> object:
+def _client(
+    *, api_key: str | None, base_url: str | None, timeout: float | None, max_answer_mb: float
+) -> object:
     genai = extras.load("google.genai", extra="google-genai", package="google-genai")
     options = {
         "base_url": base_url,
         "timeout": None if timeout is None else max(1, round(timeout * 1000)),
+        "client_args": client_options(max_answer_mb),
     }
     given = {key: value for key, value in options.items() if value is not None}
     return genai.Client(api_key=api_key, http_options=given)
@@ -301,6 +318,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
+    max_answer_mb: float = MAX_ANSWER_MB,
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
@@ -309,8 +327,9 @@ def from_id(
     """The model for the id ``google/<name>``.
 
     Without options the library reads ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, or the settings of
-    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds. Any other option, such as
-    ``temperature``, is a generation parameter.
+    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds; an answer of more
+    than ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
+    parameter.
     """
     extras.load("google.genai", extra="google-genai", package="google-genai")
     address = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
@@ -320,6 +339,8 @@ def from_id(
         api_key = NO_KEY
     # Without a key the library reads the environment, each time.
     make = partial(shared_client, _client) if api_key else _client
-    client = make(api_key=api_key, base_url=address, timeout=timeout)
+    client = make(api_key=api_key, base_url=address, timeout=timeout, max_answer_mb=max_answer_mb)
     defaults = {**(generation_params or {}), **params}
-    return GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator)
+    return limited(
+        GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator), max_answer_mb
+    )

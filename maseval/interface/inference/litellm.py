@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from maseval.core.messages import ChatResponse, Message, MessageForm
-from maseval.core.model import Params
+from maseval.core.model import MAX_ANSWER_MB, Params
 from maseval.core.provider_errors import (
     ContentFilterError,
     ContextOverflowError,
@@ -21,7 +21,6 @@ from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
-    UnreadableAnswerError,
     calls_so_far,
     chat_response,
     get,
@@ -31,6 +30,7 @@ from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
+    limited,
     no_key,
     warn_seed_unused,
 )
@@ -102,7 +102,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _meaning(self, error: Exception) -> ProviderError | None:
         known = _library().exceptions
         match error:
-            case UnreadableAnswerError() | known.APIResponseValidationError():
+            case known.APIResponseValidationError():
                 return self._failed(MalformedResponseError, error)
             case FilteredAnswerError() | known.ContentPolicyViolationError():
                 return self._failed(ContentFilterError, error)
@@ -157,6 +157,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
+    max_answer_mb: float = MAX_ANSWER_MB,
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
@@ -165,7 +166,8 @@ def from_id(
     """The model for the id ``litellm/<name>``, where the name has the form ``provider/model``.
 
     Without options LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
-    ``DEEPSEEK_API_BASE``. ``timeout`` is in seconds. A seed is left out, with a warning, for a
+    ``DEEPSEEK_API_BASE``. ``timeout`` is in seconds; an answer of more than ``max_answer_mb`` is
+    refused once LiteLLM has read it. A seed is left out, with a warning, for a
     provider without seeds. Any other option, such as ``temperature``, is a generation parameter.
     """
     library = _library()
@@ -181,7 +183,10 @@ def from_id(
     defaults = {**(generation_params or {}), **params}
     if timeout is not None:
         defaults["timeout"] = timeout
-    return LiteLLMModelAdapter(name, defaults, api_key, base_url, seed, cost_calculator)
+    return limited(
+        LiteLLMModelAdapter(name, defaults, api_key, base_url, seed, cost_calculator),
+        max_answer_mb,
+    )
 
 
 def _address(name: str) -> str | None:

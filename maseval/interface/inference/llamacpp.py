@@ -11,14 +11,12 @@ from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     MalformedRequestError,
-    MalformedResponseError,
     ModelNotFoundError,
     ProviderError,
 )
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
-    UnreadableAnswerError,
     calls_so_far,
     chat_response,
     get,
@@ -98,8 +96,6 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         return response
 
     def _meaning(self, error: Exception) -> ProviderError | None:
-        if isinstance(error, UnreadableAnswerError):
-            return self._failed(MalformedResponseError, error)
         return None
 
 

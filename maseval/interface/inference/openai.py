@@ -9,7 +9,7 @@ from typing import Any
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import Params
+from maseval.core.model import MAX_ANSWER_MB, Params
 from maseval.core.provider_errors import (
     ContentFilterError,
     MalformedResponseError,
@@ -21,18 +21,19 @@ from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
-    UnreadableAnswerError,
     calls_so_far,
     chat_response,
     get,
     request_messages,
 )
 from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
+from maseval.interface.inference.http_client import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,
     accepts,
     cause_of,
+    limited,
     no_key,
     shared_client,
     with_extra_body,
@@ -97,8 +98,6 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         return (getattr(self._client, "api_key", None),)
 
     def _meaning(self, error: Exception) -> ProviderError | None:
-        if isinstance(error, UnreadableAnswerError):
-            return self._failed(MalformedResponseError, error)
         if isinstance(error, FilteredAnswerError):
             return self._failed(ContentFilterError, error)
         return self._meaning_in(sys.modules.get("openai"), error) or self._transport_failure(error)
@@ -156,6 +155,7 @@ def from_id(
     base_url: str | None = None,
     api_key: str | None = None,
     timeout: float | None = None,
+    max_answer_mb: float = MAX_ANSWER_MB,
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
@@ -164,18 +164,28 @@ def from_id(
     """The model for the id ``openai/<name>``.
 
     Without options the library reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``. Your own server,
-    given by ``base_url``, needs no key. ``timeout`` is in seconds. Any other option, such as
-    ``temperature``, is a generation parameter.
+    given by ``base_url``, needs no key. ``timeout`` is in seconds; an answer of more than
+    ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
+    parameter.
     """
-    sdk = extras.load("openai", extra="openai")
+    extras.load("openai", extra="openai")
     key = api_key or os.environ.get("OPENAI_API_KEY")
     address = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if not (key or address):
         raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
     given = {} if timeout is None else {"timeout": timeout}
     client = shared_client(
-        sdk.OpenAI, base_url=address, api_key=key or NO_KEY, max_retries=0, **given
+        _client, base_url=address, api_key=key or NO_KEY, max_answer_mb=max_answer_mb, **given
     )
-    return OpenAIModelAdapter(
-        client, name, {**(generation_params or {}), **params}, seed, cost_calculator
+    return limited(
+        OpenAIModelAdapter(
+            client, name, {**(generation_params or {}), **params}, seed, cost_calculator
+        ),
+        max_answer_mb,
     )
+
+
+def _client(*, max_answer_mb: float, **options: object) -> object:
+    sdk: Any = extras.load("openai", extra="openai")
+    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
+    return sdk.OpenAI(max_retries=0, http_client=http_client, **options)

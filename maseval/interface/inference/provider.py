@@ -10,19 +10,23 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
+from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     MalformedResponseError,
     ProviderError,
+    RedirectRefusedError,
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
+from maseval.core.visible import excerpt
 from maseval.interface.inference.chat_completions import sendable
 from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
+from maseval.interface.inference.http_client import RefusedAnswer
 from maseval.interface.inference.http_errors import (
     error_from_status,
     transport_error,
@@ -80,10 +84,10 @@ class ProviderModelAdapter(ModelAdapter):
         definitions = cast("ToolDefinitions | None", tools or None)
         try:
             return self._ask(sendable(messages), params, definitions, tool_choice)
-        except ProviderError:
+        except (ProviderError, UnreadableAnswerError):
             raise
         except Exception as error:
-            known = self._meaning(error)
+            known = self._refusal_behind(error) or self._meaning(error)
             if known is None:
                 raise
             # Not chained: the library's message may quote the key, and reports keep tracebacks.
@@ -102,6 +106,17 @@ class ProviderModelAdapter(ModelAdapter):
     @abstractmethod
     def _meaning(self, error: Exception) -> ProviderError | None:
         """The named error for what the library raised; None if it is not the provider's failure."""
+
+    def _refusal_behind(self, error: BaseException) -> ProviderError | None:
+        """What our own HTTP client refused; the libraries wrap it in errors of theirs."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, RefusedAnswer):
+                return self._failed(cause.kind, cause)
+            if type(cause).__name__ == "TooManyRedirects":
+                return self._failed(RedirectRefusedError, "in a circle")
+            cause = cause.__cause__ or cause.__context__
+        return None
 
     def _secrets(self) -> Sequence[object]:
         """Values that must not appear in any message."""
@@ -130,9 +145,15 @@ class ProviderModelAdapter(ModelAdapter):
 
     def _transport_failure(self, error: Exception) -> ProviderError | None:
         """The named error for a failure of the HTTP client, or of decoding its response."""
+        match error:
+            case json.JSONDecodeError():
+                text = f"{error.msg} in {excerpt(error.doc) or 'an empty body'}"
+                return self._failed(MalformedResponseError, text)
+            case UnicodeDecodeError():
+                return self._failed(MalformedResponseError, f"no text: {excerpt(error.object)}")
+            case RecursionError():
+                return self._failed(MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-            kind = MalformedResponseError
         return None if kind is None else self._failed(kind, _described(error))
 
 
@@ -170,6 +191,15 @@ def shared_client(make: Callable[..., object], **options: object) -> object:
     open a thousand connections. The libraries' clients are thread-safe.
     """
     return make(**options)
+
+
+AdapterT = TypeVar("AdapterT", bound=ModelAdapter)
+
+
+def limited(adapter: AdapterT, max_answer_mb: float) -> AdapterT:
+    """The adapter with a limit of its own on the size of an answer."""
+    adapter.max_answer_mb = max_answer_mb
+    return adapter
 
 
 def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maseval.core.exceptions import NestedTooDeeplyError
 from maseval.core.storage import strict_json
 
 
@@ -80,3 +81,17 @@ def test_nesting_without_end_is_cut():
 def test_only_an_object_is_taken_for_one(line):
     with pytest.raises(ValueError):
         strict_json.loads_object(line)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 101 + "1" + "}" * 101]
+)
+def test_what_is_nested_too_deeply_is_refused_by_name(text):
+    with pytest.raises(NestedTooDeeplyError, match="more than 100 levels"):
+        strict_json.loads(text)
+
+
+def test_what_is_nested_as_deep_as_allowed_is_read():
+    assert strict_json.is_shallow(strict_json.loads("[" * 100 + "]" * 100), 100)
+    assert strict_json.loads('"text"') == "text"
+    assert not strict_json.is_shallow([[]], 1)

@@ -17,7 +17,8 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.scripted import Reply
 from maseval.server import ModelServer
-from tests.interface import provider_server
+from maseval.testing import provider_server
+from maseval.testing.protocols import OpenAIProtocol
 
 NAME = "served"
 KEY = "key-1234"
@@ -78,7 +79,7 @@ UNREADABLE = [
     "{not json",
     [],
     {"hello": 1},
-    provider_server.OpenAIProtocol.empty(),
+    OpenAIProtocol.empty(),
     provider_server.Reply("<html>", headers={"Content-Type": "text/html"}),
 ]
 """What a provider may send as an answer that is none."""

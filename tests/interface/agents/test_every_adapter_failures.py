@@ -9,6 +9,7 @@ from maseval.core.provider_errors import (
     ProviderConnectionError,
 )
 from maseval.interface.agents.framework import AgentGaveUpError
+from maseval.testing.protocols import OpenAIProtocol
 from tests.interface.agents.frameworks import FRAMEWORKS, each, in_every_way
 from tests.interface.agents.served import (
     COUNTED,
@@ -19,7 +20,6 @@ from tests.interface.agents.served import (
     look,
     served,
 )
-from tests.interface.provider_server import OpenAIProtocol
 
 
 @in_every_way

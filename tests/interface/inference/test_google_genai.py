@@ -10,8 +10,9 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     RateLimitError,
 )
+from maseval.testing.protocols import GoogleProtocol, candidate
+from maseval.testing.provider_server import Reply
 from tests.interface.libraries import needing
-from tests.interface.provider_server import GoogleProtocol, Reply, candidate
 
 pytestmark = needing("google.genai")
 

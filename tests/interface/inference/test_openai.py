@@ -7,8 +7,8 @@ from maseval.core.messages import MessageForm, tool_call
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
+from maseval.testing.protocols import OpenAIProtocol
 from tests.interface.libraries import needing
-from tests.interface.provider_server import OpenAIProtocol
 
 pytestmark = needing("openai")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import QUIET_LITELLM, needing
-from tests.interface.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 
 PAGES = Path(__file__).parents[3] / "docs" / "models"
 EXAMPLE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)

@@ -18,9 +18,10 @@ from maseval.interface.agents.camel import (
     as_tools,
 )
 from maseval.interface.agents.framework import AgentGaveUpError
+from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import Reply
 from tests.interface.agents.frameworks import Camel
 from tests.interface.agents.served import KEY, NAME, answers, recorded_calls, served
-from tests.interface.provider_server import OpenAIProtocol, Reply
 
 pytestmark = Camel.marks()
 

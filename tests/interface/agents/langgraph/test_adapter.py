@@ -9,6 +9,8 @@ from maseval.benchmark.tau2 import load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
+from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import Reply
 from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph.graphs import (
     GRAPHS,
@@ -19,7 +21,6 @@ from tests.interface.agents.langgraph.graphs import (
 )
 from tests.interface.agents.served import KEY, LOOKING, look
 from tests.interface.agents.solving import solve
-from tests.interface.provider_server import OpenAIProtocol, Reply
 
 pytestmark = LangGraph.marks()
 

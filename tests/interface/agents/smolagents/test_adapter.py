@@ -16,9 +16,10 @@ from maseval.core.provider_errors import (
     RateLimitError,
 )
 from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
+from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import Reply
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
-from tests.interface.provider_server import OpenAIProtocol, Reply
 
 pytestmark = Smolagents.marks()
 

@@ -1,0 +1,128 @@
+"""A model's answer, checked once where it enters: after this its parts are what their types say.
+
+What can be read is read: an id that is a number becomes text, a number of tokens that is none is
+left out. What cannot be read is an ``UnreadableAnswerError``, which a model reports as its
+provider's fault. What the model itself wrote, such as the arguments of a call, is the agent's.
+"""
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import cast
+
+from maseval.core.exceptions import UnreadableAnswerError
+from maseval.core.messages import ChatResponse, ChatUsage, ToolCall
+from maseval.core.shapes import mapping
+from maseval.core.visible import excerpt
+
+logger = logging.getLogger(__name__)
+
+# More tokens than any provider will ever count in one answer, and a number that sums still hold.
+_MOST_TOKENS = 10**12
+
+
+def checked_answer(answer: ChatResponse) -> ChatResponse:
+    """The answer with all its parts in their proper types."""
+    return replace(
+        answer,
+        content=_text_or_none("content", answer.content),
+        tool_calls=_checked_calls(answer.tool_calls),
+        role=answer.role if isinstance(answer.role, str) else "assistant",
+        usage=_checked_usage(answer.usage),
+        model=None if answer.model is None else str(answer.model),
+        stop_reason=None if answer.stop_reason is None else str(answer.stop_reason),
+    )
+
+
+def size_of(answer: ChatResponse) -> int:
+    """The number of characters in an answer, for its limit."""
+    calls = (call["function"] for call in answer.tool_calls or ())
+    written = sum(len(call["name"]) + len(call["arguments"]) for call in calls)
+    return len(answer.content or "") + written
+
+
+def tokens(value: object) -> int:
+    """A number of tokens as a provider reports it; 0 if it is none."""
+    number = _finite(value)
+    if number is None or not 0 <= number <= _MOST_TOKENS:
+        _warn_of_number(value)
+        return 0
+    return int(number)
+
+
+def amount(value: object) -> float | None:
+    """A cost as a provider reports it; None if it is none."""
+    number = _finite(value)
+    if number is None or number < 0:
+        _warn_of_number(value)
+        return None
+    return number
+
+
+def _warn_of_number(value: object) -> None:
+    if value is not None:
+        _warn_once(excerpt(value, 40))
+
+
+@lru_cache(maxsize=64)  # a run asks a model thousands of times; once is enough
+def _warn_once(value: str) -> None:
+    logger.warning("a provider reports %s as its usage: left out of the sums", value)
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _text_or_none(name: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise UnreadableAnswerError(f"the {name} is a {type(value).__name__}: {excerpt(value)}")
+
+
+def _checked_calls(calls: object) -> list[ToolCall] | None:
+    if calls is None:
+        return None
+    if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
+        raise UnreadableAnswerError(f"tool_calls is not a list: {excerpt(calls)}")
+    return [_checked_call(call) for call in calls] or None
+
+
+def _checked_call(call: object) -> ToolCall:
+    function = mapping(call, "function")
+    name, arguments = function.get("name"), function.get("arguments")
+    if not isinstance(name, str) or not name.strip():
+        raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(call)}")
+    if not isinstance(arguments, str):
+        raise UnreadableAnswerError(f"the arguments of {name!r} are no text: {excerpt(call)}")
+    return {
+        "id": call_id(mapping(call).get("id")),
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
+
+
+def call_id(given: object) -> str:
+    """The id of a tool call as text; some servers count their calls. Empty if there is none."""
+    if given is None or isinstance(given, str):
+        return given or ""
+    if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 10**100:
+        return str(given)
+    raise UnreadableAnswerError(f"the id of a tool call is no text: {excerpt(given, 80)}")
+
+
+def _checked_usage(usage: object) -> ChatUsage | None:
+    checked = {
+        name: amount(value) if name == "cost" else tokens(value)
+        for name, value in mapping(usage).items()
+        if value is not None
+    }
+    kept = {name: value for name, value in checked.items() if value is not None}
+    return cast(ChatUsage, kept) if kept else None

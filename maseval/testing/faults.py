@@ -1,0 +1,150 @@
+"""FAULTS: the ways in which a provider misbehaves, by name, for a server to play.
+
+Each turns a good reply in OpenAI's protocol into a bad one. What maseval does at each of them is
+listed in docs/errors.md.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.testing.provider_server import Reply
+
+SLOW_SECONDS = 5.0
+HUGE_BYTES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A way to misbehave; ``spoil`` turns a good reply into a bad one."""
+
+    name: str
+    text: str
+    spoil: Callable[[Reply], Reply]
+
+
+def _status(
+    number: int, message: str, code: str | None = None, **headers: str
+) -> Callable[..., Reply]:
+    error = {"message": message, "type": code or "an_error", "code": code}
+    kept = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda reply: Reply({"error": error}, number, kept)
+
+
+def _body(content: object, **headers: str) -> Callable[[Reply], Reply]:
+    kept = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda reply: Reply(content, headers=kept)
+
+
+def _half(reply: Reply) -> Reply:
+    return replace(reply, cut_after=len(json.dumps(reply.body)) // 2)
+
+
+def _changed(change: Callable[[dict[str, Any]], object]) -> Callable[[Reply], Reply]:
+    """A fault inside a good answer."""
+
+    def spoil(reply: Reply) -> Reply:
+        answer = deepcopy(reply.body)
+        assert isinstance(answer, dict), "only an answer in OpenAI's form can be changed"
+        change(answer)
+        return replace(reply, body=answer)
+
+    return spoil
+
+
+def _call(**parts: object) -> Callable[[Reply], Reply]:
+    """A tool call with these parts instead of what was said."""
+
+    def change(answer: dict[str, Any]) -> None:
+        function: dict[str, object] = {"name": "look_up", "arguments": "{}"}
+        call: dict[str, object] = {"id": "call_1", "type": "function", "function": function}
+        for name, value in parts.items():
+            (call if name == "id" else function)[name] = value
+        answer["choices"][0]["message"] = {"role": "assistant", "tool_calls": [call]}
+        answer["choices"][0]["finish_reason"] = "tool_calls"
+
+    return _changed(change)
+
+
+def _usage(value: float) -> Callable[[Reply], Reply]:
+    numbers = ("prompt_tokens", "completion_tokens", "total_tokens")
+    return _changed(lambda answer: answer.update(usage=dict.fromkeys(numbers, value)))
+
+
+def _finished(reason: str) -> Callable[[Reply], Reply]:
+    def change(answer: dict[str, Any]) -> None:
+        answer["choices"][0] |= {"finish_reason": reason}
+        answer["choices"][0]["message"] = {"role": "assistant", "content": None}
+
+    return _changed(change)
+
+
+_HTML = "<!doctype html><html><body><h1>Sign in to the network</h1></body></html>"
+
+_EVERY = (
+    Fault("429", "rate limit", _status(429, "slow down", "rate_limit_exceeded", Retry_After="0")),
+    Fault("500", "server error", _status(500, "something broke")),
+    Fault("503", "overloaded", _status(503, "overloaded")),
+    Fault("401", "the key is refused", _status(401, "no such key", "invalid_api_key")),
+    Fault("404", "no such model", _status(404, "the model does not exist", "model_not_found")),
+    Fault("quota", "no credit left", _status(429, "You exceeded your quota", "insufficient_quota")),
+    Fault(
+        "overflow",
+        "the conversation is too long",
+        _status(400, "This model's maximum context length is 8192", "context_length_exceeded"),
+    ),
+    Fault("filter", "the answer is withheld by a content filter", _finished("content_filter")),
+    Fault("drop", "hangs up without an answer", lambda reply: replace(reply, drop=True)),
+    Fault("cut", "hangs up in the middle of the answer", _half),
+    Fault("slow", "answers after some seconds", lambda reply: replace(reply, delay=SLOW_SECONDS)),
+    Fault("drip", "answers byte by byte", lambda reply: replace(reply, pause=0.1)),
+    Fault("malformed", "an answer that is not JSON", _body('{"choices": [{"mess')),
+    Fault("html", "a web page instead of an answer", _body(_HTML, Content_Type="text/html")),
+    Fault("empty", "an empty body", _body("")),
+    Fault("list", "a list instead of an object", _body([])),
+    Fault("no-choices", "an answer without a choice", _changed(lambda a: a.update(choices=[]))),
+    Fault("bytes", "random bytes", _body(bytes(range(128, 256)) * 4)),
+    Fault("no-name", "a tool call without a name", _call(name="")),
+    Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),
+    Fault("deep", "arguments nested 900 deep", _call(arguments="[" * 900 + "]" * 900)),
+    Fault("deeper", "arguments nested 100,000 deep", _call(arguments="[" * 100_000)),
+    Fault("deep-answer", "an answer nested 100,000 deep", _body('{"choices":' * 100_000)),
+    Fault("infinity", "usage with Infinity", _usage(float("inf"))),
+    Fault("nan", "usage with NaN", _usage(float("nan"))),
+    Fault("huge", "an answer of 50 MB", lambda reply: Reply(b" " * HUGE_BYTES)),
+    Fault(
+        "bomb",
+        "50 MB, compressed to 50 kB",
+        lambda reply: Reply(gzip.compress(b" " * HUGE_BYTES), headers={"Content-Encoding": "gzip"}),
+    ),
+    Fault(
+        "redirect",
+        "a redirect to another host",
+        lambda reply: Reply("", 307, {"Location": "http://elsewhere.invalid/v1/chat/completions"}),
+    ),
+    Fault(
+        "loop",
+        "redirects in a circle",
+        lambda reply: Reply("", 307, {"Location": "/v1/chat/completions"}),
+    ),
+)
+
+FAULTS: dict[str, Fault] = {fault.name: fault for fault in _EVERY}
+
+
+def faults_named(names: Iterable[str]) -> list[Fault]:
+    """The faults of these names; raises for one that is not known."""
+    found = []
+    for name in names:
+        if name not in FAULTS:
+            raise ConfigurationError(
+                f"{name!r} is not a fault; choose from {', '.join(sorted(FAULTS))}"
+            )
+        found.append(FAULTS[name])
+    if not found:
+        raise ConfigurationError("no fault is named; give some, such as 429,cut,slow,malformed")
+    return found

@@ -1,0 +1,161 @@
+"""How each provider would put a text, a tool call or an error.
+
+One test can so be run against all of them, with the same method names on each class.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+Call = tuple[str, dict[str, Any]]
+
+
+class OpenAIProtocol:
+    """Chat completions, as OpenAI answers them."""
+
+    filter_error: ClassVar[tuple[int, str]] = (
+        400,
+        "The response was filtered by the content management policy",
+    )
+    overflow_error: ClassVar[tuple[int, str]] = (
+        400,
+        "This model's maximum context length is 8192 tokens",
+    )
+
+    @staticmethod
+    def text(text: str | None, **more: Any) -> dict[str, Any]:
+        return completion({"role": "assistant", "content": text, **more}, "stop")
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, Any]:
+        made = [
+            {
+                "id": f"id_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
+            }
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        return completion({"role": "assistant", "content": None, "tool_calls": made}, "tool_calls")
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "an_error", "code": code}}
+
+    @staticmethod
+    def empty() -> dict[str, Any]:
+        return {**completion({}, "stop"), "choices": []}
+
+    @staticmethod
+    def filtered() -> dict[str, Any]:
+        return completion({"role": "assistant", "content": None}, "content_filter")
+
+
+def completion(message: dict[str, Any], reason: str) -> dict[str, Any]:
+    """An answer in OpenAI's form."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served-model",
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
+
+
+class AnthropicProtocol:
+    """Messages, as Anthropic answers them."""
+
+    filter_error: ClassVar[tuple[int, str]] = (
+        400,
+        "Output blocked by content filtering policy: content_filter",
+    )
+    overflow_error: ClassVar[tuple[int, str]] = (
+        400,
+        "prompt is too long: 210000 tokens > 200000 maximum",
+    )
+
+    @staticmethod
+    def text(text: str) -> dict[str, Any]:
+        return message([{"type": "text", "text": text}], "end_turn")
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, Any]:
+        blocks = [
+            {"type": "tool_use", "id": f"id_{number}", "name": name, "input": arguments}
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        return message(blocks, "tool_use")
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+        return {"type": "error", "error": {"type": code or "an_error", "message": message}}
+
+    @staticmethod
+    def empty() -> dict[str, Any]:
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "served-model"}
+
+    @staticmethod
+    def filtered() -> dict[str, Any]:
+        return message([], "refusal")
+
+
+def message(blocks: Sequence[dict[str, Any]], reason: str) -> dict[str, Any]:
+    """An answer in Anthropic's form."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "served-model",
+        "content": list(blocks),
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+class GoogleProtocol:
+    """``generateContent``, as Gemini answers it."""
+
+    filter_error: ClassVar = (400, "Blocked by the safety settings")
+    overflow_error: ClassVar[tuple[int, str]] = (
+        400,
+        "The input token count (1048577) exceeds the maximum number",
+    )
+
+    @staticmethod
+    def text(text: str) -> dict[str, Any]:
+        return candidate([{"text": text}])
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, Any]:
+        return candidate(
+            [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
+        )
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+        return {"error": {"code": status, "message": message, "status": code or "AN_ERROR"}}
+
+    @staticmethod
+    def empty() -> dict[str, Any]:
+        return {"candidates": [], "usageMetadata": {"promptTokenCount": 100}}
+
+    @staticmethod
+    def filtered() -> dict[str, Any]:
+        return {**candidate([]), "promptFeedback": {"blockReason": "SAFETY"}, "candidates": []}
+
+
+def candidate(parts: Sequence[dict[str, Any]], reason: str = "STOP") -> dict[str, Any]:
+    """An answer in Google's form."""
+    return {
+        "candidates": [
+            {"content": {"role": "model", "parts": list(parts)}, "finishReason": reason, "index": 0}
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 20,
+            "totalTokenCount": 120,
+        },
+        "modelVersion": "served-model",
+    }

@@ -1,0 +1,172 @@
+"""ProviderServer: a real HTTP server on loopback that answers by a script, well or badly.
+
+Each request takes the next reply; what was asked is kept. A reply says what goes over the wire to
+the byte, so that every way in which a provider can misbehave can be played.
+"""
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.server.completion import encoded, streamed
+
+_LOCAL = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does with one request.
+
+    Args:
+        body: Bytes and texts go out as they are, anything else as JSON.
+        status: The HTTP status.
+        headers: Sent with it; they replace those that the server would send.
+        delay: Seconds before anything is sent.
+        drop: Hang up instead of answering.
+        cut_after: Hang up after so many bytes of the body, whose length was announced.
+        pause: Seconds before each further byte of the body.
+        raw: Sent instead of everything else, status line and headers included.
+    """
+
+    body: object = ""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    drop: bool = False
+    cut_after: int | None = None
+    pause: float = 0.0
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the server was asked; the names of headers are in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    method: str = "POST"
+
+
+class ProviderServer(ThreadingHTTPServer):
+    """Plays ``replies`` in order and keeps ``requests``."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, host: str = _LOCAL, port: int = 0) -> None:
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise ConfigurationError(
+                f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
+            ) from error
+        self.replies: list[Reply] = []
+        self.requests: list[Request] = []
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a path."""
+        return f"http://{self.server_address[0]!s}:{self.server_port}"
+
+    def will(self, *replies: Reply | object) -> None:
+        """Add replies; anything but a ``Reply`` is the body of a good one."""
+        self.replies += [r if isinstance(r, Reply) else Reply(r) for r in replies]
+
+    def reply_to(self, request: Request) -> Reply:
+        """What to do with a request; called in a thread of its own."""
+        return self.replies.pop(0) if self.replies else _NOTHING_LEFT
+
+    def server_bind(self) -> None:
+        """Bind, without the base class's search for the host's full name, which may take long."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up, as one does after a time-out, is nothing to report."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: ProviderServer
+
+    def do_POST(self) -> None:
+        request = self._request()
+        self.server.requests.append(request)
+        reply = self.server.reply_to(request)
+        self.server.closing.wait(reply.delay)
+        if reply.drop:
+            self.close_connection = True
+        elif reply.raw is not None:
+            self.close_connection = True
+            self.wfile.write(reply.raw)
+        else:
+            self._send(reply, _content(reply, request))
+
+    do_GET = do_POST
+
+    def _request(self) -> Request:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length) or b"{}")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return Request(self.path, headers, body, self.command)
+
+    def _send(self, reply: Reply, content: bytes) -> None:
+        self.send_response(reply.status)
+        usual = {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        given = {name.lower() for name in reply.headers}
+        usual = {name: value for name, value in usual.items() if name.lower() not in given}
+        for name, value in {**usual, **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if reply.cut_after is not None:
+            self.close_connection = True
+        self._write(content[: reply.cut_after], reply.pause)
+
+    def _write(self, content: bytes, pause: float) -> None:
+        if not pause:
+            self.wfile.write(content)
+            return
+        for place in range(len(content)):
+            self.wfile.write(content[place : place + 1])
+            if self.server.closing.wait(pause):
+                return
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _content(reply: Reply, request: Request) -> bytes:
+    match reply.body:
+        case bytes():
+            return reply.body
+        case str():
+            return reply.body.encode("utf-8", "surrogatepass")
+        case dict() if request.body.get("stream") and reply.status == 200:
+            return b"".join(streamed(reply.body, with_usage=True))
+    return encoded(reply.body)
+
+
+_NOTHING_LEFT = Reply({"error": {"message": "the script has no more replies"}}, status=418)
+
+
+@contextmanager
+def serving(server: ProviderServer | None = None) -> Iterator[ProviderServer]:
+    """A server that runs while the block does; a plain one unless another is given."""
+    server = server or ProviderServer()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,70 @@
+"""The table of faults in docs/errors.md: each row is what a test plays and what it asserts."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
+MODULES = ("test_provider_faults", "test_run_faults", "test_folder_faults")
+
+TestT = TypeVar("TestT", bound=Callable[..., object])
+
+
+class Row(NamedTuple):
+    """One fault, what happens at it, and the test that shows it."""
+
+    area: str
+    fault: str
+    outcome: str
+    test: str
+
+
+ROWS: list[Row] = []
+
+
+def shows(area: str, *faults: tuple[str, str]) -> Callable[[TestT], TestT]:
+    """Put the faults that a test plays into the table, each with its outcome."""
+
+    def noted(test: TestT) -> TestT:
+        module = test.__module__.removeprefix("tests.").replace(".", "/")
+        name = f"tests/{module}.py::{test.__name__}"
+        ROWS.extend(Row(area, fault, outcome, name) for fault, outcome in faults)
+        return test
+
+    return noted
+
+
+def rendered() -> str:
+    """The table as Markdown, from all modules of this folder."""
+    for module in MODULES:
+        import_module(f"tests.faults.{module}")
+    order = {f"tests/faults/{module}.py": place for place, module in enumerate(MODULES)}
+    rows = sorted(ROWS, key=lambda row: order[row.test.partition("::")[0]])
+    lines = []
+    for area in dict.fromkeys(row.area for row in rows):
+        lines += [f"### {area}", "", "| fault | what happens | shown by |", "|---|---|---|"]
+        lines += [_line(row) for row in rows if row.area == area]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    file, _, test = row.test.partition("::")
+    return f"| {row.fault} | {row.outcome} | `{Path(file).name}::{test}` |"
+
+
+def parts_of_page() -> tuple[str, str, str]:
+    """The page before the table, the table, and the page after it."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(f"{BEGIN}\n")
+    table, _, after = rest.partition(END)
+    return before, table, after
+
+
+if __name__ == "__main__":
+    # Under its own name, so that the tests fill this very list.
+    from tests.faults import table
+
+    before, _, after = parts_of_page()
+    PAGE.write_text(f"{before}{BEGIN}\n{table.rendered()}{END}{after}", encoding="utf-8")

@@ -1,0 +1,230 @@
+"""A provider that misbehaves, through the real client libraries and a real server on loopback."""
+
+import gzip
+from typing import NamedTuple
+
+import pytest
+
+from maseval.core import provider_errors as errors
+from maseval.core.call_policy import CallPolicy
+from maseval.core.messages import INVALID_ARGUMENTS, arguments_of
+from maseval.core.model import resolve_model
+from maseval.testing import (
+    FAULTS,
+    AnthropicProtocol,
+    GoogleProtocol,
+    OpenAIProtocol,
+    Reply,
+    serving,
+)
+from tests.faults.table import shows
+from tests.interface.libraries import needing
+
+KEY = "canary-0123456789-do-not-sing"
+AREA = "A model's provider"
+
+
+class Expected(NamedTuple):
+    """What a model raises, after how many requests if every answer has the fault."""
+
+    kind: type[errors.ProviderError]
+    requests: int = 1
+
+    @property
+    def outcome(self):
+        asked = {1: "asked once", 6: "asked again, up to six times"}
+        times = asked.get(self.requests, f"asked {self.requests} times")
+        ending = "; ends the run" if self.kind.fatal_for_run else ""
+        return f"{times}, then `{self.kind.__name__}`{ending}"
+
+
+ERRORS = {
+    "429": Expected(errors.RateLimitError, 6),
+    "500": Expected(errors.OverloadedError, 6),
+    "503": Expected(errors.OverloadedError, 6),
+    "401": Expected(errors.AuthenticationError),
+    "404": Expected(errors.ModelNotFoundError),
+    "quota": Expected(errors.QuotaExhaustedError),
+    "overflow": Expected(errors.ContextOverflowError),
+    "filter": Expected(errors.ContentFilterError),
+    "drop": Expected(errors.ProviderConnectionError, 6),
+    "cut": Expected(errors.ProviderConnectionError, 6),
+    "slow": Expected(errors.ProviderTimeoutError, 6),
+    "drip": Expected(errors.ProviderTimeoutError, 6),
+    "malformed": Expected(errors.PersistentlyMalformedError, 3),
+    "html": Expected(errors.PersistentlyMalformedError, 3),
+    "empty": Expected(errors.PersistentlyMalformedError, 3),
+    "list": Expected(errors.PersistentlyMalformedError, 3),
+    "no-choices": Expected(errors.PersistentlyMalformedError, 3),
+    "bytes": Expected(errors.PersistentlyMalformedError, 3),
+    "no-name": Expected(errors.PersistentlyMalformedError, 3),
+    "deep-answer": Expected(errors.PersistentlyMalformedError, 3),
+    "huge": Expected(errors.AnswerTooLargeError),
+    "bomb": Expected(errors.AnswerTooLargeError),
+    "redirect": Expected(errors.RedirectRefusedError),
+    "loop": Expected(errors.RedirectRefusedError, 4),
+}
+READ = {
+    "number-ids": "read: the id becomes text",
+    "deep": "read: arguments that no tool takes, so that the call fails as the agent's mistake",
+    "deeper": "read: arguments that no tool takes, so that the call fails as the agent's mistake",
+    "infinity": "read; the number is left out of the sums, with a warning",
+    "nan": "read; the number is left out of the sums, with a warning",
+}
+
+pytestmark = needing("openai")
+
+
+@pytest.fixture
+def server():
+    with serving() as running:
+        yield running
+
+
+def model_of(server, model_id="openai/served", path="/v1", **options):
+    policy = CallPolicy(base_delay=0.001)
+    given = {"api_key": KEY, "base_url": f"{server.url}{path}", "timeout": 20, **options}
+    return resolve_model(model_id, policy=policy, **given)
+
+
+def spoiled(name, times=1):
+    return [FAULTS[name].spoil(Reply(OpenAIProtocol.text("Hello")))] * times
+
+
+def test_every_fault_that_a_server_can_play_is_in_the_table():
+    assert {*ERRORS, *READ} == set(FAULTS)
+
+
+@shows(AREA, *((FAULTS[name].text, expected.outcome) for name, expected in ERRORS.items()))
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_fault_has_a_name_and_is_not_asked_for_ever(server, name):
+    expected = ERRORS[name]
+    server.will(*spoiled(name, 10))
+    # The two that are only slow would be waited for.
+    seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 20
+
+    with pytest.raises(errors.ProviderError) as caught:
+        model_of(server, timeout=seconds).generate("hi")
+
+    assert type(caught.value) is expected.kind
+    assert len(server.requests) == expected.requests
+    assert KEY not in str(caught.value)
+
+
+@shows(AREA, *((FAULTS[name].text, outcome) for name, outcome in READ.items()))
+@pytest.mark.parametrize("name", READ)
+def test_what_can_be_read_is_read(server, name):
+    server.will(*spoiled(name))
+
+    answer = model_of(server).chat([{"role": "user", "content": "hi"}])
+
+    match name:
+        case "number-ids":
+            assert answer.tool_calls[0]["id"] == "7"
+        case "deep" | "deeper":
+            assert arguments_of(answer.tool_calls[0]["function"]["arguments"]).keys() == {
+                INVALID_ARGUMENTS
+            }
+        case _:
+            assert answer.content == "Hello" and answer.usage["total_tokens"] == 0
+
+
+def test_a_number_that_is_none_is_reported_once(server, caplog):
+    server.will(*spoiled("infinity", 2))
+    model = model_of(server)
+
+    assert [model.generate("hi"), model.generate("hi")] == ["Hello", "Hello"]
+
+    assert caplog.text.count("a provider reports inf as its usage") <= 1
+    assert model.gather_usage().total_tokens == 0
+
+
+def test_what_was_received_is_quoted_and_does_nothing_where_it_is_shown(server):
+    server.will(*[Reply("\x1b[2J<h1>Sign in</h1>" + "x" * 10_000)] * 3)
+
+    with pytest.raises(errors.PersistentlyMalformedError) as caught:
+        model_of(server).generate("hi")
+
+    assert "\\u{1B}[2J<h1>Sign in</h1>xxx" in str(caught.value)
+    assert "\x1b" not in str(caught.value) and "x" * 200 not in str(caught.value)
+    assert "3 times in a row" in caught.value.details["gave_up"]
+
+
+def test_answers_that_cannot_be_read_in_different_ways_are_asked_for_again(server):
+    server.will(*spoiled("html"), *spoiled("empty"), *spoiled("list"), OpenAIProtocol.text("Hello"))
+
+    assert model_of(server).generate("hi") == "Hello"
+
+
+def test_a_limit_on_the_size_of_an_answer_can_be_set(server):
+    long = OpenAIProtocol.text("x" * 30_000)
+    packed = Reply(gzip.compress(str(long).encode()), headers={"Content-Encoding": "gzip"})
+    server.will(long, packed, long)
+
+    for _ in range(2):
+        with pytest.raises(errors.AnswerTooLargeError, match=r"more than 0\.02 MB.*max_answer_mb"):
+            model_of(server, max_answer_mb=0.02).generate("hi")
+    assert model_of(server, max_answer_mb=0.1).generate("hi") == "x" * 30_000
+
+
+def test_a_compressed_answer_is_read(server):
+    body = gzip.compress(b'{"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}')
+    server.will(Reply(body, headers={"Content-Encoding": "gzip"}))
+
+    assert model_of(server).generate("hi") == "Hello"
+    assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
+
+
+def test_a_redirect_on_the_same_host_is_followed(server):
+    server.will(Reply("", 307, {"Location": "/v2/chat/completions"}), OpenAIProtocol.text("Hello"))
+
+    assert model_of(server).generate("hi") == "Hello"
+    assert server.requests[1].path == "/v2/chat/completions"
+
+
+CLIENTS = {
+    "openai/served": ("/v1", OpenAIProtocol),
+    "anthropic/served": ("", AnthropicProtocol),
+    "google/served": ("", GoogleProtocol),
+}
+
+
+@shows(AREA, ("a redirect to another port", "not followed: no key and no conversation is sent"))
+@pytest.mark.parametrize(
+    "model_id",
+    [
+        "openai/served",
+        pytest.param("anthropic/served", marks=needing("anthropic")),
+        pytest.param("google/served", marks=needing("google.genai")),
+    ],
+)
+def test_no_library_takes_its_key_to_another_address(server, model_id):
+    path, protocol = CLIENTS[model_id]
+    with serving() as other:
+        other.will(protocol.text("Hello"))
+        server.will(Reply("", 307, {"Location": f"{other.url}/anywhere"}))
+
+        with pytest.raises(errors.RedirectRefusedError, match=other.url):
+            model_of(server, model_id, path).generate("hi")
+
+        assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    "model_id",
+    [
+        pytest.param("anthropic/served", marks=needing("anthropic")),
+        pytest.param("google/served", marks=needing("google.genai")),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["malformed", "html", "empty", "list", "bytes", "deep-answer", "huge", "bomb", "loop"]
+)
+def test_the_other_libraries_are_held_to_the_same_limits(server, model_id, name):
+    server.will(*spoiled(name, 10))
+
+    with pytest.raises(errors.ProviderError) as caught:
+        model_of(server, model_id, CLIENTS[model_id][0]).generate("hi")
+
+    assert type(caught.value) is ERRORS[name].kind
+    assert len(server.requests) == ERRORS[name].requests
