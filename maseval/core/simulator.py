@@ -203,13 +203,15 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
         self.tool_inputs = tool_inputs
 
     def _fill_prompt_template(self, **kwargs: object) -> str:
-        return _filled(
-            self.template,
-            name=self.tool_name,
-            description=self.tool_description,
-            inputs=self.tool_inputs,
-            input_value_dict=kwargs,
-        )
+        return _filled(self.template, **self._values(kwargs))
+
+    def _values(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {
+            "name": self.tool_name,
+            "description": self.tool_description,
+            "inputs": self.tool_inputs,
+            "input_value_dict": arguments,
+        }
 
     def _parse_output(self, output: str) -> tuple[str, dict[str, object]]:
         answer = _json_object(output)

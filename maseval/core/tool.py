@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import ConfigurationError
@@ -19,15 +19,26 @@ from maseval.core.exceptions import ConfigurationError
 _described: WeakKeyDictionary[FunctionType, dict[str, Any]] = WeakKeyDictionary()
 
 
+@runtime_checkable
+class SelfDescribed(Protocol):
+    """A tool that knows its own schema, which its signature does not tell."""
+
+    @property
+    def definition(self) -> dict[str, Any]: ...
+
+
 def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> dict[str, Any]:
     """The OpenAI function schema of ``fn``: ``{"type": "function", "function": {...}}``.
 
     ``fn`` may be a function, a bound method, a method taken from its class (``self`` is left out),
-    or any other callable object. ``name`` replaces its own, and an object that has none needs it.
-    The caller owns the returned dictionary.
+    any other callable object, or an object that describes itself: its ``definition`` is such a
+    schema. ``name`` replaces its own, and an object that has none needs it. The caller owns the
+    returned dictionary.
     """
     function = getattr(fn, "__func__", fn)
-    if isinstance(function, FunctionType):
+    if isinstance(fn, SelfDescribed):
+        described = copy.deepcopy(fn.definition["function"])
+    elif isinstance(function, FunctionType):
         if function not in _described:
             _described[function] = _describe(function)
         described = copy.deepcopy(_described[function])

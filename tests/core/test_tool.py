@@ -275,3 +275,19 @@ def test_a_partly_applied_function_keeps_its_description():
     ]
 
     assert described["description"] == "Tell the weather of today."
+
+
+def test_an_object_that_describes_itself_is_shown_as_it_says():
+    class Generic:
+        @property
+        def definition(self):
+            schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+            function = {"name": "own", "description": "What it does.", "parameters": schema}
+            return {"type": "function", "function": function}
+
+        def __call__(self, **arguments):
+            return arguments
+
+    tool = Generic()
+    assert tool_definition(tool) == tool.definition
+    assert tool_definition(tool, name="other")["function"]["name"] == "other"

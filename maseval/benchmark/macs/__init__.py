@@ -21,11 +21,15 @@ from maseval.benchmark.macs.data_loader import (
     process_data,
     restructure_data,
 )
+from maseval.benchmark.macs.environment import MACSEnvironment
+from maseval.benchmark.macs.tool import MACSGenericTool
 
 __all__ = [
     "DEFAULT_DATA_DIR",
     "VALID_DOMAINS",
     "MACSDataError",
+    "MACSEnvironment",
+    "MACSGenericTool",
     "configure_model_ids",
     "download_original_data",
     "download_prompt_templates",

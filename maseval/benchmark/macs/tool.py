@@ -1,0 +1,125 @@
+"""MACSGenericTool: any action of the benchmark, played by a language model."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from maseval.benchmark.macs.data.forms import ActionSpec
+from maseval.benchmark.macs.schemas import inputs_of, parameters_of, standard_schema
+from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
+from maseval.core.messages import ToolInvocationHistory
+from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import ProviderError
+from maseval.core.simulator import ToolLLMSimulator
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
+from maseval.core.validation import validate_arguments_from_schema
+
+
+class MACSToolSimulator(ToolLLMSimulator):
+    """Tells the model what the action's result looks like, where its description says so."""
+
+    def __init__(self, model: ModelAdapter, action: ActionSpec, use_output_schema: bool) -> None:
+        super().__init__(
+            model,
+            tool_name=action["name"],
+            tool_description=action.get("description") or "",
+            tool_inputs=dict(inputs_of(action)),
+            template=_template(),
+        )
+        self._result_form = ""
+        if use_output_schema and action.get("output_schema"):
+            schema = json.dumps(standard_schema(action["output_schema"]), indent=2)
+            self._result_form = (
+                "4. Make `text` a JSON document that fits this schema, written as a string:\n"
+                f"{schema}\n"
+            )
+
+    def _values(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {**super()._values(arguments), "result_form": self._result_form}
+
+
+class MACSGenericTool(TraceableMixin, ConfigurableMixin):
+    """An action as a callable; every call is checked, answered by the model and recorded.
+
+    ``spec`` is an action of the benchmark's files. With ``use_output_schema`` the model is shown
+    the action's output schema, which the description alone does not tell.
+    """
+
+    output_type = "string"
+
+    def __init__(
+        self, spec: ActionSpec, model: ModelAdapter, *, use_output_schema: bool = True
+    ) -> None:
+        self.name: str = spec["name"]
+        self.description: str = spec.get("description") or ""
+        self.input_schema = spec.get("input_schema") or {}
+        self.inputs = inputs_of(spec)
+        self.use_output_schema = use_output_schema
+        self.owners: list[str] = []
+        """The agents that were given the tool."""
+        self.history = ToolInvocationHistory()
+        self.simulator: ToolLLMSimulator = MACSToolSimulator(model, spec, use_output_schema)
+        self._parameters = parameters_of(spec)
+
+    def __call__(self, **kwargs: object) -> str:
+        try:
+            validate_arguments_from_schema(kwargs, _checked(self._parameters), self.name)
+            text, details = self.simulator(actual_inputs=kwargs)
+        except (AgentError, EnvironmentError, TaskTimeoutError, ProviderError) as error:
+            self._record(kwargs, str(error), "error")
+            raise
+        except Exception as error:  # a tool called by a model: whatever broke, it is not the agent
+            self._record(kwargs, str(error), "error")
+            raise EnvironmentError(
+                f"the simulated tool failed: {error!r}", component=self.name
+            ) from error
+        self._record(kwargs, text, "success", details)
+        return text
+
+    def _record(
+        self, arguments: dict[str, object], answer: str, status: str, meta: object = None
+    ) -> None:
+        self.history.add_invocation(inputs=arguments, outputs=answer, status=status, meta=meta)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}: {each['type']}" for name, each in self.inputs.items())
+        return f"{type(self).__name__}({self.name}({arguments}) -> {self.output_type})"
+
+    @property
+    def definition(self) -> JsonObject:
+        """The tool in OpenAI's form, with everything that the files say about its arguments."""
+        function = {"name": self.name, "description": self.description}
+        return {"type": "function", "function": {**function, "parameters": self._parameters}}
+
+    def gather_traces(self) -> JsonObject:
+        return {
+            **super().gather_traces(),
+            "name": self.name,
+            "owners": list(self.owners),
+            "invocations": self.history.to_list(),
+        }
+
+    def gather_config(self) -> JsonObject:
+        return {
+            **super().gather_config(),
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "use_output_schema": self.use_output_schema,
+        }
+
+
+def _checked(parameters: JsonObject) -> JsonObject:
+    """The schema to check arguments by: of several types for one argument, any is accepted."""
+    properties = {
+        name: {} if isinstance(schema.get("type"), list) else schema
+        for name, schema in parameters["properties"].items()
+    }
+    return {**parameters, "properties": properties}
+
+
+@cache
+def _template() -> str:
+    folder = files("maseval.benchmark.macs") / "prompt_templates"
+    return (folder / "tool.txt").read_text(encoding="utf-8")
