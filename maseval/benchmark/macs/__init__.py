@@ -23,6 +23,7 @@ from maseval.benchmark.macs.data_loader import (
 )
 from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.benchmark.macs.tool import MACSGenericTool
+from maseval.benchmark.macs.user import MACSUser
 
 __all__ = [
     "DEFAULT_DATA_DIR",
@@ -30,6 +31,7 @@ __all__ = [
     "MACSDataError",
     "MACSEnvironment",
     "MACSGenericTool",
+    "MACSUser",
     "configure_model_ids",
     "download_original_data",
     "download_prompt_templates",
