@@ -22,16 +22,23 @@ from maseval.benchmark.macs.data_loader import (
     restructure_data,
 )
 from maseval.benchmark.macs.environment import MACSEnvironment
+from maseval.benchmark.macs.evaluator import MACSEvaluator
+from maseval.benchmark.macs.judging import JudgeError
+from maseval.benchmark.macs.metrics import compute_benchmark_metrics
+from maseval.benchmark.macs.scoring import score_conversation, score_conversations
 from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.benchmark.macs.user import MACSUser
 
 __all__ = [
     "DEFAULT_DATA_DIR",
     "VALID_DOMAINS",
+    "JudgeError",
     "MACSDataError",
     "MACSEnvironment",
+    "MACSEvaluator",
     "MACSGenericTool",
     "MACSUser",
+    "compute_benchmark_metrics",
     "configure_model_ids",
     "download_original_data",
     "download_prompt_templates",
@@ -40,6 +47,8 @@ __all__ = [
     "load_tasks",
     "process_data",
     "restructure_data",
+    "score_conversation",
+    "score_conversations",
 ]
 
 DEFAULT_DATA_DIR: Path

@@ -1,0 +1,188 @@
+"""MACSEvaluator: were the assertions of one side met?"""
+
+import hashlib
+from typing import Any, TypedDict
+
+from maseval.benchmark.macs.data.files import COMMIT
+from maseval.benchmark.macs.data.forms import Scenario
+from maseval.benchmark.macs.evidence import history_of, invocations_of
+from maseval.benchmark.macs.judging import (
+    JUDGE_PARAMS,
+    MAX_TRY,
+    SIDES,
+    Coverage,
+    GoalScore,
+    JudgedSide,
+    JudgeError,
+    Row,
+    Side,
+    assertions_of,
+    coverage_of,
+    judge_prompt,
+    judged,
+    score_of,
+)
+from maseval.benchmark.macs.templates import load_templates
+from maseval.benchmark.macs.trajectories import history_in, invocations_in
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import ModelAdapter
+from maseval.core.shapes import Shape, mapping
+from maseval.core.task import Task
+from maseval.core.tracing import ConfigurableMixin, JsonObject
+
+
+class SideResult(TypedDict, total=False):
+    """What an evaluator returns; ``error`` and ``raw_response`` if no answer could be read."""
+
+    gsr: float
+    partial_gsr: float
+    report: list[Row]
+    coverage: Coverage
+    error: str
+    raw_response: str
+
+
+class MACSEvaluator(Evaluator, ConfigurableMixin):
+    """Asks a judge about the assertions of one side: ``user`` (visible) or ``system`` (inner).
+
+    Conversations recorded in the original's form are judged by the original's prompt. Otherwise
+    the prompt is made of messages and tool invocations, in the same words.
+    """
+
+    def __init__(
+        self,
+        model: ModelAdapter,
+        task: Task,
+        gsr_type: Side = "user",
+        template: str | None = None,
+        *,
+        max_try: int = MAX_TRY,
+    ) -> None:
+        if gsr_type not in SIDES:
+            raise ConfigurationError(f"gsr_type is {gsr_type!r}; choose 'user' or 'system'")
+        self.model = model
+        self.task = task
+        self.gsr_type: Side = gsr_type
+        self.template = load_templates()[gsr_type] if template is None else template
+        self.max_try = max_try
+
+    def filter_traces(self, traces: JsonObject) -> JsonObject:
+        rows = mapping(traces, "environment", "trajectories")
+        recorded = {"trajectories": rows} if rows else {}
+        if self.gsr_type == "user":
+            return {"messages": _messages(mapping(traces, "user")), **recorded}
+        agents = mapping(traces, "agents")
+        primary = mapping(agents.get(self._primary)) or mapping(next(iter(agents.values()), None))
+        return {
+            "messages": _messages(primary),
+            "tool_traces": traces.get("tools", {}),
+            **recorded,
+        }
+
+    def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
+        return dict(self._result(traces))
+
+    def _result(self, traces: JsonObject) -> SideResult:
+        scenario = self._scenario()
+        if not scenario["assertions"]:
+            return {"gsr": 1.0, "partial_gsr": 1.0, "report": []}
+        prompt = judge_prompt(
+            {self.gsr_type: self.template}, self.gsr_type, scenario, *self._texts(traces)
+        )
+        asserted = len(assertions_of(scenario["assertions"], self.gsr_type))
+        try:
+            side = judged(self.model, prompt, self.gsr_type, asserted, self.max_try)
+        except JudgeError as error:
+            return _unreadable(error, asserted)
+        return _readable(side)
+
+    def _scenario(self) -> Scenario:
+        assertions = self.task.evaluation_data.get("assertions") or []
+        if assertions and not self.task.metadata.get("scenario"):
+            raise ConfigurationError(
+                f"task {self.task.id!r} has assertions but no metadata['scenario'], which the "
+                "judge has to know; add what the user wants"
+            )
+        return {
+            "scenario": self.task.metadata.get("scenario", ""),
+            "input_problem": self.task.query,
+            "assertions": list(assertions),
+        }
+
+    def _texts(self, traces: JsonObject) -> tuple[str, str]:
+        """The history and the invocations that the judge reads."""
+        rows = traces.get("trajectories")
+        if rows:
+            return history_in(rows, self._primary), invocations_in(rows, self._primary, self._human)
+        history = history_of(traces.get("messages"), self._primary, self._human)
+        return history, invocations_of(traces.get("tool_traces"))
+
+    @property
+    def _primary(self) -> str:
+        return str(self.task.environment_data.get("primary_agent_id") or "Agent")
+
+    @property
+    def _human(self) -> str:
+        return str(self.task.environment_data.get("human_id") or "User")
+
+    def gather_config(self) -> JsonObject:
+        """What the verdicts depend on, besides the conversation."""
+        return {
+            **super().gather_config(),
+            "gsr_type": self.gsr_type,
+            "model_id": self.model.model_id,
+            "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
+            "data_commit": COMMIT,
+            "generation_params": dict(JUDGE_PARAMS),
+            "max_try": self.max_try,
+        }
+
+
+def combined(user: SideResult, system: SideResult) -> JsonObject:
+    """Both sides as one evaluation; overall success means success of both."""
+    sides = {"user": user, "system": system}
+    errors = {side: each["error"] for side, each in sides.items() if "error" in each}
+    report = [*user["report"], *system["report"]]
+    overall = 1.0 if user["gsr"] == 1.0 == system["gsr"] else 0.0
+    return {
+        "user_gsr": user["gsr"],
+        "user_partial_gsr": user["partial_gsr"],
+        "system_gsr": system["gsr"],
+        "system_partial_gsr": system["partial_gsr"],
+        "overall_gsr": overall,
+        "overall_partial_gsr": 0.0 if errors else _joint(report).partial,
+        "supervisor_gsr": 1.0 if overall == 1.0 or user["gsr"] == 1.0 else 0.0,
+        "report": report,
+        "coverage": {side: each["coverage"] for side, each in sides.items() if "coverage" in each},
+        "judge_errors": errors,
+        "passed": overall == 1.0,
+    }
+
+
+def _joint(report: list[Row]) -> GoalScore:
+    return score_of(report) if report else GoalScore(1.0, 1.0)
+
+
+def _readable(side: JudgedSide) -> SideResult:
+    return {
+        "gsr": side.score.gsr,
+        "partial_gsr": side.score.partial,
+        "report": side.rows,
+        "coverage": side.coverage,
+    }
+
+
+def _unreadable(error: JudgeError, asserted: int) -> SideResult:
+    return {
+        "gsr": 0.0,
+        "partial_gsr": 0.0,
+        "report": [],
+        "coverage": coverage_of([], asserted),
+        "error": error.message,
+        "raw_response": error.raw,
+    }
+
+
+def _messages(traces: Shape) -> object:
+    return traces.get("messages") or []

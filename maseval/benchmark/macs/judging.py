@@ -1,0 +1,179 @@
+"""How assertions are judged: what the judge is asked, how its answer is read, what it counts.
+
+To the letter as the original does it, also where that is odd: an answer that is neither TRUE nor
+FALSE cannot fail a conversation, and nobody compares the number of rows with that of the
+assertions. ``Coverage`` shows both. What the original would crash on is a ``JudgeError``.
+
+After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypedDict
+
+from maseval.benchmark.macs.data.forms import Scenario
+from maseval.benchmark.macs.templates import Templates, filled
+from maseval.core.exceptions import MASEvalError
+from maseval.core.model import ModelAdapter, Params
+
+Side = Literal["user", "system"]
+SIDES: tuple[Side, Side] = ("user", "system")
+
+DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
+MAX_TRY = 3
+JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_object"}}
+
+Row = dict[str, str]
+"""One judged assertion: ``assertion``, ``answer``, ``evidence`` and ``assertion_type``."""
+
+_WRAPPERS = ("assertions", "results", "duplicate_or_irrelevant_messages")
+
+
+class JudgeError(MASEvalError, ValueError):
+    """A judge's answer, or the conversation it should judge, cannot be read.
+
+    ``raw`` is the answer, if there was one.
+    """
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message, component="judge")
+        self.raw = raw
+
+
+class GoalScore(NamedTuple):
+    """Whether no assertion is false, and which share of the decided ones is true."""
+
+    gsr: float
+    partial: float
+
+
+class Coverage(TypedDict):
+    """What became of the assertions of one side."""
+
+    assertions: int
+    rows: int
+    true: int
+    false: int
+    undecided: int
+
+
+class JudgedSide(NamedTuple):
+    """A readable answer of the judge for one side."""
+
+    rows: list[Row]
+    score: GoalScore
+    coverage: Coverage
+
+
+def assertions_of(assertions: Sequence[str], side: Side) -> list[str]:
+    """What one side is judged by, without prefixes; empty if nothing is asserted of it."""
+    stripped = [assertion.lstrip() for assertion in assertions]
+    if side == "system":
+        kept = [text[6:].strip() for text in stripped if _has(text, "agent:")]
+    else:
+        kept = [
+            text[5:].strip() if _has(text, "user:") else text
+            for text in stripped
+            if not _has(text, "agent:")
+        ]
+    return kept
+
+
+def _has(text: str, prefix: str) -> bool:
+    return text[: len(prefix)].lower() == prefix
+
+
+def judge_prompt(
+    templates: Templates, side: Side, scenario: Scenario, history: str, invocations: str
+) -> str:
+    """The question for one side; the scenario is written as Python writes the whole object."""
+    asked = assertions_of(scenario["assertions"], side) or [DEFAULT_ASSERTION]
+    values = {
+        "scenario": str(dict(scenario)),
+        "history": history,
+        "invocations": invocations,
+        "assertions": "\n".join(asked),
+    }
+    return filled(templates[side], values)
+
+
+def judged(
+    judge: ModelAdapter, prompt: str, side: Side, asserted: int, max_try: int = MAX_TRY
+) -> JudgedSide:
+    """Ask until the answer can be read, at most ``max_try`` times."""
+    for attempt in range(1, max_try + 1):
+        raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
+        try:
+            return judged_side(raw, side, asserted)
+        except JudgeError:
+            if attempt == max_try:
+                raise
+    raise ValueError(f"max_try must be at least 1, not {max_try}")
+
+
+def judged_side(raw: str, side: Side, asserted: int) -> JudgedSide:
+    """The answer for one side, read and counted."""
+    rows = rows_in(raw)
+    score = score_of(rows, raw)
+    for row in rows:
+        row["assertion_type"] = side
+    return JudgedSide(rows, score, coverage_of(rows, asserted))
+
+
+def rows_in(raw: str) -> list[Row]:
+    """The rows of an answer, every value as text."""
+    text = raw.partition("\n")[2] if raw.startswith("Here") else raw
+    for noise in ("\n", "```json", "```"):
+        text = text.replace(noise, "")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise JudgeError(f"JSON decode error: {error}", raw) from error
+    return [_row(entry, raw) for entry in _entries(value, raw)]
+
+
+def _entries(value: object, raw: str) -> list[object]:
+    if isinstance(value, dict):
+        key = next((key for key in _WRAPPERS if key in value), None)
+        value = value if key is None else value[key]
+    if isinstance(value, dict):
+        value = [value]
+    if not isinstance(value, list) or any(wrapper in value for wrapper in _WRAPPERS):
+        raise JudgeError("the answer is not a list of judged assertions", raw)
+    return value
+
+
+def _row(entry: object, raw: str) -> Row:
+    if not isinstance(entry, Mapping):
+        raise JudgeError(f"{entry!r} is not a judged assertion", raw)
+    for value in entry.values():
+        if isinstance(value, list) and not all(isinstance(part, str) for part in value):
+            raise JudgeError(f"{value!r} is a list of other things than texts", raw)
+    return {key: value if isinstance(value, str) else str(value) for key, value in entry.items()}
+
+
+def score_of(rows: Sequence[Row], raw: str = "") -> GoalScore:
+    """The score of the rows; there must be at least one that is decided."""
+    answers = [_answer(row, raw) for row in rows]
+    true, false = answers.count("true"), answers.count("false")
+    if true + false == 0:
+        raise JudgeError("no assertion is judged TRUE or FALSE", raw)
+    return GoalScore(1.0 if false == 0 else 0.0, true / (true + false))
+
+
+def _answer(row: Row, raw: str) -> str:
+    if "answer" not in row:
+        raise JudgeError(f"a judged assertion has no 'answer': {row}", raw)
+    return row["answer"].lower()
+
+
+def coverage_of(rows: Sequence[Row], asserted: int) -> Coverage:
+    answers = [row["answer"].lower() for row in rows]
+    true, false = answers.count("true"), answers.count("false")
+    return {
+        "assertions": asserted,
+        "rows": len(rows),
+        "true": true,
+        "false": false,
+        "undecided": len(rows) - true - false,
+    }

@@ -1,0 +1,223 @@
+"""A finished conversation in, the original's numbers out.
+
+After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Required, TypedDict, cast
+
+from maseval.benchmark.macs.data.files import ATTRIBUTION
+from maseval.benchmark.macs.data.forms import Scenario
+from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
+from maseval.benchmark.macs.judging import (
+    MAX_TRY,
+    SIDES,
+    JudgedSide,
+    JudgeError,
+    Row,
+    assertions_of,
+    judge_prompt,
+    judged,
+    score_of,
+)
+from maseval.benchmark.macs.templates import Templates, load_templates
+from maseval.benchmark.macs.trajectories import TrajectoryRow, history_in, invocations_in
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
+
+
+class Conversation(TypedDict):
+    """A conversation in the original's form."""
+
+    trajectories: Mapping[str, Sequence[TrajectoryRow]]
+
+
+class ConversationResult(TypedDict, total=False):
+    """How one conversation was judged; ``error`` and ``raw_response`` if it could not be."""
+
+    trajectory_index: Required[int]
+    user_gsr: Required[float]
+    system_gsr: Required[float]
+    overall_gsr: Required[float]
+    partial_gsr: Required[float]
+    report: Required[list[Row]]
+    error: str
+    raw_response: str
+
+
+class ResultsDocument(TypedDict):
+    """The original's file of results: means over conversations, and each of them."""
+
+    user_gsr: float
+    system_gsr: float
+    overall_gsr: float
+    partial_gsr: float
+    scenario_count: int
+    conversation_count: int
+    conversation_evals: list[ConversationResult]
+
+
+def score_conversation(
+    conversation: Conversation,
+    scenario: Scenario,
+    judge: ModelAdapter,
+    *,
+    primary_agent_id: str,
+    human_id: str,
+    index: int = 0,
+    strict: bool = False,
+    templates: Templates | None = None,
+) -> ConversationResult:
+    """Let ``judge`` decide about both sides of a conversation.
+
+    An answer that cannot be read is asked for again, three times in all, and then counts as a
+    failure with an ``error``. With ``strict`` there is one attempt, and where the original's script
+    would crash a ``JudgeError`` is raised. ``templates`` default to the original's, fetched.
+    """
+    try:
+        sides = _judged_sides(
+            conversation,
+            scenario,
+            judge,
+            primary_agent_id,
+            human_id,
+            templates or load_templates(),
+            1 if strict else MAX_TRY,
+        )
+        return _result(index, *sides)
+    except JudgeError as error:
+        if strict:
+            raise
+        return _failure(index, error)
+
+
+def _judged_sides(
+    conversation: Conversation,
+    scenario: Scenario,
+    judge: ModelAdapter,
+    primary: str,
+    human: str,
+    templates: Templates,
+    max_try: int,
+) -> Iterator[JudgedSide]:
+    try:
+        trajectories = conversation["trajectories"]
+        history = history_in(trajectories, primary)
+        invocations = invocations_in(trajectories, primary, human)
+        prompts = {
+            side: judge_prompt(templates, side, scenario, history, invocations) for side in SIDES
+        }
+    except (LookupError, TypeError, AttributeError) as error:
+        raise JudgeError(
+            f"the conversation or its scenario is malformed: {type(error).__name__}: {error}; "
+            f"it needs trajectories with rows, one of them called {primary!r}, and assertions"
+        ) from error
+    for side, prompt in prompts.items():
+        asserted = len(assertions_of(scenario["assertions"], side))
+        yield judged(judge, prompt, side, asserted, max_try)
+
+
+def _result(index: int, user: JudgedSide, system: JudgedSide) -> ConversationResult:
+    report = [*user.rows, *system.rows]
+    overall = score_of(report)
+    return {
+        "trajectory_index": index,
+        "user_gsr": user.score.gsr,
+        "system_gsr": system.score.gsr,
+        "overall_gsr": overall.gsr,
+        "partial_gsr": overall.partial,
+        "report": report,
+    }
+
+
+def _failure(index: int, error: JudgeError) -> ConversationResult:
+    return {
+        "trajectory_index": index,
+        "user_gsr": 0.0,
+        "system_gsr": 0.0,
+        "overall_gsr": 0.0,
+        "partial_gsr": 0.0,
+        "report": [],
+        "error": error.message,
+        "raw_response": error.raw,
+    }
+
+
+def score_conversations(
+    folder: AnyPath,
+    domain: str,
+    judge: ModelAdapter,
+    *,
+    strict: bool = False,
+    data_dir: AnyPath | None = None,
+) -> ResultsDocument:
+    """Score the files ``conversation_<i>.json`` of a folder, where i is the scenario's index.
+
+    Scenarios without a file are left out of the means, as in the original.
+    """
+    scenarios = load_scenarios(domain, data_dir)
+    config = load_agent_config(domain, data_dir)
+    templates = load_templates(data_dir)
+    found = {
+        index: path
+        for index in range(len(scenarios))
+        if (path := Path(folder) / f"conversation_{index}.json").is_file()
+    }
+    evals = [
+        score_conversation(
+            read_conversation(path),
+            scenarios[index],
+            judge,
+            primary_agent_id=config["primary_agent_id"],
+            human_id=config["human_id"],
+            index=index,
+            strict=strict,
+            templates=templates,
+        )
+        for index, path in found.items()
+    ]
+    if not evals:
+        raise ConfigurationError(
+            f"{folder} has no conversation to score; its files must be called "
+            f"conversation_0.json to conversation_{len(scenarios) - 1}.json"
+        )
+    return results_document(evals, len(scenarios))
+
+
+def read_conversation(path: Path) -> Conversation:
+    """A conversation from its file."""
+    try:
+        found: object = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise JudgeError(f"{path} is not a conversation: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("trajectories"), dict):
+        raise JudgeError(f"{path} is not a conversation: it has no trajectories")
+    return cast(Conversation, found)
+
+
+def results_document(evals: Sequence[ConversationResult], scenario_count: int) -> ResultsDocument:
+    """The original's results: plain means over the conversations that were evaluated."""
+    if not evals:
+        raise ConfigurationError("no conversation was evaluated, so there is no mean")
+    return {
+        "user_gsr": sum(each["user_gsr"] for each in evals) / len(evals),
+        "system_gsr": sum(each["system_gsr"] for each in evals) / len(evals),
+        "overall_gsr": sum(each["overall_gsr"] for each in evals) / len(evals),
+        "partial_gsr": sum(each["partial_gsr"] for each in evals) / len(evals),
+        "scenario_count": scenario_count,
+        "conversation_count": len(evals),
+        "conversation_evals": list(evals),
+    }
+
+
+def results_text(document: ResultsDocument) -> str:
+    """The results as the original writes its file."""
+    return json.dumps(document, indent=4)
+
+
+def conversation_text(trajectories: Mapping[str, Sequence[TrajectoryRow]]) -> str:
+    """A conversation as a file of the original's form; the first key says whose texts are in it."""
+    return json.dumps({"attribution": ATTRIBUTION, "trajectories": trajectories}, indent=4)

@@ -1,0 +1,41 @@
+from maseval.benchmark.macs import compute_benchmark_metrics
+from maseval.benchmark.macs.metrics import judge_problems
+
+
+def report(status="success", task="task-000001", **evaluation):
+    return {
+        "task_id": task,
+        "repeat_idx": 0,
+        "status": status,
+        "task": {"metadata": {"domain": "travel"}},
+        "eval": [evaluation] if evaluation else None,
+    }
+
+
+def test_a_failed_agent_lowers_the_means_as_it_lowers_the_rate():
+    metrics = compute_benchmark_metrics(
+        [report(overall_gsr=1.0, user_gsr=1.0), report("agent_error"), report("user_error")]
+    )
+    assert metrics["success_rate"] == 0.5
+    assert metrics["mean_metrics"] == {"overall_gsr": 0.5, "user_gsr": 0.5}
+    assert metrics["excluded"] == {"user_error": 1}
+
+
+def test_the_verdict_is_no_metric():
+    metrics = compute_benchmark_metrics([report(overall_gsr=1.0, passed=True)])
+    assert metrics["mean_metrics"] == {"overall_gsr": 1.0}
+
+
+def test_what_the_judge_left_open_is_listed():
+    coverage = {"assertions": 3, "rows": 2, "true": 1, "false": 0, "undecided": 1}
+    whole = {"assertions": 1, "rows": 1, "true": 1, "false": 0, "undecided": 0}
+    reports = [
+        report(coverage={"user": coverage, "system": whole}, judge_errors={}),
+        report(task="task-000002", coverage={"system": coverage}, judge_errors={"system": "no"}),
+        report(task="task-000003", coverage={"user": whole}, judge_errors={}),
+    ]
+    assert [(each["task"], each["problem"]) for each in judge_problems(reports)] == [
+        ("travel task-000001", "user side: 1 of 2 rows undecided"),
+        ("travel task-000001", "user side: 2 rows for 3 assertions"),
+        ("travel task-000002", "system side not scorable: no"),
+    ]
