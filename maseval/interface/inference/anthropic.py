@@ -124,6 +124,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         tool_choice: ToolChoice | None,
     ) -> ChatResponse:
         request = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
+        request.pop("response_format", None)  # a wish for JSON, for which the API has no switch
         if stop := request.pop("stop", None):
             request["stop_sequences"] = [stop] if isinstance(stop, str) else stop
         if system := _system(messages):

@@ -118,6 +118,8 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
     ) -> ChatResponse:
         genai = extras.load("google.genai", extra="google-genai", package="google-genai")
         config = {_OWN_NAMES.get(name, name): value for name, value in params.items()}
+        if config.pop("response_format", None) == {"type": "json_object"}:
+            config["response_mime_type"] = "application/json"
         if isinstance(config.get("stop_sequences"), str):
             config["stop_sequences"] = [config["stop_sequences"]]
         if system := [text_of(m.get("content")) for m in messages if _is_system(m)]:

@@ -194,8 +194,9 @@ def _with_parsed_calls(message: Message) -> Mapping[str, object]:
 
 
 def _own_names(params: dict[str, object]) -> dict[str, object]:
-    """Parameters as ``transformers`` names them; it does not accept a temperature of 0."""
+    """Parameters as ``transformers`` names them; it has no JSON mode and no temperature of 0."""
     named = {"max_new_tokens" if key == "max_tokens" else key: v for key, v in params.items()}
+    named.pop("response_format", None)
     if named.get("temperature") == 0:
         del named["temperature"]
         named["do_sample"] = False

@@ -221,3 +221,11 @@ def test_the_configuration_tells_the_limit_and_the_client(model):
         "Anthropic",
         None,
     )
+
+
+def test_a_wish_for_json_is_not_sent_since_there_is_no_switch_for_it(model, server):
+    server.will(AnthropicProtocol.text("{}"))
+
+    model.chat(HI, {"response_format": {"type": "json_object"}})
+
+    assert "response_format" not in server.requests[0].body

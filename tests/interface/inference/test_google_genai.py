@@ -193,3 +193,11 @@ def test_the_environment_names_the_key(server, monkeypatch):
 
     assert resolve_model("google/gemini", base_url=server.url).generate("hi") == "hello"
     assert server.requests[0].headers["x-goog-api-key"] == "from-the-environment"
+
+
+def test_a_wish_for_json_takes_googles_form(model, server):
+    server.will(GoogleProtocol.text("{}"))
+
+    model.chat(HI, {"response_format": {"type": "json_object"}})
+
+    assert server.requests[0].body["generationConfig"]["responseMimeType"] == "application/json"

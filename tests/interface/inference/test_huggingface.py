@@ -46,7 +46,9 @@ def test_the_template_makes_the_prompt_and_the_prompt_is_no_answer():
     speaker = Speaker("hello")
     model = HuggingFacePipelineModelAdapter(speaker, default_generation_params={"top_p": 1})
 
-    assert model.generate("hi", {"max_tokens": 5, "temperature": 0}) == "hello"
+    assert (
+        model.generate("hi", {"max_tokens": 5, "temperature": 0, "response_format": {}}) == "hello"
+    )
     (messages, options), (prompt, params) = speaker.heard
     assert (messages, prompt) == (HI, "<prompt>")
     assert options == {"add_generation_prompt": True, "tokenize": False}
