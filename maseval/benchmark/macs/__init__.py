@@ -8,6 +8,7 @@ judge prompts are fetched from the original. PROVENANCE.md lists every intended 
 
 from pathlib import Path
 
+from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import default_data_dir
 from maseval.benchmark.macs.data_loader import (
     VALID_DOMAINS,
@@ -21,6 +22,7 @@ from maseval.benchmark.macs.data_loader import (
     process_data,
     restructure_data,
 )
+from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
 from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.benchmark.macs.evaluator import MACSEvaluator
 from maseval.benchmark.macs.judging import JudgeError
@@ -32,7 +34,9 @@ from maseval.benchmark.macs.user import MACSUser
 __all__ = [
     "DEFAULT_DATA_DIR",
     "VALID_DOMAINS",
+    "DefaultMACSBenchmark",
     "JudgeError",
+    "MACSBenchmark",
     "MACSDataError",
     "MACSEnvironment",
     "MACSEvaluator",

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from maseval.benchmark.macs.data.forms import ActionSpec, AgentSpec
 from maseval.benchmark.macs.tool import MACSGenericTool
+from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.environment import Environment, EnvironmentObserver
 from maseval.core.model import ModelAdapter
 from maseval.core.shapes import entries, mapping
@@ -35,6 +36,8 @@ class MACSEnvironment(Environment):
         self._model_factory = model_factory
         self._use_output_schema = use_output_schema
         self._keys: dict[tuple[str, str], str] = {}
+        self.log = TrajectoryLog(str(environment_data.get("human_id") or "User"))
+        """For agents that record what they say and do in the original's form."""
         super().__init__(environment_data, callbacks)
 
     def setup_state(self, task_data: dict[str, Any]) -> JsonObject:
@@ -75,6 +78,11 @@ class MACSEnvironment(Environment):
             if self.tools[key] is tool and group in groups
         )
         return next(found, "")
+
+    def gather_traces(self) -> JsonObject:
+        """What the tools report and, if the agents recorded it, the whole conversation."""
+        recorded = {"trajectories": self.log.rows} if self.log.rows else {}
+        return {**super().gather_traces(), **recorded}
 
     def _actions(self) -> Iterator[tuple[str, ActionSpec]]:
         for group in entries(self.state["tool_specs"]):

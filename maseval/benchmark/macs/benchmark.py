@@ -1,0 +1,162 @@
+"""MACSBenchmark: teams of agents, their tools and their user played by models, two judges."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+from maseval.benchmark.macs.data.files import COMMIT, VALID_DOMAINS
+from maseval.benchmark.macs.data_loader import data_fingerprint
+from maseval.benchmark.macs.environment import MACSEnvironment
+from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combined
+from maseval.benchmark.macs.judging import SIDES
+from maseval.benchmark.macs.user import MACSUser
+from maseval.core.agent import AgentAdapter
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks.base import BenchmarkCallback
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.plan import AgentData, TasksToRun
+from maseval.core.report import Report
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
+
+MAX_INVOCATIONS = 5
+EXHAUSTED = "I have nothing to add. Please finish with what you know."
+
+
+class MACSBenchmark(Benchmark):
+    """MACS for a team of agents of your own: implement ``setup_agents``.
+
+    ``environment.get_tools_for_agent(agent_spec)`` has the tools of one agent. The models that play
+    tools and user and that judge are named by ``configure_model_ids`` and made by
+    ``get_model_adapter``.
+
+    The user's initial query is its first turn of five, and nobody answers the fifth: the agents are
+    invoked at most four times.
+
+    Args:
+        use_output_schema: Show the model that plays a tool what the tool's results look like.
+    """
+
+    def __init__(
+        self,
+        callbacks: Iterable[BenchmarkCallback] | None = None,
+        n_task_repeats: int = 1,
+        max_invocations: int = MAX_INVOCATIONS,
+        *,
+        use_output_schema: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(callbacks, n_task_repeats, max_invocations, **kwargs)
+        self.use_output_schema = use_output_schema
+
+    def run(
+        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+    ) -> list[Report]:
+        """Run every task; see ``Benchmark.run``."""
+        self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
+        return super().run(tasks, agent_data)
+
+    @cached_property
+    def benchmark_level_config(self) -> JsonObject:
+        """The machine, and the data behind every verdict of the run."""
+        named = {task.metadata.get("domain") for task in self.tasks.to_list()}
+        domains = [domain for domain in VALID_DOMAINS if domain in named]
+        return {
+            **super().benchmark_level_config,
+            "macs": {
+                "data_commit": COMMIT,
+                "data": {domain: data_fingerprint(domain) for domain in domains},
+                "max_invocations": self.max_invocations,
+                "use_output_schema": self.use_output_schema,
+            },
+        }
+
+    def setup_environment(
+        self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
+    ) -> MACSEnvironment:
+        """The tools of the task's domain, each with a model of its own."""
+        model_id = model_id_of(task.environment_data, "tool")
+        environment = MACSEnvironment(
+            task.environment_data,
+            lambda name: self.get_model_adapter(
+                model_id,
+                register_name=name,
+                seed=seed_generator.derive_seed(f"environment/tools/{name}"),
+            ),
+            use_output_schema=self.use_output_schema,
+        )
+        for key, tool in environment.tools.items():
+            self.register("tools", key, tool)
+        return environment
+
+    def setup_user(
+        self,
+        agent_data: JsonObject,
+        environment: MACSEnvironment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
+        """The person of the scenario; an agent that keeps asking is told that nothing is left."""
+        model = self.get_model_adapter(
+            model_id_of(task.user_data, "user"),
+            register_name="user_simulator",
+            seed=seed_generator.derive_seed("simulators/user"),
+        )
+        scenario = task.metadata.get("scenario", "")
+        return MACSUser(model, scenario, task.query, exhausted_response=EXHAUSTED)
+
+    def setup_evaluators(
+        self,
+        environment: MACSEnvironment,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
+        """One judge for what the user could see, one for what the agents did."""
+        model_id = model_id_of(task.evaluation_data, "evaluator")
+        made = []
+        for side in SIDES:
+            model = self.get_model_adapter(
+                model_id,
+                register_name=f"evaluator_{side}_gsr",
+                seed=seed_generator.derive_seed(f"evaluators/{side}_gsr"),
+            )
+            evaluator = MACSEvaluator(model, task, side)
+            made.append(self.register("evaluators", f"{side}_gsr", evaluator))
+        return made
+
+    def run_agents(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: MACSEnvironment,
+        query: str = "",
+    ) -> Any:
+        """One turn of the agents; several answers are given as a list."""
+        return super().run_agents(agents, task, environment, query)
+
+    def evaluate(
+        self,
+        evaluators: Sequence[Evaluator],
+        agents: dict[str, AgentAdapter],
+        final_answer: Any,
+        traces: JsonObject,
+    ) -> list[JsonObject]:
+        """Both judges' results as one evaluation."""
+        results = super().evaluate(evaluators, agents, final_answer, traces)
+        user, system = (cast(SideResult, result) for result in results)
+        return [combined(user, system)]
+
+
+def model_id_of(data: Mapping[str, object], role: str) -> str:
+    """The model that a task names for a role."""
+    model_id = data.get("model_id")
+    if not model_id:
+        raise ConfigurationError(
+            f"no {role} model is named: call configure_model_ids(tasks, {role}_model_id=...)"
+        )
+    return str(model_id)
