@@ -1,6 +1,7 @@
 """A run in numbers: what the commands return, as plain records for a terminal or a script."""
 
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from maseval.core.outcome import (
     termination_of,
     tokens_of,
 )
-from maseval.core.report import Report
+from maseval.core.report import LEFT_OUT_STATUSES, Report
 from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES, Score
@@ -33,6 +34,9 @@ METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; a simulation without a "
     f"verdict counts as not passed. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
 )
+
+
+_LEFT_OUT = frozenset(status.value for status in LEFT_OUT_STATUSES)
 
 
 class SimulationLine(NamedTuple):
@@ -89,6 +93,33 @@ class DomainScore:
 
 
 @dataclass(frozen=True)
+class ProviderFailures:
+    """Simulations that a provider let down, by status, and the score without them.
+
+    In all other numbers they count as not passed.
+    """
+
+    counts: Mapping[str, int]
+    pass_1: Estimate | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        without = None if self.pass_1 is None else self.pass_1.in_brief()
+        return {"counts": dict(self.counts), "pass^1_without": without}
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{count} {status}" for status, count in self.counts.items())
+        counted = f"{sum(self.counts.values())} simulations failed at the provider ({listed})"
+        if self.pass_1 is None or self.pass_1.value is None:
+            return f"{counted} and count as not passed; no other simulation has a verdict."
+        found = self.pass_1
+        return (
+            f"{counted} and count as not passed; without them overall pass^1 is {found.value:.1%} "
+            f"({LEVEL:.0%} CI {found.low:.1%} to {found.high:.1%})."
+        )
+
+
+@dataclass(frozen=True)
 class RunSummary:
     """A run in numbers: each domain, all of them, and what they took."""
 
@@ -98,6 +129,7 @@ class RunSummary:
     tokens: int
     method: str
     conventions: Sequence[ConventionScore] = ()
+    provider_failures: "ProviderFailures | None" = None
 
     @property
     def rows(self) -> list[DomainScore]:
@@ -161,6 +193,7 @@ class RunResult:
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
+            **_provider_failures(summary.provider_failures),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
             **_in_json(summary.conventions),
@@ -170,6 +203,10 @@ class RunResult:
 
 def _in_json(conventions: Sequence[ConventionScore]) -> dict[str, object]:
     return {"conventions": conventions_in_json(conventions)} if conventions else {}
+
+
+def _provider_failures(found: ProviderFailures | None) -> dict[str, Any]:
+    return {} if found is None else {"provider_failures": found.to_dict()}
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:
@@ -223,6 +260,7 @@ def run_summary(
     ]
     planned = list(planned)
     found = summarise(outcomes, planned=planned)
+    let_down = _let_down(lines, planned)
     order = list(dict.fromkeys(one.domain for one in planned))
     domains = sorted(found.domains, key=lambda each: order.index(each.group or ""))
     return RunSummary(
@@ -233,9 +271,33 @@ def run_summary(
         _score(found.overall, lines, "all"),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=" ".join(filter(None, (METHOD, _missing(found.overall, lines)))),
+        method=" ".join(
+            filter(None, (METHOD, _missing(found.overall, lines), str(let_down or "")))
+        ),
         conventions=conventions,
+        provider_failures=let_down,
     )
+
+
+def _let_down(
+    lines: Sequence[SimulationLine], planned: Sequence[Simulation]
+) -> ProviderFailures | None:
+    counts = Counter(line.status for line in lines if line.status in _LEFT_OUT)
+    if not counts:
+        return None
+    outcomes = [
+        Outcome(
+            line.domain,
+            line.task_id,
+            line.trial,
+            None if line.status in _LEFT_OUT else line.outcome == "pass",
+            reason=line.status,
+        )
+        for line in lines
+    ]
+    judged = any_verdict(lines)
+    overall = summarise(outcomes, planned=planned).overall if judged else None
+    return ProviderFailures(counts, overall.estimate("pass^k", 1) if overall else None)
 
 
 def _score(

@@ -21,9 +21,10 @@ Adapters turn the errors of each provider's library into these few, so that one 
         └── MalformedRequestError
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import redact_text
@@ -104,6 +105,20 @@ class ProviderError(MASEvalError):
 
     def _advice(self) -> str:
         return f". {self.way_out}" if self.way_out else ""
+
+
+OTHERS_THAN_THE_AGENT = ("user", "tool")
+"""Whose model it may be that failed; without a component it is the agent's."""
+
+
+@contextmanager
+def model_of(component: Literal["user", "tool"]) -> Iterator[None]:
+    """Have a failure within say that it was not the agent's model."""
+    try:
+        yield
+    except ProviderError as error:
+        error.component = error.component or component
+        raise
 
 
 def _shortened(text: str) -> str:

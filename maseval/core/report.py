@@ -13,7 +13,13 @@ from maseval.core.exceptions import (
     TaskTimeoutError,
     UserError,
 )
-from maseval.core.provider_errors import ProviderError
+from maseval.core.provider_errors import (
+    OTHERS_THAN_THE_AGENT,
+    ContentFilterError,
+    ContextOverflowError,
+    ProviderError,
+    QuotaExhaustedError,
+)
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
@@ -27,6 +33,12 @@ class TaskExecutionStatus(Enum):
     ENVIRONMENT_ERROR = "environment_error"
     USER_ERROR = "user_error"
     TASK_TIMEOUT = "task_timeout"
+    CONTEXT_OVERFLOW = "context_overflow"
+    """The agent's conversation grew beyond what its model reads, which is the agent's failure."""
+    CONTENT_FILTERED = "content_filtered"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    PROVIDER_ERROR = "provider_error"
+    """Any other failure of a model's provider."""
     UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
     EVALUATION_FAILED = "evaluation_failed"
     SETUP_FAILED = "setup_failed"
@@ -48,9 +60,22 @@ _EXECUTION_FAILURES = frozenset(
         TaskExecutionStatus.ENVIRONMENT_ERROR,
         TaskExecutionStatus.USER_ERROR,
         TaskExecutionStatus.TASK_TIMEOUT,
+        TaskExecutionStatus.CONTEXT_OVERFLOW,
+        TaskExecutionStatus.CONTENT_FILTERED,
+        TaskExecutionStatus.QUOTA_EXHAUSTED,
+        TaskExecutionStatus.PROVIDER_ERROR,
         TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
     )
 )
+
+LEFT_OUT_STATUSES = frozenset(
+    {
+        TaskExecutionStatus.CONTENT_FILTERED,
+        TaskExecutionStatus.QUOTA_EXHAUSTED,
+        TaskExecutionStatus.PROVIDER_ERROR,
+    }
+)
+"""Failures of a provider that say nothing of the agent: scores are shown with and without them."""
 
 # Worth another attempt: the agent is not at fault, and the next attempt may succeed.
 RETRYABLE_STATUSES = frozenset(
@@ -59,6 +84,7 @@ RETRYABLE_STATUSES = frozenset(
         TaskExecutionStatus.ENVIRONMENT_ERROR,
         TaskExecutionStatus.USER_ERROR,
         TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
+        *LEFT_OUT_STATUSES,
     }
 )
 
@@ -121,8 +147,21 @@ def execution_status(exception: BaseException) -> TaskExecutionStatus:
             return TaskExecutionStatus.ENVIRONMENT_ERROR
         case UserError():
             return TaskExecutionStatus.USER_ERROR
+        case ProviderError():
+            return _provider_status(exception)
         case _:
             return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+
+
+def _provider_status(error: ProviderError) -> TaskExecutionStatus:
+    match error:
+        case ContextOverflowError() if error.component not in OTHERS_THAN_THE_AGENT:
+            return TaskExecutionStatus.CONTEXT_OVERFLOW
+        case ContentFilterError():
+            return TaskExecutionStatus.CONTENT_FILTERED
+        case QuotaExhaustedError():
+            return TaskExecutionStatus.QUOTA_EXHAUSTED
+    return TaskExecutionStatus.PROVIDER_ERROR
 
 
 def error_record(exception: BaseException) -> dict[str, object]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypedDict, TypeVar, cast
 from uuid import uuid4
 
 from maseval.core.exceptions import (
@@ -23,7 +23,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
-from maseval.core.provider_errors import ProviderError
+from maseval.core.provider_errors import ProviderError, model_of
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import JsonObject, TraceableMixin, now
 
@@ -94,6 +94,9 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
     template_name: ClassVar[str | None] = None
     """The text file in ``maseval/core/templates`` that is used if no template is given."""
 
+    plays: ClassVar[Literal["user", "tool"]] = "tool"
+    """Whose failure it is if the model's provider does not answer."""
+
     def __init__(
         self,
         model: ModelAdapter,
@@ -154,7 +157,8 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
 
     def _succeeds(self, attempt: SimulatorAttempt, params: Params) -> bool:
         try:
-            output = self.model.generate(attempt["prompt"], generation_params=params)
+            with model_of(self.plays):
+                output = self.model.generate(attempt["prompt"], generation_params=params)
         except (TaskTimeoutError, ProviderError):
             raise  # the model has already retried its provider
         except Exception as error:  # other models raise what they like, and may recover
@@ -225,6 +229,8 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
 
 class _PersonSimulator(LLMSimulator[Parsed]):
     """What both simulated users share: their profile and their stop condition."""
+
+    plays = "user"
 
     def __init__(
         self,

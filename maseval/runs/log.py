@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard, cast
 
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.seal import broken_seal
 from maseval.runs.config import RunConfig, Simulation
@@ -29,6 +29,7 @@ RERUN_STATUSES = frozenset(
         TaskExecutionStatus.USER_ERROR,
         TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
         TaskExecutionStatus.TASK_TIMEOUT,
+        *LEFT_OUT_STATUSES,
     )
 )
 

@@ -135,7 +135,7 @@ def test_a_provider_that_cannot_be_reached_is_not_the_agents_fault():
     assert ran.exit_code == 3 and last_json(ran.stdout)["overall"]["failed"] == 2
     assert "could not be reached" in ran.stderr
     statuses = {report["status"] for report in RunFolder.read("r").reports()}
-    assert statuses == {"unknown_execution_error"}
+    assert statuses == {"provider_error"}
 
 
 def test_errors_of_some_simulations_are_shown_beside_the_score(tmp_path):

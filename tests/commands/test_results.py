@@ -44,6 +44,41 @@ def test_what_is_tried_again_counts_as_failed_and_not_passed():
     assert overall.pass_hat[1].value == 0.5
 
 
+def test_what_a_provider_let_down_is_counted_and_the_score_without_it_is_shown():
+    lines = [
+        *(line("1", 0), line("2", 0, "fail"), line("3", 0, "error", status="context_overflow")),
+        line("4", 0, "error", status="provider_error"),
+        line("5", 0, "error", status="content_filtered"),
+    ]
+
+    summary = run_summary(lines, planned("1", "2", "3", "4", "5", trials=1))
+
+    assert summary.overall.pass_hat[1].value == pytest.approx(1 / 5)
+    assert summary.provider_failures.pass_1.value == pytest.approx(1 / 3)
+    assert summary.overall.failed == 2
+    assert "2 simulations failed at the provider (1 provider_error, 1 content_filtered)" in (
+        summary.method
+    )
+    assert "without them overall pass^1 is 33.3% (95% CI" in summary.method
+    assert summary.provider_failures.to_dict()["counts"] == {
+        "provider_error": 1,
+        "content_filtered": 1,
+    }
+
+
+def test_a_run_without_such_failures_says_nothing_of_them():
+    summary = run_summary([line("1", 0)], planned("1", trials=1))
+
+    assert summary.provider_failures is None and "provider" not in summary.method
+
+
+def test_if_every_simulation_was_let_down_there_is_no_second_score():
+    summary = run_summary([line("1", 0, "error", status="provider_error")], planned("1", trials=1))
+
+    assert summary.provider_failures.pass_1 is None
+    assert "no other simulation has a verdict" in summary.method
+
+
 def test_an_incomplete_run_says_between_which_numbers_it_may_end():
     summary = run_summary([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
     complete = run_summary([line("1", 0), line("1", 1)], planned("1"))

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from maseval import AgentError, EnvironmentError, Report, Task, TaskExecutionStatus, UserError
+from maseval.core import provider_errors as errors
 from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
 from maseval.core.report import (
+    LEFT_OUT_STATUSES,
+    RETRYABLE_STATUSES,
     collection_failure,
     error_record,
     execution_status,
@@ -28,6 +31,11 @@ from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
         (UserError("no voice"), "user_error"),
         (ToolSimulatorError("gave up"), "environment_error"),
         (UserSimulatorError("gave up"), "user_error"),
+        (errors.ContextOverflowError("long", provider="acme"), "context_overflow"),
+        (errors.ContentFilterError("no", provider="acme"), "content_filtered"),
+        (errors.QuotaExhaustedError("no", provider="acme"), "quota_exhausted"),
+        (errors.RateLimitError("no", provider="acme"), "provider_error"),
+        (errors.PersistentlyMalformedError("<h1>", provider="acme"), "provider_error"),
         (UserExhaustedError("done"), "unknown_execution_error"),
         (OSError("Python's own"), "unknown_execution_error"),
         (SystemExit(1), "unknown_execution_error"),
@@ -35,6 +43,21 @@ from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
 )
 def test_the_class_of_an_exception_says_whose_fault_it_was(error, status):
     assert execution_status(error).value == status
+
+
+@pytest.mark.parametrize("whose", ["user", "tool"])
+def test_a_conversation_too_long_for_another_model_is_not_the_agents_failure(whose):
+    with pytest.raises(errors.ContextOverflowError) as caught, errors.model_of(whose):
+        raise errors.ContextOverflowError("long", provider="acme")
+
+    assert execution_status(caught.value).value == "provider_error"
+
+
+def test_what_is_left_out_of_a_score_is_among_what_may_be_tried_again():
+    assert LEFT_OUT_STATUSES < RETRYABLE_STATUSES
+    assert TaskExecutionStatus.CONTEXT_OVERFLOW not in RETRYABLE_STATUSES
+    every = TaskExecutionStatus.TASK_EXECUTION_FAILED.covers
+    assert {status.value for status in LEFT_OUT_STATUSES} | {"context_overflow"} < every
 
 
 def test_an_error_record_names_type_message_and_traceback():

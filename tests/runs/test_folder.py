@@ -183,7 +183,10 @@ def test_what_the_agent_did_is_a_result(tmp_path, status):
 
 @pytest.mark.parametrize(
     "status",
-    ["setup_failed", "environment_error", "user_error", "unknown_execution_error", "task_timeout"],
+    [
+        *("setup_failed", "environment_error", "user_error", "unknown_execution_error"),
+        *("task_timeout", "content_filtered", "quota_exhausted", "provider_error"),
+    ],
 )
 def test_what_broke_around_the_agent_is_tried_again_and_the_later_report_counts(tmp_path, status):
     with RunFolder.open(tmp_path / "run", config("a")) as folder:

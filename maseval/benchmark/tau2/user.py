@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 
@@ -63,12 +64,13 @@ class Tau2User(MessageUser):
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         heard = self.wording.chat(flipped(messages))
-        response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *heard],
-            generation_params=self.llm_args,
-            tools=self.tool_definitions,
-            tool_choice="auto" if self.tool_definitions else None,
-        )
+        with model_of("user"):
+            response = self.model.chat(
+                [{"role": "system", "content": self.system_prompt}, *heard],
+                generation_params=self.llm_args,
+                tools=self.tool_definitions,
+                tool_choice="auto" if self.tool_definitions else None,
+            )
         return user_message(
             response.content,
             tool_calls=calls_of(response, "user"),

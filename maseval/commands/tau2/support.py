@@ -145,6 +145,8 @@ def _broken(omitted: Omitted) -> Label:
     evidence = (f"{omitted.status}: {omitted.reason}",)
     if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
         return Label("agent", "raised an error", "status of the run", evidence)
+    if omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
+        return Label("agent", "context overflow", "status of the run", evidence)
     return Label("infrastructure", "did not finish", "status of the run", evidence)
 
 

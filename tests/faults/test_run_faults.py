@@ -1,0 +1,127 @@
+"""Whole runs against a provider that misbehaves: what becomes of the simulations and the score."""
+
+import json
+
+import pytest
+
+from maseval.runs import RunFolder
+from maseval.testing import FAULTS, OpenAIProtocol, Reply, serving
+from tests.cli.commandline import last_json, maseval
+from tests.faults.table import shows
+from tests.interface.libraries import needing
+
+AREA = "A run with such a provider"
+RUN = ("tau2", "run", "--domain", "library", "--user", "scripted", "--agent-model", "served")
+QUICK = ("--no-probe", "--max-steps", "12", "-j", "2", "--output", "run", "--json")
+
+pytestmark = needing("openai")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server():
+    with serving() as running:
+        yield running
+
+
+def run_against(server, *options):
+    return maseval(*RUN, "--base-url", f"{server.url}/v1", *QUICK, *options)
+
+
+def always(server, name):
+    bad = FAULTS[name].spoil(Reply(OpenAIProtocol.text("Hello")))
+    server.reply_to = lambda request: bad
+
+
+def statuses():
+    return {report["status"] for report in RunFolder.read("run").reports()}
+
+
+@shows(
+    AREA,
+    *(
+        (FAULTS[name].text, "the run stops after the first simulations, which are `provider_error`")
+        for name in ("html", "empty", "list", "no-name", "redirect")
+    ),
+)
+@pytest.mark.parametrize("name", ["html", "empty", "list", "no-name", "redirect"])
+def test_a_run_that_gets_nothing_but_nonsense_stops_early(server, name):
+    always(server, name)
+
+    ran = run_against(server)
+
+    assert ran.exit_code != 0 and "Traceback" not in ran.stderr
+    assert "every other task would have failed in the same way" in " ".join(ran.stderr.split())
+    assert statuses() == {"provider_error"}
+    assert len(server.requests) <= 6, "three for each of two workers"
+
+
+@shows(
+    AREA,
+    ("context overflow", "`context_overflow`: counts as the agent's failure, not run again"),
+    ("content filter", "`content_filtered`: run again; the score without it is shown as well"),
+)
+@pytest.mark.parametrize(
+    ("name", "status", "done"),
+    [("overflow", "context_overflow", 2), ("filter", "content_filtered", 0)],
+)
+def test_a_failure_of_the_provider_has_a_status_of_its_own(server, name, status, done):
+    always(server, name)
+
+    ran = run_against(server, "-n", "2")
+
+    assert statuses() == {status}
+    result = last_json(ran.stdout)
+    assert result["overall"]["done"] == done
+    assert ("provider_failures" in result) is (status == "content_filtered")
+
+
+def finishing(first):
+    """An agent that makes one tool call, as ``first`` says, and then hands over."""
+
+    def reply(request):
+        said = request.body["messages"]
+        if any(message["role"] == "tool" for message in said):
+            return Reply(OpenAIProtocol.text("I cannot help with that. Good-bye."))
+        return first(request)
+
+    return reply
+
+
+@shows(
+    AREA,
+    (
+        "tool-call ids that are numbers",
+        "the tool answers under that id, and the simulation is scored",
+    ),
+    ("arguments nested 900 or 100,000 deep", "the tool refuses them, and the simulation is scored"),
+)
+@pytest.mark.parametrize("name", ["number-ids", "deep", "deeper"])
+def test_odd_tool_calls_are_answered_and_the_simulation_is_scored(server, name):
+    good = Reply(OpenAIProtocol.text("Hello"))
+    server.reply_to = finishing(lambda request: FAULTS[name].spoil(good))
+
+    ran = run_against(server, "-n", "1")
+
+    assert statuses() == {"success"}, ran.stderr
+    [report] = RunFolder.read("run").reports()
+    simulation = report["traces"]["environment"]["simulation"]
+    assert simulation["termination_reason"], "every conversation says why it ended"
+    [answer] = [m for m in simulation["messages"] if m["role"] == "tool"][:1]
+    assert answer["id"] == ("7" if name == "number-ids" else "call_1")
+    assert answer["error"] or "not found" in answer["content"]
+
+
+@shows(AREA, ("usage with Infinity", "the simulation is scored; its tokens count as 0"))
+def test_usage_that_is_no_number_costs_nothing_else(server):
+    always(server, "infinity")
+
+    ran = run_against(server, "-n", "1", "--max-steps", "6")
+
+    assert statuses() == {"success"}, ran.stderr
+    assert last_json(ran.stdout)["tokens"] == 0
+    json.dumps(last_json(ran.stdout), allow_nan=False)
