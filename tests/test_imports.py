@@ -38,7 +38,7 @@ CORE_LAYERS = [
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "pass_k", "distributions", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimation", "outcomes", "result"),
+    *("estimation", "outcomes", "result", "agreement"),
 }
 
 TAU2_LAYERS = [

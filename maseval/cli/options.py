@@ -95,6 +95,22 @@ RemapTasks = Annotated[
         "--remap-tasks", help="Judge each simulation by the task its recorded checks belong to."
     ),
 ]
+JudgeModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge-model",
+        help="Model that judges natural-language assertions; given twice, agreement is reported. "
+        "Replies are kept with the run or beside the file.",
+    ),
+]
+JudgeAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        help="URL of an OpenAI-compatible server, for the judge.",
+        envvar="MASEVAL_BASE_URL",
+    ),
+]
 _COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
     "domain": completion.domains,
     "task_id": completion.tasks_of_domain,

@@ -1,7 +1,7 @@
 """A run before it begins: its configuration, what it may cost, and where it is kept."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -53,9 +53,14 @@ class FolderRun(ABC):
         turn: Turn | None = None,
         priced: bool = False,
         time_limit: float | None = None,
+        on_folder: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
-        """Run what is missing into the folder; for the rest see ``Session``."""
+        """Run what is missing into the folder; for the rest see ``Session``.
+
+        ``on_folder`` gets its path, which is another one for a run that forks off.
+        """
         with RunFolder.open(self.path, self.config, fork=self.options.fork) as folder:
+            on_folder(folder.path)
             session = Session(
                 folder,
                 benchmark,

@@ -3,7 +3,7 @@
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +121,10 @@ class ProviderFailures:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run in numbers: each domain, all of them, and what they took."""
+    """A run in numbers: each domain, all of them, and what they took.
+
+    ``unjudged`` simulations ran to their end, and nobody said whether they passed.
+    """
 
     domains: Sequence[DomainScore]
     overall: DomainScore
@@ -130,6 +133,7 @@ class RunSummary:
     method: str
     conventions: Sequence[ConventionScore] = ()
     provider_failures: "ProviderFailures | None" = None
+    unjudged: int = 0
 
     @property
     def rows(self) -> list[DomainScore]:
@@ -272,10 +276,19 @@ def run_summary(
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
         method=" ".join(
-            filter(None, (METHOD, _missing(found.overall, lines), str(let_down or "")))
+            filter(
+                None,
+                (
+                    METHOD,
+                    _missing(found.overall, lines),
+                    _unjudged(outcomes, lines),
+                    str(let_down or ""),
+                ),
+            )
         ),
         conventions=conventions,
         provider_failures=let_down,
+        unjudged=sum(line.outcome == "unjudged" for line in lines),
     )
 
 
@@ -317,6 +330,22 @@ def _score(
         }
         if any_verdict(lines)
         else {},
+    )
+
+
+def _unjudged(outcomes: Sequence[Outcome], lines: Sequence[SimulationLine]) -> str:
+    """The range in which simulations without a verdict leave the number."""
+    waiting = [line.outcome == "unjudged" for line in lines]
+    if not any(waiting) or not any_verdict(lines):
+        return ""
+    best = [
+        replace(each, passed=each.passed or unknown)
+        for each, unknown in zip(outcomes, waiting, strict=True)
+    ]
+    low, high = (summarise(each).overall.estimate("pass^k", 1).value for each in (outcomes, best))
+    return (
+        f"{sum(waiting)} of {len(lines)} simulations have no verdict: overall pass^1 is {low:.1%} "
+        f"if all of them fail, {high:.1%} if all pass."
     )
 
 

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.checks import StateMatch
-from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.benchmark.tau2.world.setting import Setting
@@ -29,9 +29,10 @@ __all__ = ["RewardType", "Tau2Evaluator", "TerminationReason"]
 class Tau2Evaluator(Evaluator):
     """Scores a repetition by its one trajectory, with the rules and the data it was run with.
 
-    ``nl_model`` judges natural-language assertions. Without it they are left out, and a task whose
-    reward depends on them raises ``NoJudgeError``. A judge that cannot be understood is an error
-    only for such a task; elsewhere ``nl_check`` reports it.
+    ``nl_model`` judges natural-language assertions. Without it they are left out. A task whose
+    reward depends on them then has no verdict, unless it fails whatever a judge would say:
+    ``reward`` and ``passed`` are None, and ``needs_judge`` is True. A judge that cannot be
+    understood is an error only for such a task; elsewhere ``nl_check`` reports it.
     """
 
     environment: Tau2Environment
@@ -85,6 +86,13 @@ class Tau2Evaluator(Evaluator):
             if RewardType.NL_ASSERTION in self.reward_basis:
                 raise
             verdict, skipped = score(case), f"Skipped: {error}"
+        except NoJudgeError as error:
+            if error.so_far is None:
+                raise
+            match = None if error.match is None else StateMatch(*error.match)
+            verdict = Verdict(error.so_far, match)
+            if is_successful(error.so_far["reward"]):
+                return self._undecided(verdict, recording, str(error))
         reward = verdict.reward_info["reward"]
         return {
             "reward": reward,
@@ -93,6 +101,20 @@ class Tau2Evaluator(Evaluator):
             **self._checks(verdict, skipped),
             "termination_reason": recording.termination_reason,
             "reward_info": verdict.reward_info,
+        }
+
+    def _undecided(
+        self, verdict: Verdict, recording: RecordedConversation, why: str
+    ) -> dict[str, Any]:
+        """All checks but the judge's, which would decide."""
+        return {
+            "reward": None,
+            "passed": None,
+            "needs_judge": True,
+            "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
+            **self._checks(verdict, f"Not judged: {why}"),
+            "termination_reason": recording.termination_reason,
+            "reward_info": None,
         }
 
     def _case(self, recording: RecordedConversation) -> Case:

@@ -1,6 +1,7 @@
 """``maseval tau2 score``."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 
 import typer
 from rich.console import Console
@@ -16,19 +17,25 @@ from maseval.cli.options import (
     DataVersion,
     DomainOfFile,
     EmbeddedTasks,
+    JudgeAddress,
+    JudgeModels,
     RemapTasks,
     examples,
 )
 from maseval.cli.results import estimate
+from maseval.cli.tau2.judges import print_judges
+from maseval.cli.tau2.under import print_under
 from maseval.commands.conventions import conventions_in_words
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.tau2.score import Disagreement, FileScore
+    from maseval.commands.tau2.score import Disagreement, FileScore, UnreadableFile
 
 EXAMPLES = examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 score last --fail-on-disagreement", "a run of ours; exit code 1 if it differs"),
     ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
+    ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
+    ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
     ("maseval tau2 score runs/* --json", "for scripts"),
 )
 
@@ -55,18 +62,45 @@ def score(
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
     data_version: DataVersion = None,
+    judge_model: JudgeModels = None,
+    base_url: JudgeAddress = None,
     fail_on_disagreement: Annotated[
         bool,
         typer.Option(
             "--fail-on-disagreement", help="Exit code 1 if a verdict differs or anything is wrong."
         ),
     ] = False,
+    under: Annotated[
+        str | None,
+        typer.Option(
+            help="Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
+            "under each, and say which verdicts change from the first, and why.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge recorded conversations again, and compare with the recorded rewards.
 
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
+    if under is not None:
+        if as_recorded or data_version or fail_on_disagreement:
+            raise typer.BadParameter(
+                "--under names the releases and recomputes every verdict; leave out "
+                "--data-version, --as-recorded and --fail-on-disagreement"
+            )
+        _score_under(
+            files,
+            under,
+            as_json,
+            domain=domain,
+            strict=strict,
+            embedded_tasks=embedded_tasks,
+            remap_tasks=remap_tasks,
+            judge_model=judge_model or (),
+            base_url=base_url,
+        )
+        return
     with counting("judged") as count:
         scores = commands.tau2.score(
             files,
@@ -76,13 +110,13 @@ def score(
             embedded_tasks=embedded_tasks,
             remap_tasks=remap_tasks,
             data_version=data_version,
+            judge_model=judge_model or (),
+            base_url=base_url,
             on_progress=count,
         )
     for each in scores:
         _print_score(each, stderr() if as_json else stdout())
-    for unread in scores.unreadable:
-        words = f"[bold red]Error:[/] {inert(str(unread.path))}: {inert(str(unread.error))}"
-        stderr().print(words, highlight=False, soft_wrap=True)
+    _print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
         files_in_json = [each.to_dict() for each in [*scores, *scores.unreadable]]
@@ -90,6 +124,34 @@ def score(
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
+
+
+class _HowJudged(TypedDict):
+    """The options that both ways of scoring take."""
+
+    domain: str | None
+    strict: bool
+    embedded_tasks: bool
+    remap_tasks: bool
+    judge_model: Sequence[str]
+    base_url: str | None
+
+
+def _score_under(files: list[str], under: str, as_json: bool, **how: Unpack[_HowJudged]) -> None:
+    with counting("judged") as count:
+        found = commands.tau2.score_under(files, under.split(","), on_progress=count, **how)
+    print_under(found, stderr() if as_json else stdout())
+    _print_unreadable(found.unreadable)
+    if as_json:
+        print_json(found.to_dict())
+    if found.unreadable:
+        raise typer.Exit(FAILED)
+
+
+def _print_unreadable(files: Sequence["UnreadableFile"]) -> None:
+    for each in files:
+        words = f"[bold red]Error:[/] {inert(str(each.path))}: {inert(str(each.error))}"
+        stderr().print(words, highlight=False, soft_wrap=True)
 
 
 def _print_score(score: "FileScore", console: Console) -> None:
@@ -101,6 +163,7 @@ def _print_score(score: "FileScore", console: Console) -> None:
         words = f"[red]{inert(cause.kind)}[/red]: {inert(str(cause).partition(': ')[2])}"
         console.print(f"  {words}", highlight=False, soft_wrap=True)
     _print_agreement(score, console)
+    print_judges(score.panel, console)
     _print_passes(score, console)
     for one in score.disagreements[:_SHOWN]:
         console.print(f"  [red]differs[/red] {_disagreement(one)}", highlight=False, soft_wrap=True)
@@ -124,7 +187,10 @@ def _print_agreement(score: "FileScore", console: Console) -> None:
 
 
 def _print_passes(score: "FileScore", console: Console) -> None:
-    if not score.judged:
+    if not score.judged and not score.open:
+        return
+    if score.open:
+        _print_bounds(score, console)
         return
     first = score.pass_hat.get(1)
     share = score.passes / score.planned
@@ -142,6 +208,26 @@ def _print_passes(score: "FileScore", console: Console) -> None:
         console.print(f"  pass^{k} {estimate(value)}", highlight=False)
     for line in conventions_in_words(score.conventions):
         console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
+    _print_release(score, console)
+
+
+def _print_bounds(score: "FileScore", console: Console) -> None:
+    """Where a judge must decide, the range in which the numbers are."""
+    most = score.passes + score.open
+    low, high = (number / score.planned for number in (score.passes, most))
+    console.print(
+        f"  passed: {score.passes} to {most} of {score.planned} ({low:.0%} to {high:.0%}): "
+        f"{score.open} depend on a judge (--judge-model); {score.recorded_passes} as recorded",
+        highlight=False,
+    )
+    for k, value in score.pass_hat.items():
+        low, high = value.bounds or (0.0, 1.0)
+        words = f"{low:.1%} if all unjudged fail, {high:.1%} if all pass"
+        console.print(f"  pass^{k} {words}", highlight=False)
+    _print_release(score, console)
+
+
+def _print_release(score: "FileScore", console: Console) -> None:
     chosen = score.found.whole.version_from
     console.print(f"  judged by tau2-bench {score.found.version} ({chosen})", highlight=False)
 

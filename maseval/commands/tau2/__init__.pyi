@@ -9,6 +9,7 @@ from maseval.commands.tau2.own_agents import AgentModel as AgentModel
 from maseval.commands.tau2.plan import plan as plan
 from maseval.commands.tau2.run import run as run
 from maseval.commands.tau2.score import score as score
+from maseval.commands.tau2.score_under import score_under as score_under
 from maseval.commands.tau2.show import show as show
 from maseval.commands.tau2.submit import submit as submit
 from maseval.commands.tau2.tasks import tasks as tasks

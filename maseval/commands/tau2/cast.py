@@ -3,18 +3,22 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemory, RememberingJudge
 from maseval.commands.prices import AgentPrices, Prices
 from maseval.commands.tau2.agent_faults import blaming
+from maseval.commands.tau2.judges import memory_path
 from maseval.commands.tau2.own_agents import (
     NO_KEY,
     AgentBrief,
@@ -30,6 +34,7 @@ from maseval.commands.tau2.turns import turn_in
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import termination_of
@@ -67,6 +72,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.setup = setup
         self.rehearsals = rehearsals
         self.prices = prices or Prices()
+        self._judged: JudgeMemory | None = None
         self.rehearsal = Rehearsal(setup.options.rehearse or "")
         self.add_callback(_Cleaning(self.forget))
         self._timed_out = 0
@@ -121,6 +127,25 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self._environments.pop(trial, None)
         if played := self._forget_rehearsal(trial):
             self.rehearsal.add(report, len(played.requests))
+
+    def setup_evaluators(
+        self,
+        environment: Tau2Environment,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
+        """The original's checks, with a judge whose replies are kept with the run."""
+        found = super().setup_evaluators(environment, task, agents, user, seed_generator)
+        for each in found:
+            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judged:
+                each.nl_model = RememberingJudge(each.nl_model, self._judged)
+        return found
+
+    def keep_judgements_in(self, folder: Path) -> None:
+        """Keep what the judge replies with the run."""
+        self._judged = JudgeMemory(memory_path(folder))
 
     def time_notes(self) -> list[str]:
         """How many simulations the time limit ended."""

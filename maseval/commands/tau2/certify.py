@@ -7,7 +7,8 @@ from pathlib import Path
 from maseval.benchmark.tau2.trust.certify import Certificate
 from maseval.benchmark.tau2.trust.certify import certify as certify_source
 from maseval.benchmark.tau2.trust.recount.sources import Collection
-from maseval.commands.tau2.sources import open_source
+from maseval.commands.tau2.judges import own_panel
+from maseval.commands.tau2.sources import SimulationSource, open_source
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.atomic import atomic_file
 from maseval.interface.signing import signature
@@ -42,22 +43,22 @@ def certify(
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
-    path, simulations = certifiable(source, domain, data_version)
-    certificate = certify_source(simulations, partial=partial)
+    found, simulations = certifiable(source, domain, data_version)
+    certificate = certify_source(simulations, partial=partial, panel=own_panel(found.folder))
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as file:
             file.write(certificate.to_json().encode())
-    return Certified(path, certificate, target)
+    return Certified(found.path, certificate, target)
 
 
 def certifiable(
     file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
-) -> tuple[Path, Collection]:
-    """The path and the simulations of a results file or a run."""
+) -> tuple[SimulationSource, Collection]:
+    """A results file or a run, and its simulations."""
     source = open_source(file)
     if source.folder is not None and not source.folder.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
-    return source.path, source.simulations(domain, data_version)
+    return source, source.simulations(domain, data_version)

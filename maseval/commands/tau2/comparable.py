@@ -11,12 +11,14 @@ from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_na
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.trust.recount.causes import causes
-from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK
-from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
+from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK, Judged
+from maseval.benchmark.tau2.trust.recount.recount import Recount, recount
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import collection
 from maseval.benchmark.tau2.trust.recount.tasks import meaning
+from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
+from maseval.commands.tau2.judges import own_panel
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
 from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.runs import RunFolder
@@ -41,7 +43,7 @@ def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
     foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
     costs = {each.slot: each.cost for each in found.judged}
     outcomes = [
-        Outcome(*slot[:2], slot.trial, passed, costs.get(slot))
+        Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
         for slot, passed in found.passes.items()
         if slot not in foreign and _is_ours(found, slot)
     ]
@@ -107,12 +109,11 @@ def outcomes_of_run(
             pass
         notes = [obstacle] if obstacle else Ways(as_recorded=True).marks
         return RecordedOutcomes(outcomes, planned, config, notes)
-    found = recount(collection(reports), on_progress=options.on_progress)
-    judged = [
-        outcome if each.problem else replace(outcome, passed=each.passed)
-        for outcome, each in zip(outcomes, found.judged, strict=True)
-    ]
-    changed = sum(a.passed != b.passed for a, b in zip(outcomes, judged, strict=True))
+    found = recount(collection(reports), panel=own_panel(folder), on_progress=options.on_progress)
+    judged = [_again(outcome, each) for outcome, each in zip(outcomes, found.judged, strict=True)]
+    changed = sum(
+        a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None
+    )
     notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
     if folder.damaged:
         lost = [one for one in folder.planned if one not in folder.recorded]
@@ -122,6 +123,12 @@ def outcomes_of_run(
             "simulations have no record and count as failures"
         )
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
+
+
+def _again(outcome: Outcome, each: Judged) -> Outcome:
+    if each.open:
+        return replace(outcome, passed=None, reason=each.problem)
+    return outcome if each.problem else replace(outcome, passed=each.passed)
 
 
 def _noted(report: Any, outcomes: list[Outcome]) -> Any:

@@ -1,17 +1,20 @@
 """``maseval tau2 explain``: why a simulation got its reward."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.trust.explain import Explanation
 from maseval.benchmark.tau2.trust.labels import Label, explain_and_label
 from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
 from maseval.benchmark.tau2.trust.recount.judged import Judged
-from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways
+from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
+from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
 from maseval.commands.results import line_of
@@ -85,10 +88,22 @@ def explain(
     if source.folder is None:
         return _of_file(source, task, trial, ways, lambda: source.simulations(domain, data_version))
     chosen, (recorded, own) = _in_run(source.folder, task, trial)
-    explanation, label = explain_and_label(
-        recorded.simulation, domain=own, solo=recorded.solo, version=recorded.version
-    )
+    with _a_judge_may_be_missing(chosen):
+        explanation, label = explain_and_label(
+            recorded.simulation, domain=own, solo=recorded.solo, version=recorded.version
+        )
     return Explained(source.path, chosen, explanation, label)
+
+
+@contextmanager
+def _a_judge_may_be_missing(simulation: Simulation) -> Iterator[None]:
+    try:
+        yield
+    except NoJudgeError as error:
+        raise NothingToExplainError(
+            f"{simulation}: every check passes but that of a judge model, which alone decides; "
+            "`maseval tau2 score` with --judge-model asks one"
+        ) from error
 
 
 RunTrial = tuple[Simulation, InDomain]
@@ -146,9 +161,10 @@ def _of_file(
     item, raw = chosen.item, chosen.task
     if item.problem is not None:
         raise NothingToExplainError(f"{_named(item)} cannot be explained: it is {item.problem}")
-    explanation, label = explain_and_label(
-        item.simulation, domain=item.domain, task=raw, solo=item.solo, version=item.version
-    )
+    with _a_judge_may_be_missing(_named(item)):
+        explanation, label = explain_and_label(
+            item.simulation, domain=item.domain, task=raw, solo=item.solo, version=item.version
+        )
     marks = tuple(ways.marks)
     return Explained(source.path, _named(item), explanation, label, chosen.causes, marks)
 

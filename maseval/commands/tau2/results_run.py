@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, cast
 
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.trust.recount.causes import causes
-from maseval.benchmark.tau2.trust.recount.recount import Recount, Retrial, Ways
+from maseval.benchmark.tau2.trust.recount.recount import Recount, Retrial
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import Item, collection
+from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.commands.benchmarks import OutcomeOptions
 from maseval.commands.finding import UnknownSimulationError

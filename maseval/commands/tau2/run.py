@@ -34,5 +34,17 @@ def run(options: RunOptions) -> RunResult:
             turn=benchmark.turn,
             priced=bool(prepared.priced.known),
             time_limit=setup.deadline,
+            on_folder=benchmark.keep_judgements_in,
         )
-        return replace(result, notes=[*benchmark.rehearsal.notes(), *benchmark.time_notes()])
+        notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), _judge_notes(result))
+        return replace(result, notes=[note for each in notes for note in each])
+
+
+def _judge_notes(result: RunResult) -> list[str]:
+    waiting = result.summary.unjudged
+    if not waiting:
+        return []
+    return [
+        f"{waiting} simulations wait for a judge; `maseval tau2 score {result.folder} "
+        "--judge-model MODEL` judges them"
+    ]

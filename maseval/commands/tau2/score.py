@@ -9,9 +9,12 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.trust.recount.causes import Cause, causes
 from maseval.benchmark.tau2.trust.recount.judged import Judged
-from maseval.benchmark.tau2.trust.recount.recount import Recount, Ways, recount
+from maseval.benchmark.tau2.trust.recount.panel import Panel
+from maseval.benchmark.tau2.trust.recount.recount import Recount, recount
+from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.conventions import ConventionScore, conventions_in_json
 from maseval.commands.tau2.conventions import conventions_of_recount
+from maseval.commands.tau2.judges import judge_models, panel_for
 from maseval.commands.tau2.sources import files_below, open_source
 from maseval.core.exceptions import MASEvalError
 from maseval.stats.estimation import Estimate
@@ -64,6 +67,11 @@ class FileScore:
         return self.found.passed
 
     @property
+    def open(self) -> int:
+        """How many only a judge model can decide; they are not among ``passes``."""
+        return len(self.found.open)
+
+    @property
     def recorded_passes(self) -> int:
         """How many the record calls passed."""
         return sum(each.passed_as_recorded for each in self.found.judged)
@@ -114,13 +122,21 @@ class FileScore:
 
     @property
     def conventions(self) -> list[ConventionScore]:
-        """pass^k of the recorded simulations, without and with infrastructure errors."""
-        return conventions_of_recount(self.found)
+        """pass^k of the recorded simulations, without and with infrastructure errors.
+
+        None where a judge must decide.
+        """
+        return [] if self.open else conventions_of_recount(self.found)
 
     @property
     def agrees(self) -> bool:
         """Whether something was compared, and nothing is wrong."""
         return bool(self.compared) and not self.causes
+
+    @property
+    def panel(self) -> Panel:
+        """The judges that were asked, and how far they agree."""
+        return self.found.panel
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""
@@ -137,15 +153,24 @@ class FileScore:
             "agreeing": self.agreeing,
             "passed_as_recorded": self.recorded_passes,
             "passed": self.passes,
+            "needs_judge": self.open,
+            **self.panel.to_dict(),
             "not_replayable": self.not_replayable,
             "skipped": dict(self.skipped),
             "disagreements": [
                 {"task_id": one.task_id, "trial": one.trial, "differences": list(one.differences)}
                 for one in self.disagreements
             ],
-            **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
+            **{f"pass^{k}": _in_brief(estimate) for k, estimate in self.pass_hat.items()},
             "conventions": conventions_in_json(self.conventions),
         }
+
+
+def _in_brief(estimate: Estimate) -> dict[str, float | None]:
+    if estimate.bounds is None:
+        return estimate.in_brief()
+    low, high = estimate.bounds
+    return {"value": None, "if_unjudged_fail": low, "if_unjudged_pass": high}
 
 
 @dataclass(frozen=True)
@@ -177,6 +202,8 @@ def score(
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
     data_version: str | None = None,
+    judge_model: Sequence[str] = (),
+    base_url: str | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Scores:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
@@ -194,14 +221,20 @@ def score(
         data_version: The release by whose tasks and rules all are judged. Without it, runs are by
             the release that they were made with, files in the form of v1.0.x by v1.0.1, and other
             files by v0.2.0.
+        judge_model: Models that judge natural-language assertions, where the reward depends on
+            them. The first decides; with several, their agreement is reported. Replies are kept
+            with the run or beside the file, and nothing is asked twice.
+        base_url: The address of an OpenAI-compatible server for the judges.
         on_progress: Gets the number of simulations judged so far of the file at hand.
     """
     ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
-    scores = Scores()
+    models, scores = judge_models(judge_model, base_url), Scores()
     for file in chain.from_iterable(map(files_below, files)):
         try:
             source = open_source(file)
-            found = recount(source.simulations(domain, data_version), ways, on_progress=on_progress)
+            whole = source.simulations(domain, data_version)
+            panel = panel_for(source, models)
+            found = recount(whole, ways, panel=panel, on_progress=on_progress)
             scores.append(FileScore(source.path, found))
         except (MASEvalError, OSError) as error:
             scores.unreadable.append(UnreadableFile(Path(file), error))

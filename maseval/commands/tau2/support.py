@@ -39,7 +39,7 @@ from maseval.commands.tau2.tasks import reason_for_call
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.shapes import mapping
+from maseval.core.shapes import entries, mapping
 from maseval.report.page import TaskFindings
 from maseval.runs import RunFolder, Simulation
 
@@ -133,11 +133,21 @@ def _explained(
     except UnknownTaskError as error:
         return FailureDiagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
     except NoJudgeError as error:
-        return FailureDiagnosis(Label("unclear", "needs a judge", "no judge", (str(error),)))
+        return FailureDiagnosis(_left_to_a_judge(recorded, error))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
     return FailureDiagnosis(label, explanation)
+
+
+def _left_to_a_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:
+    """The label where only the judge's part is left: by what it said, if it was asked."""
+    said = entries(mapping(recorded.verdict).get("nl_assertions"))
+    unmet = [mapping(each) for each in said if mapping(each).get("met") is False]
+    if not unmet:
+        return Label("unclear", "needs a judge", "no judge", (str(error),))
+    evidence = tuple(f"{each.get('nl_assertion')}: {each.get('justification')}" for each in unmet)
+    return Label("unclear", "assertion not met", "what the judge said", evidence)
 
 
 def _broken(omitted: Omitted) -> Label:

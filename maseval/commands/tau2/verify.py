@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.benchmark.tau2.trust.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.trust.certify import verify as verify_source
 from maseval.commands.tau2.certify import certifiable
+from maseval.commands.tau2.judges import own_panel
 from maseval.interface.signing import is_signed
 
 
@@ -54,8 +55,9 @@ def verify(
     given = Certificate.of(name.read_text(encoding="utf-8"))
     if key is not None:
         _check_signature(given, Path(key))
-    path, simulations = certifiable(source, domain, given.version)
-    return Verification(name, path, verify_source(given, simulations), signed=key is not None)
+    found, simulations = certifiable(source, domain, given.version)
+    differences = verify_source(given, simulations, panel=own_panel(found.folder))
+    return Verification(name, found.path, differences, signed=key is not None)
 
 
 def _check_signature(certificate: Certificate, key: Path) -> None:

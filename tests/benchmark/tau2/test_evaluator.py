@@ -5,7 +5,7 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason
-from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
 
@@ -171,8 +171,19 @@ def test_without_a_judge_assertions_are_skipped_unless_the_reward_depends_on_the
 
     (tmp_path / "other").mkdir()
     basis = {"nl_assertions": ["Kind."], "reward_basis": ["NL_ASSERTION"]}
-    with pytest.raises(NoJudgeError):
-        Simulation(tmp_path / "other", task(CREATE, **basis)).play(CREATE)
+    undecided = Simulation(tmp_path / "other", task(CREATE, **basis)).play(CREATE)
+    assert (undecided["reward"], undecided["passed"], undecided["reward_info"]) == (None,) * 3
+    assert undecided["needs_judge"] is True
+    assert undecided["nl_check"]["note"].startswith("Not judged: ")
+
+
+def test_what_fails_whatever_a_judge_says_needs_none(tmp_path):
+    basis = {"nl_assertions": ["Kind."], "reward_basis": ["DB", "NL_ASSERTION"]}
+
+    failed = Simulation(tmp_path, task(CREATE, **basis)).play()
+
+    assert (failed["reward"], failed["passed"]) == (0.0, False)
+    assert failed["env_check"]["agent_db_match"] is False
 
 
 def test_a_judge_that_says_nothing_does_not_let_the_task_pass(simulation):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import TypeAdapter
 
 from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.forms.reward import NLCheck
+from maseval.benchmark.tau2.forms.reward import NLCheck, RewardInfo
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
@@ -18,11 +18,21 @@ _NL_CHECK = TypeAdapter(NLCheck)
 
 
 class NoJudgeError(ConfigurationError):
-    """There are natural-language assertions to judge, but no model to judge them."""
+    """There are natural-language assertions to judge, but no model to judge them.
+
+    ``so_far`` is the verdict of all other checks. If its reward is 0, no judge can change it.
+    ``match`` says whether the company's and the customer's database ended as they should.
+    """
+
+    so_far: RewardInfo | None = None
+    match: tuple[bool, bool] | None = None
 
 
 class JudgeReplyError(MASEvalError, ValueError):
-    """The judge did not say, for each assertion, whether it is met."""
+    """The judge did not say, for each assertion, whether it is met; ``so_far`` as above."""
+
+    so_far: RewardInfo | None = None
+    match: tuple[bool, bool] | None = None
 
 
 def judge(
@@ -39,6 +49,7 @@ def judge(
     reply that leaves assertions out counts as if they were met.
     """
     system, request = wording.judge_prompts(messages, assertions)
+    model.message_form = wording.message_form
     reply = model.chat(
         [{"role": "system", "content": system}, {"role": "user", "content": request}],
         generation_params=wording.judge_params(model.model_id),

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_environment,
     check_nl_assertions,
 )
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.texts.choosing import AnyTexts, wording_of
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.versions.rules import RuleSet
@@ -179,8 +179,12 @@ def _verdict(
         "nl": None,
         "communicate": check_communication(case, criteria),
     }
-    if _needs_judge(kind, case, criteria, nl_model):
-        checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
+    try:
+        if _needs_judge(kind, case, criteria, nl_model):
+            checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
+    except (NoJudgeError, JudgeReplyError) as error:
+        error.so_far, error.match = combine(checks, criteria)
+        raise
     if kind in _WHATEVER_THE_BASIS:
         return _combine_all(checks, criteria)
     return combine(checks, criteria)

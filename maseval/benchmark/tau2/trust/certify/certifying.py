@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.trust.certify.certificate import (
 )
 from maseval.benchmark.tau2.trust.recount.causes import causes
 from maseval.benchmark.tau2.trust.recount.judged import FOREIGN_TASK, Judged
+from maseval.benchmark.tau2.trust.recount.panel import Panel
 from maseval.benchmark.tau2.trust.recount.policies import policies
 from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
@@ -53,6 +54,7 @@ def certify(
     data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
+    panel: Panel | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
@@ -66,9 +68,11 @@ def certify(
             split is, and those that are not listed count as failures.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
+        panel: The judge of natural-language assertions; without one, a source with rewards that
+            depend on them cannot be certified.
     """
     whole = source if isinstance(source, Collection) else collection(source, domain, solo, version)
-    run = _Certification(whole, data_dir, partial)
+    run = _Certification(whole, data_dir, partial, panel)
     for item in whole.items:
         run.add(item)
     return run.certificate()
@@ -82,6 +86,7 @@ def verify(
     solo: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
+    panel: Panel | None = None,
 ) -> list[str]:
     """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
 
@@ -90,7 +95,13 @@ def verify(
     read = Certificate.of(certificate)
     partial = read.content["rules"].get("tasks") == _LISTED
     again = certify(
-        source, domain=domain, solo=solo, data_dir=data_dir, partial=partial, version=version
+        source,
+        domain=domain,
+        solo=solo,
+        data_dir=data_dir,
+        partial=partial,
+        version=version,
+        panel=panel,
     )
     given, found = read.to_dict(), again.to_dict()
     return [
@@ -106,11 +117,19 @@ _LISTED = "as listed"
 class _Certification:
     """A certificate in the making."""
 
-    def __init__(self, whole: Collection, data_dir: AnyPath | None, partial: bool) -> None:
+    def __init__(
+        self,
+        whole: Collection,
+        data_dir: AnyPath | None,
+        partial: bool,
+        panel: Panel | None = None,
+    ) -> None:
         self._whole = whole
         self._data_dir = data_dir
         planned = bool(whole.tasks or whole.planned)
-        self._found = Recount(whole, whole_split=planned and not partial, data_dir=data_dir)
+        self._found = Recount(
+            whole, whole_split=planned and not partial, data_dir=data_dir, panel=panel
+        )
         self._hash = hashlib.sha256()
         self._modes: set[str] = set()
         self._texts: set[str] = set()
@@ -170,6 +189,7 @@ class _Certification:
                     "scoring": f"tau2-bench v{found.version}",
                     "evaluation_type": "all",
                     "modes": sorted(self._modes),
+                    **({"judges": judges} if (judges := found.panel.names) else {}),
                     **({"texts": sorted(self._texts)} if self._texts else {}),
                     "tasks": _LISTED if found.split is None else found.split[0],
                 },

@@ -7,9 +7,11 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_re
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
 from maseval.data.store import AnyPath
 
 
@@ -36,5 +38,23 @@ def subject_of(
         simulation, messages_required=release.rules.evaluation.messages_required
     )
     chosen = domain_named(domain)
-    case = case_of(recording, chosen, task, solo=solo, data_dir=data_dir, release=release)
-    return Subject(case, score(case, nl_model=nl_model).reward_info)
+    case = case_of(
+        recording,
+        chosen,
+        task,
+        solo=solo,
+        data_dir=data_dir,
+        release=release,
+        lenient_replay=release.rules.replay.can_be_lenient,  # as in any grading after the run
+    )
+    return Subject(case, _verdict(case, nl_model))
+
+
+def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:
+    """The verdict; where no judge could turn a failure, also without one."""
+    try:
+        return score(case, nl_model=nl_model).reward_info
+    except NoJudgeError as error:
+        if error.so_far is None or is_successful(error.so_far["reward"]):
+            raise
+        return error.so_far

@@ -224,6 +224,7 @@ def _explained(found: Recount) -> Callable[[Judged], bool]:
             or each.contradiction
             or each.fault
             or each.foreign_ending
+            or _by_judge_alone(each)
             or (each.named in other and not found.ways.embedded_tasks)
         )
 
@@ -343,13 +344,47 @@ def _unfinished(found: Recount) -> Iterator[Cause]:
             )
 
 
+def _other_judgement(found: Recount) -> Iterator[Cause]:
+    """Verdicts that differ only because another judge was asked."""
+    differing = [each for each in found.disagreeing if _by_judge_alone(each)]
+    if differing:
+        yield Cause(
+            "another judgement",
+            f"in {_of(differing, found)} the judge decides otherwise than the recorded one "
+            f"(the first: {differing[0].slot}: {_verdicts(differing[0])})",
+        )
+
+
+def _by_judge_alone(each: Judged) -> bool:
+    return each.differing == ("NL_ASSERTION",)
+
+
+def _unread_replies(found: Recount) -> Iterator[Cause]:
+    unread = [each for each in found.judged if each.unread_reply]
+    if unread:
+        yield Cause(
+            "unreadable judgements",
+            f"in {_of(unread, found)} the judge's reply cannot be read (the first: "
+            f"{unread[0].slot}: {unread[0].unread_reply})",
+        )
+
+
 def _unjudged(found: Recount) -> Iterator[Cause]:
     if found.unjudged:
         yield Cause(
             "not recomputed",
-            f"{found.unjudged} of {len(found.judged)} verdicts need a judge model and are counted "
-            "as recorded",
+            f"{found.unjudged} of {len(found.judged)} verdicts depend on a judge model; they count "
+            f"neither as passed nor as failed{_between(found)}",
+            None if found.panel.judges else "--judge-model asks one",
         )
+
+
+def _between(found: Recount) -> str:
+    first = found.pass_hat.get(1)
+    if first is None or first.bounds is None:
+        return ""
+    low, high = first.bounds
+    return f": pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass"
 
 
 def _setting(found: Recount) -> Iterator[Cause]:
@@ -378,6 +413,8 @@ _LOOKS: Sequence[Callable[[Recount], Iterator[Cause]]] = (
     _repeated,
     _unreadable,
     _unfinished,
+    _other_judgement,
+    _unread_replies,
     _unjudged,
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.forms.reward import RewardInfo
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.benchmark.tau2.trust.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.trust.recount.sources import Item
 from maseval.benchmark.tau2.trust.recount.suspicion import Passport
 from maseval.benchmark.tau2.versions.releases import release_named, release_of
 from maseval.core.exceptions import MASEvalError
+from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
 from maseval.core.shapes import entries, mapping, number
 from maseval.data.store import AnyPath
@@ -28,6 +29,7 @@ _CHECKS = {
     "ENV_ASSERTION": ("env_assertions", "met"),
     "ACTION": ("action_checks", "action_match"),
     "COMMUNICATE": ("communicate_checks", "met"),
+    "NL_ASSERTION": ("nl_assertions", "met"),
 }
 
 
@@ -38,7 +40,8 @@ class Judged:
     ``named`` is the task that the record names, ``slot`` has the one by which it was judged, and
     ``checked_task`` the other one to which its recorded checks belong. Without a ``reward``, its
     ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists the
-    checks that came out otherwise.
+    checks that came out otherwise. ``asks_judge`` if the original asks a judge about it; ``open``
+    if only a judge can decide it, and there was none, or one whose ``unread_reply`` cannot be read.
     """
 
     slot: PlannedTrial
@@ -56,12 +59,18 @@ class Judged:
     checked_task: str | None = None
     cost: float | None = None
     version: str | None = None
+    asks_judge: bool = False
+    unread_reply: str | None = None
 
     @property
     def passed(self) -> bool:
-        """By the new verdict; only where a judge would be needed, by the recorded one."""
-        reward = self.recorded if self.problem == NEEDS_JUDGE else self.reward
-        return reward is not None and is_successful(reward)
+        """By the new verdict."""
+        return self.reward is not None and is_successful(self.reward)
+
+    @property
+    def open(self) -> bool:
+        """Whether a judge would decide it: everything else is as it should be."""
+        return self.problem == NEEDS_JUDGE
 
     @property
     def passed_as_recorded(self) -> bool:
@@ -87,11 +96,35 @@ class Judged:
 
 @dataclass(frozen=True)
 class NewVerdict:
-    """What judging again gave: a verdict, what it raised, or why there is none."""
+    """What judging again gave: a verdict, what it raised, or why there is none.
+
+    ``so_far`` is the verdict without the judge who would be needed. Where that is a failure, it is
+    the verdict: no judge can turn it.
+    """
 
     reward_info: RewardInfo | None = None
     raised: Exception | None = None
     problem: str | None = None
+    so_far: RewardInfo | None = None
+    asks_judge: bool = False
+    unread_reply: str | None = None
+
+    @property
+    def judged(self) -> RewardInfo | None:
+        """The verdict, if a judge took part in it."""
+        return self.reward_info if self.so_far is None else None
+
+    @classmethod
+    def without_judge(cls, so_far: RewardInfo | None, unread: str | None = None) -> "NewVerdict":
+        """What is known where a judge is needed and there is none, or none that is understood."""
+        decided = so_far is not None and not is_successful(so_far["reward"])
+        return cls(
+            reward_info=so_far if decided else None,
+            problem=None if decided else NEEDS_JUDGE,
+            so_far=so_far,
+            asks_judge=True,
+            unread_reply=unread,
+        )
 
 
 def judge_again(
@@ -100,6 +133,7 @@ def judge_again(
     *,
     strict: bool = False,
     data_dir: AnyPath | None = None,
+    nl_model: ModelAdapter | None = None,
 ) -> NewVerdict:
     """Score a simulation by a task, or without one by the benchmark's of the name it has."""
     if item.problem is not None:
@@ -116,18 +150,24 @@ def judge_again(
             version=release,
             # v1.0.1 accepts other answers when it grades again.
             lenient_replay=release.rules.replay.can_be_lenient and not strict,
+            nl_model=nl_model,
+            texts=item.wording,
         )
-    except NoJudgeError:
-        return NewVerdict(problem=NEEDS_JUDGE)
+    except NoJudgeError as error:
+        return NewVerdict.without_judge(error.so_far)
+    except JudgeReplyError as error:
+        return NewVerdict.without_judge(error.so_far, str(error))
     except UnknownTaskError:
         return NewVerdict(problem=FOREIGN_TASK)
     except MASEvalError:
         raise
     except Exception as error:  # strict: what the original raises for a conversation is a finding
+        if isinstance(error.__cause__, NoJudgeError):
+            return NewVerdict.without_judge(error.__cause__.so_far)
         if not strict:
             raise
         return NewVerdict(raised=error)
-    return NewVerdict(found)
+    return NewVerdict(found, asks_judge=bool(found["nl_assertions"]))
 
 
 def clues(item: Item, new: NewVerdict) -> dict[str, Any]:
@@ -146,6 +186,8 @@ def clues(item: Item, new: NewVerdict) -> dict[str, Any]:
         "unknown_tool": unknown_tool(item),
         "cost": _cost(item.simulation),
         "version": item.version,
+        "asks_judge": new.asks_judge,
+        "unread_reply": new.unread_reply,
     }
 
 
@@ -155,9 +197,18 @@ def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[st
     if new.reward_info is None:
         return
     verdict: Mapping[str, object] = new.reward_info
+    if new.so_far is not None:
+        recorded = _unjudged(recorded)
     for key in VERDICT:
         if not _same(verdict.get(key), recorded.get(key)):
             yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
+
+
+def _unjudged(recorded: Mapping[str, object]) -> dict[str, object]:
+    """A recorded verdict without what its judge said, to compare with one that has none."""
+    parts = mapping(recorded, "reward_breakdown")
+    known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
+    return {**recorded, "reward_breakdown": known}
 
 
 def _same(one: object, other: object) -> bool:

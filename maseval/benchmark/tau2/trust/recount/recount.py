@@ -7,7 +7,7 @@ not end as v0.2.0 lets it end is a failure.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,41 +19,18 @@ from maseval.benchmark.tau2.trust.recount.judged import (
     clues,
     judge_again,
 )
+from maseval.benchmark.tau2.trust.recount.panel import Panel
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial, planned_slots, split_of
 from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.trust.recount.tasks import KnownTasks
+from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.benchmark.tau2.versions.releases import release_named
+from maseval.core.model import ModelAdapter
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate, pass_hat_estimates
+from maseval.stats.pass_k import mean_over_tasks
 from maseval.stats.trials import Trials, count_trials
-
-
-@dataclass(frozen=True)
-class Ways:
-    """How simulations are judged, where that is not by the benchmark's own tasks.
-
-    ``as_recorded`` counts the recorded verdicts, ``embedded_tasks`` judges by the tasks in the
-    file, ``remap_tasks`` by the task to which the recorded checks belong.
-    """
-
-    as_recorded: bool = False
-    embedded_tasks: bool = False
-    remap_tasks: bool = False
-    strict: bool = False
-
-    @property
-    def marks(self) -> list[str]:
-        """What has to be said beside every number."""
-        return [
-            words
-            for chosen, words in (
-                (self.as_recorded, "rewards as recorded, not recomputed"),
-                (self.embedded_tasks, "judged by the tasks in the file, not the benchmark's"),
-                (self.remap_tasks, "each judged by the task its recorded checks belong to"),
-            )
-            if chosen
-        ]
 
 
 class Retrial(NamedTuple):
@@ -77,6 +54,7 @@ class Recount:
         *,
         whole_split: bool = False,
         data_dir: AnyPath | None = None,
+        panel: Panel | None = None,
     ) -> None:
         self.whole = whole
         self.ways = ways or Ways()
@@ -84,6 +62,7 @@ class Recount:
         self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
         self._data_dir = data_dir
+        self.panel = panel or Panel(())
         self._known: dict[str, KnownTasks] = {}
         self._versions: dict[str, str | None] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
@@ -103,7 +82,7 @@ class Recount:
             meant = checked or known.embedded_task(self.whole.tasks.get(named)) or named
         embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
-        new = judge_again(item, task, strict=self.ways.strict, data_dir=self._data_dir)
+        new = self._verdict(item, task)
         slot = PlannedTrial(item.domain.name, meant, self._trial(item, meant))
         found = Judged(
             slot,
@@ -115,6 +94,20 @@ class Recount:
         )
         self.judged.append(found)
         return Retrial(found, new, task)
+
+    def _verdict(self, item: Item, task: Mapping[str, Any] | None) -> NewVerdict:
+        """By the first judge, if there is one; the others are asked where it was."""
+
+        def by(judge: ModelAdapter | None) -> NewVerdict:
+            return judge_again(
+                item, task, strict=self.ways.strict, data_dir=self._data_dir, nl_model=judge
+            )
+
+        first, *others = self.panel.judges or (None,)
+        found = by(first)
+        if found.asks_judge and others:
+            self.panel.add([found.judged, *(by(each).judged for each in others)])
+        return found
 
     def known(self, domain: Domain) -> KnownTasks:
         """The benchmark's tasks of a domain."""
@@ -228,6 +221,20 @@ class Recount:
     def _copies_by_identity(self) -> Mapping[int, Judged]:
         return {id(self.judged[position]): of for position, of in self.copies.items()}
 
+    @cached_property
+    def open(self) -> AbstractSet[PlannedTrial]:
+        """The planned simulations that only a judge can decide; ``passes`` has them as failed."""
+        if self.ways.as_recorded:
+            return frozenset()
+        return {slot for slot, several in self.by_slot.items() if self._is_open(several)}
+
+    def _is_open(self, several: Sequence[Judged]) -> bool:
+        may_pass = (
+            self.passed_alone(each) or (each.open and self.copy_of(each) is None)
+            for each in several
+        )
+        return any(each.open for each in several) and all(may_pass)
+
     @property
     def passed(self) -> int:
         """How many planned simulations passed."""
@@ -235,13 +242,23 @@ class Recount:
 
     @cached_property
     def tasks(self) -> Mapping[tuple[str, str], Trials]:
-        """The trials of each task."""
+        """The trials of each task; those that a judge must decide count as failed."""
         return count_trials((slot[:2], passed) for slot, passed in self.passes.items())
 
     @cached_property
     def pass_hat(self) -> Mapping[int, Estimate]:
-        """pass^k with its interval."""
-        return pass_hat_estimates([*self.tasks.values()])
+        """pass^k with its interval; with ``bounds`` and no value where a judge must decide."""
+        found = pass_hat_estimates([*self.tasks.values()])
+        if not self.open:
+            return found
+        passes = {slot: done or slot in self.open for slot, done in self.passes.items()}
+        best = [*count_trials((slot[:2], done) for slot, done in passes.items()).values()]
+        return {
+            k: Estimate(
+                "pass^k", k, None, bounds=(low.value or 0.0, mean_over_tasks(best, "pass^k", k))
+            )
+            for k, low in found.items()
+        }
 
     @property
     def compared(self) -> list[Judged]:
@@ -260,7 +277,7 @@ class Recount:
 
     @property
     def unjudged(self) -> int:
-        """How many are counted as recorded, because only a judge model could judge them."""
+        """How many only a judge model could judge."""
         return self.problems[NEEDS_JUDGE]
 
 
@@ -269,10 +286,14 @@ def recount(
     ways: Ways | None = None,
     *,
     data_dir: AnyPath | None = None,
+    panel: Panel | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Recount:
-    """Judge every simulation of a record; ``on_progress`` gets how many are done."""
-    found = Recount(whole, ways, data_dir=data_dir)
+    """Judge every simulation of a record; ``on_progress`` gets how many are done.
+
+    ``panel`` are the judges of natural-language assertions, the first of whom decides.
+    """
+    found = Recount(whole, ways, data_dir=data_dir, panel=panel)
     for number, item in enumerate(whole.items, 1):
         found.add(item)
         if on_progress is not None:

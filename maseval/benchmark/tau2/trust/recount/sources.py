@@ -45,7 +45,8 @@ class Item(NamedTuple):
     """A simulation with its world, and the verdict that was recorded for it.
 
     ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
-    ``texts`` names what models read in it, where that is recorded. ``problem`` says why it cannot
+    ``texts`` names what models read in it, where that is recorded, and ``wording`` whose texts
+    these were, in which a judge is asked again. ``problem`` says why it cannot
     be scored; such a simulation counts as a failure.
     """
 
@@ -57,6 +58,7 @@ class Item(NamedTuple):
     texts: str | None = None
     problem: str | None = None
     version: str | None = None
+    wording: str | None = None
 
 
 @dataclass
@@ -229,6 +231,7 @@ def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item
         lenient,
         read,
         version=version,
+        wording=text_or_none(mapping(texts).get("name")),
     )
 
 
