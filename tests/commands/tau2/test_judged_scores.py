@@ -6,7 +6,8 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemoryError
-from maseval.commands import show, tau2
+from maseval.commands import compare, show, tau2
+from maseval.commands.benchmarks import OutcomeOptions
 from tests.cli.commandline import last_json, maseval
 
 
@@ -37,9 +38,10 @@ def theirs(played, tmp_path):
 @pytest.fixture
 def passed(played):
     """How many passed without a judge, and how many of these are a matter of judgement."""
-    rewards = [each["reward_info"]["reward"] for each in played["simulations"]]
-    assert 0 < sum(rewards[:6]) < 6  # otherwise the tests below show nothing
-    return int(sum(rewards)), int(sum(rewards[:6]))
+    rewards = {each["task_id"]: each["reward_info"]["reward"] for each in played["simulations"]}
+    judged = sum(rewards[task["id"]] for task in played["tasks"][:6])
+    assert 0 < judged < 6  # otherwise the tests below show nothing
+    return int(sum(rewards.values())), int(judged)
 
 
 def judgement(*met):
@@ -102,6 +104,17 @@ def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, pa
     assert sum(line.outcome == "unjudged" for line in view.lines) == passed[1]
     assert view.label_of  # what fails all the same is explained
     assert "needs a judge" in " ".join(view.label_of.values())
+
+
+def test_what_waits_for_a_judge_is_not_compared_and_the_notes_say_so(theirs, tmp_path, passed):
+    other = tmp_path / "other.json"
+    other.write_text(theirs.read_text())
+
+    found = compare([theirs, other], options=OutcomeOptions(embedded_tasks=True))
+
+    assert found.two.main.difference == 0
+    assert found.two.main.tasks == 12 - passed[1]
+    assert any("depend on a judge model" in note for note in found.notes)
 
 
 def judged_by(theirs, *models, **options):

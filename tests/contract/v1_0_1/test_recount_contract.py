@@ -1,5 +1,8 @@
 """A results file that v1.0.1 wrote is judged by the release that is named, and says which it is."""
 
+import json
+
+from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.commands import show, tau2
 
 
@@ -50,3 +53,20 @@ def test_a_folder_of_results_is_judged_by_the_release_whose_form_it_has(vectors,
     (found,) = tau2.score([vectors / "results" / "run_dir"], domain="airline")
 
     assert found.found.version == "1.0.1"
+
+
+def test_old_tasks_in_a_file_of_the_later_form_are_recognised_and_can_be_judged_by(
+    vectors, data, tau2_data, tmp_path
+):
+    document = json.loads((vectors / "results" / "real_airline_v1.json").read_text())
+    document["tasks"] = [load_raw_task("airline", task["id"]) for task in document["tasks"]]
+    path = tmp_path / "old_tasks.json"
+    path.write_text(json.dumps(document))
+
+    (found,) = tau2.score([path])
+    (mixed,) = tau2.score([path], data_version="1.0.1+tasks.0.2.0")
+
+    (cause,) = found.causes
+    assert "--data-version 1.0.1+tasks.0.2.0" in str(cause)
+    assert "other data version" not in {cause.kind for cause in mixed.causes}
+    assert mixed.passes == 4 and found.passes == 5

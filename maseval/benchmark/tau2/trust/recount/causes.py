@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.trust.recount.judged import (
 )
 from maseval.benchmark.tau2.trust.recount.policies import policies
 from maseval.benchmark.tau2.trust.recount.recount import Recount
-from maseval.benchmark.tau2.trust.recount.sources import MALFORMED
+from maseval.benchmark.tau2.trust.recount.sources import BY_FORM, MALFORMED
 from maseval.benchmark.tau2.trust.recount.tasks import (
     REMOVED,
     KnownTasks,
@@ -94,12 +94,15 @@ def _other_tasks(found: Recount) -> Iterator[Cause]:
     )
     version = None if found.ways.embedded_tasks else _version_of(found, differing)
     if version is not None:
+        # The form of a file shows whose rules it was made by, whatever tasks it has.
+        mixed = found.whole.version_from == BY_FORM
+        release = f"{found.version}+tasks.{version}" if mixed else version
         yield Cause(
             "other data version",
             f"{len(differing)} of {len(found.whole.tasks)} tasks in the file are those of "
             f"v{version}, not of v{found.version}: {_some(differing)}; those of v{found.version} "
             "were used",
-            f"--data-version {version} judges by v{version}",
+            f"--data-version {release} judges by those of v{version}",
         )
         return
     used = "the file's" if found.ways.embedded_tasks else "the benchmark's"
