@@ -41,7 +41,7 @@ def information_not_given(failure: Failure) -> Label | None:
     """Everything was done, and something was not said."""
     if failure.explanation.failed_gates != ("COMMUNICATE",):
         return None
-    if not any(words.wants_to_know(text) for _, text in failure.said_by("user")):
+    if not _still_wanted(failure):
         return None
     evidence = []
     for found in failure.explanation.communication:
@@ -49,6 +49,13 @@ def information_not_given(failure: Failure) -> Label | None:
             near = f"; nearest in message {found.quote.message_index}" if found.quote else ""
             evidence.append(f"{found.info!r} was never said{near}")
     return Label("agent", "information not given", "information not given", tuple(evidence))
+
+
+def _still_wanted(failure: Failure) -> bool:
+    """Whether the user wanted to know something after the last refusal."""
+    wanted = [index for index, text in failure.said_by("user") if words.wants_to_know(text)]
+    refused = [index for index, text in failure.said_by("assistant") if words.refusal(text)]
+    return bool(wanted) and max(wanted) > max(refused, default=-1)
 
 
 def wrong_arguments(failure: Failure) -> Label | None:

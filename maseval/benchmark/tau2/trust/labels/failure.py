@@ -131,7 +131,18 @@ class Failure:
         return next(((i, text) for i, text in self._user if i > index), None)
 
     def agreement_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
-        """The user's yes before a call: to the last question, or to one that speaks of the call."""
+        """The user's yes before a call: to the last question, or to one that speaks of the call.
+
+        It does not cover what the agent tries next, when a call of another kind has failed.
+        """
+        reply = self._yes_to(index, call)
+        if reply is None:
+            return None
+        between = [each for each in self.writes if reply[0] < each[0] < index]
+        failed = any(is_error(answer) and c["name"] != call["name"] for _, c, answer in between)
+        return None if failed else reply
+
+    def _yes_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
         last = self.consent_to(index)
         if last is not None and agrees(last[1]):
             return last
