@@ -52,10 +52,10 @@ def information_not_given(failure: Failure) -> Label | None:
 
 
 def _still_wanted(failure: Failure) -> bool:
-    """Whether the user wanted to know something after the last refusal."""
+    """Whether the user asked for information, and not only before something was refused to it."""
     wanted = [index for index, text in failure.said_by("user") if words.wants_to_know(text)]
     refused = [index for index, text in failure.said_by("assistant") if words.refusal(text)]
-    return bool(wanted) and max(wanted) > max(refused, default=-1)
+    return bool(wanted) and (not refused or max(wanted) > min(refused))
 
 
 def wrong_arguments(failure: Failure) -> Label | None:
