@@ -1,5 +1,7 @@
 """Failures of the agent: what it did, did not do, or did not say."""
 
+from itertools import takewhile
+
 from maseval.benchmark.tau2.conversation.messages import TRANSFER
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
@@ -9,6 +11,7 @@ from maseval.benchmark.tau2.trust.labels.failure import (
     Failure,
     Label,
     LabelRule,
+    Who,
     differences,
     is_error,
 )
@@ -20,13 +23,29 @@ from maseval.benchmark.tau2.trust.labels.topics import (
     telling_values,
 )
 
+_OFTEN = 3
+
 
 def ran_out_of_steps(failure: Failure) -> Label | None:
     """The conversation was cut off when all its steps were used up."""
     if failure.subject.case.recording.termination_reason != TerminationReason.MAX_STEPS:
         return None
-    evidence = (f"cut off after {len(failure.messages)} messages",)
-    return Label("agent", "ran out of steps", "ran out of steps", evidence)
+    what, evidence = "ran out of steps", f"cut off after {len(failure.messages)} messages"
+    last, times = _repeated_at_the_end(failure)
+    if times < _OFTEN:
+        return Label("agent", what, what, (evidence,))
+    repeated = f"the last {times} calls of the {last['requestor']} are {shown_call(last)}"
+    who: Who = "agent" if last["requestor"] == "assistant" else "unclear"
+    return Label(who, what, what, (evidence, repeated))
+
+
+def _repeated_at_the_end(failure: Failure) -> tuple[Tau2ToolCall, int]:
+    """The last call, and how often it was made without anything else in between."""
+    calls = [(call["requestor"], shown_call(call), call) for _, call, _ in failure.calls]
+    if not calls:
+        return {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}, 0
+    same = list(takewhile(lambda each: each[:2] == calls[-1][:2], reversed(calls)))
+    return calls[-1][2], len(same)
 
 
 def too_many_errors(failure: Failure) -> Label | None:

@@ -100,6 +100,10 @@ class Failure:
         """Every recorded call with its place and answer."""
         return list(_answered(self.messages))
 
+    def calls_of(self, tool: str) -> list[Tau2ToolCall]:
+        """The recorded calls of one tool."""
+        return [call for _, call, _ in self.calls if call["name"] == tool]
+
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
         """Where the agent refuses something while it speaks of what a call is about.
 

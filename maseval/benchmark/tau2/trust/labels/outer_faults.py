@@ -6,6 +6,7 @@ from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.trust.labels.leaving import TRANSFER_TOOL
 from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
@@ -113,9 +114,19 @@ def _against_the_policy(failure: Failure, names: list[str], evidence: tuple[str,
         if call["name"] not in names and failure.agreement_to(index, call) is None
     ]
     failed = [call for _, call, answer in failure.writes if is_error(answer)]
-    refused = any(words.refusal(text) for _, text in failure.said_by("assistant"))
-    clear = refused and not other and not failed
+    clear = _refused_for_the_policy(failure) and not other and not failed
     return Label("task" if clear else "unclear", what, what, evidence)
+
+
+def _refused_for_the_policy(failure: Failure) -> bool:
+    """Whether the agent refused something, to the user or to the human it handed over to.
+
+    A refusal because the facts are in doubt has another reason.
+    """
+    told = [text for _, text in failure.said_by("assistant")]
+    told += [str(c["arguments"].get("summary", "")) for c in failure.calls_of(TRANSFER_TOOL)]
+    refused = [text for text in told if words.refusal(text)]
+    return any(not words.doubts_the_facts(text) for text in refused)
 
 
 def payment_left_open(failure: Failure) -> Label | None:

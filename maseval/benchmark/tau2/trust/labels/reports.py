@@ -58,7 +58,8 @@ def _has_looked(failure: Failure, before: int, topic: str) -> bool:
 def asked_for_a_human(failure: Failure) -> Label | None:
     """The user asked for somebody else before the agent had refused anything or offered it."""
     at = transferred_at(failure)
-    if at is None or not failure.to_add or failure.wrong_writes:
+    missing = failure.to_add or failure.explanation.to_be_said
+    if at is None or not missing or failure.wrong_writes:
         return None
     for index, text in failure.said_by("user"):
         if index < at and words.wants_a_human(text):

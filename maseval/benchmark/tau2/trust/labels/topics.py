@@ -11,6 +11,10 @@ OWNERS = ("user_id", "customer_id")
 _ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
 _DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
 _CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
 _COMMON = {
     *("set", "reservation", "order", "pending", "delivered", "item", "items", "user", "data"),
     *("details", "method", "status", "preference", "settings", "mode", "to", "by", "id", "line"),
@@ -52,6 +56,17 @@ def id_like(text: str) -> list[str]:
     """The words of a text that look like ids, numbers or addresses: they have a digit or an @."""
     words = _TOKEN.findall(text)
     return [word for word in words if len(word) >= 4 and re.search(r"[\d@]", word)]
+
+
+def spellings(value: str) -> list[str]:
+    """How people write a value, in small letters: a date also with the name of its month."""
+    found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", value)
+    if found is None or not 1 <= int(found[2]) <= 12:
+        return [value.lower()]
+    year, month, day = found[1], _MONTHS[int(found[2]) - 1], str(int(found[3]))
+    names = (month, month[:3])
+    ordered = [form for name in names for form in (f"{name} {day}, {year}", f"{day} {name} {year}")]
+    return [value, *ordered, f"{found[2]}/{found[3]}/{year}"]
 
 
 def mentions(text: str, value: str) -> bool:

@@ -14,7 +14,12 @@ from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.trust.labels.instructions import INSTRUCTION_RULES
 from maseval.benchmark.tau2.trust.labels.leaving import LEAVING_RULES
-from maseval.benchmark.tau2.trust.labels.topics import id_like, mentions, telling_values
+from maseval.benchmark.tau2.trust.labels.topics import (
+    id_like,
+    mentions,
+    spellings,
+    telling_values,
+)
 
 _OFTEN = 5
 
@@ -57,12 +62,12 @@ def made_up(failure: Failure, calls: list[tuple[int, Tau2ToolCall]]) -> Iterator
 
 def _first_told_by_user(failure: Failure, value: str, before: int) -> int | None:
     """Where the user was the first to give a value that it was not given itself."""
-    if value.lower() in failure.scenario:
+    if any(written in failure.scenario for written in spellings(value)):
         return None
     for index, message in enumerate(failure.messages[:before]):
         texts = [message.get("content") or ""]
         texts += [shown(c["arguments"], 10_000) for c in tool_calls_of(message) or ()]
-        if any(value.lower() in text.lower() for text in texts):
+        if any(written in text.lower() for text in texts for written in spellings(value)):
             return index if message["role"] == "user" else None
     return None
 

@@ -57,6 +57,10 @@ _REFUSES = _words(
     r"polic(?:y|ies) (?:does|do) ?n[o']t",
     r"i(?:'m| am) sorry, but",
 )
+_DOUBTS = _words(
+    r"(?:cannot|can't|can not|unable to|not able to|could ?n[o']t) "
+    r"(?:\w+ )?(?:confirm|verify|determine|find|locate)",
+)
 _ANNOUNCES = _words(
     *(r"let me (?!know)", r"i(?:'ll| will) (?:now |first |then )?(?!be )", r"i(?:'m| am) going to"),
     *("one moment", r"please (?:hold|wait)", "hold on", "bear with me"),
@@ -119,6 +123,11 @@ def says_goodbye(text: str) -> bool:
 def refusal(text: str) -> bool:
     """Whether something is refused."""
     return bool(_REFUSES.search(plain(text)))
+
+
+def doubts_the_facts(text: str) -> bool:
+    """Whether something could not be found out or confirmed."""
+    return bool(_DOUBTS.search(plain(text)))
 
 
 def around_refusal(text: str) -> str:
