@@ -3,7 +3,8 @@
 Each line is a JSON object with a checksum and a ``kind``. A *report* is one finished simulation.
 *shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
 session. *extended* is the configuration from there on, after tasks or trials were added. *closed*
-ends a session with its counts, so that listing runs need not read whole logs.
+ends a session with its counts, so that listing runs need not read whole logs. What the traces of a
+report hold several times is written once (``repeats``).
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.seal import broken_seal
 from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.repeats import with_repeats, without_repeats
 
 # Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
 # needs no new conversation: ``Benchmark.rescore`` evaluates the recorded one.
@@ -111,6 +113,8 @@ class LogContents:
 def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
     """A report as a line; its head comes first, for ``heads`` to find."""
     simulation = Simulation.of(cast(Report, report))
+    traces = report.get("traces")
+    once = {"traces": without_repeats(traces)} if isinstance(traces, Mapping) else {}
     return {
         "kind": "report",
         "domain": simulation.domain,
@@ -119,6 +123,7 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
         "status": report["status"],
         "shared": shared,
         **report,
+        **once,
     }
 
 
@@ -188,6 +193,8 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
         record = strict_json.loads_object(file.readline())
     if record["shared"] in shared:
         record["config"]["benchmark"] = shared[record["shared"]]
+    if isinstance(record.get("traces"), dict):
+        record["traces"] = with_repeats(record["traces"])
     return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
 
 

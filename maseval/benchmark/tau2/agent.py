@@ -3,7 +3,7 @@
 After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 """
 
-import logging
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,11 +23,15 @@ from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 
-logger = logging.getLogger(__name__)
+_LINE = 100
 
 
 class DefaultTau2Agent(MessageAgent):
-    """The reference agent: a model with the domain's policy and tools."""
+    """The reference agent: a model with the domain's policy and tools.
+
+    With ``verbose`` it prints what it does: 1 shows tool calls and answers in a line each, 2 all
+    that it reads and writes, with arguments and results.
+    """
 
     tool_choice = "auto"
 
@@ -75,10 +79,26 @@ class DefaultTau2Agent(MessageAgent):
             **cost_and_usage(response),
         )
 
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        if self.verbose > 1:
+            for message in incoming:
+                print(f"[{message['role']}] {message.get('content') or ''}")
+        return super().reply(incoming)
+
     def _show(self, message: SpokenMessage) -> None:
-        if self.verbose:
-            shown = message if self.verbose > 1 else message["content"] or message["tool_calls"]
-            logger.info("agent: %s", shown)
+        if not self.verbose:
+            return
+        whole, text = self.verbose > 1, message["content"] or ""
+        if text:
+            print(f"[agent] {text if whole else _in_brief(text)}")
+        for call in message["tool_calls"] or ():
+            arguments = json.dumps(call["arguments"], ensure_ascii=False)
+            print(f"[agent] calls {call['name']}({arguments if whole else _in_brief(arguments)})")
+
+
+def _in_brief(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
 
 
 class SoloAgent(DefaultTau2Agent):

@@ -4,11 +4,15 @@ The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval driv
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import TypeVar
 
+from maseval.benchmark.tau2.conversation.asides import overheard
+from maseval.benchmark.tau2.conversation.chat import as_history, filtered
+from maseval.benchmark.tau2.conversation.invocations import ToolInvocations, called_tools
 from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
@@ -36,7 +40,9 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
+from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
@@ -309,19 +315,31 @@ class Tau2Benchmark(Benchmark):
         """Let agent, user and environment take steps until a side ends the conversation."""
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
-        agent_side = self._agent_side(agents, task, environment)
-        user_side = None if user is None else _user_side(user)
-        Orchestrator(
-            environment,
-            agent_side,
-            user_side,
-            max_steps=self.max_invocations,
-            max_errors=self.max_errors,
-            validate_communication=self.validate_communication,
-            timeout=self.timeout,
-        ).run()
+        try:
+            self._converse(self._agent_side(agents, task, environment), user, environment)
+        finally:
+            self._register_tools(environment)
+            _share_trajectory(agents, environment)
         spoken = (m["content"] for m in reversed(environment.trajectory.messages))
         return next((text for text in spoken if text), None)
+
+    def _converse(
+        self, agent: Participant, user: User | None, environment: Tau2Environment
+    ) -> None:
+        with nullcontext() if user is None else overheard(user, environment) as respond:
+            Orchestrator(
+                environment,
+                agent,
+                None if user is None else _user_side(user, respond),
+                max_steps=self.max_invocations,
+                max_errors=self.max_errors,
+                validate_communication=self.validate_communication,
+                timeout=self.timeout,
+            ).run()
+
+    def _register_tools(self, environment: Tau2Environment) -> None:
+        for name in called_tools(environment.trajectory):
+            self.register("tools", name, ToolInvocations(environment.trajectory, name))
 
     def _agent_side(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
@@ -336,7 +354,10 @@ class Tau2Benchmark(Benchmark):
         trajectory = environment.trajectory
         trajectory.open_with(user_message(task.query, cost=0.0))
         environment.step_limit = self.max_invocations
-        answer = self.run_agents(agents, task, environment, task.query)
+        try:
+            answer = settled(self.run_agents(agents, task, environment, task.query))
+        finally:
+            self._register_tools(environment)
         trajectory.add(assistant_message(str(answer), cost=0.0))
         over = trajectory.steps >= self.max_invocations
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
@@ -358,8 +379,16 @@ def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
         environment.describe_tools(wording.tools(environment.toolkit.definitions(), domain))
 
 
-def _user_side(user: User) -> Participant:
-    return user if isinstance(user, Participant) else TextUser(user)
+def _user_side(user: User, respond: Callable[[str], str] | None) -> Participant:
+    return user if isinstance(user, Participant) else TextUser(user, respond)
+
+
+def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environment) -> None:
+    """Let an agent that keeps no messages show those that it saw and made in the trajectory."""
+    for agent in agents if len(agents) == 1 else ():
+        if not isinstance(agent, Participant) and not agent.get_messages():
+            said = environment.trajectory.messages
+            agent.messages = MessageHistory(as_history(filtered(said, "assistant")))
 
 
 def model_id_of(data: dict[str, object], role: str, way: str) -> str:

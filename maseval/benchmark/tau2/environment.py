@@ -6,7 +6,7 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -29,6 +29,7 @@ from maseval.core.environment import Environment, EnvironmentObserver
 from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
+ENDED = "Error: the simulation is over: the user has ended it"
 
 
 class Tau2Environment(Environment):
@@ -53,6 +54,8 @@ class Tau2Environment(Environment):
     ) -> None:
         self._lock = threading.RLock()
         self.step_limit: int | None = None
+        self.ended_by_user = False
+        """Whether the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
 
     def setup_state(self, task_data: dict[str, Any]) -> dict[str, object]:
@@ -180,9 +183,8 @@ class Tau2Environment(Environment):
     ) -> str:
         """Make a call on one side's behalf, record call and answer, return the answer's text."""
         with self._lock:
-            limit = self.step_limit
-            if limit is not None and self.trajectory.steps >= limit:
-                return OVER.format(limit)
+            if self.is_over:
+                return self.is_over
             call: Tau2ToolCall = {
                 "id": call_id or self.trajectory.next_call_id(),
                 "name": name,
@@ -194,6 +196,18 @@ class Tau2Environment(Environment):
             answer = self.respond(call)
             self.trajectory.add_answers([answer])
             return answer["content"] or ""
+
+    @property
+    def is_over(self) -> str | None:
+        """What an agent reads that goes on after the end of the simulation."""
+        limit = self.step_limit
+        if limit is not None and self.trajectory.steps >= limit:
+            return OVER.format(limit)
+        return ENDED if self.ended_by_user else None
+
+    def one_at_a_time(self) -> AbstractContextManager[object]:
+        """Held by whoever adds to the trajectory."""
+        return self._lock
 
     # The same calls as the original has them; nothing of these is recorded.
 

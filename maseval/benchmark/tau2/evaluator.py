@@ -7,6 +7,11 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from maseval.benchmark.tau2.conversation.merging import (
+    NoConversationError,
+    ending_of,
+    merged_conversation,
+)
 from maseval.benchmark.tau2.conversation.recording import RecordedConversation, read_recording
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
@@ -60,18 +65,31 @@ class Tau2Evaluator(Evaluator):
         return self._known.spec.evaluation_criteria or Criteria()
 
     def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
-        """The trajectory, and why it ended, as the environment recorded them."""
+        """The trajectory, and why it ended, as the environment recorded them.
+
+        Traces without a trajectory, such as those of another program, are judged by the messages
+        of the first agent and of the user; ``NoConversationError`` if there are none.
+        """
         environment = traces.get("environment") or {}
         simulation = environment.get("simulation") or {}
-        reason = simulation.get("termination_reason")
+        reason = simulation.get("termination_reason") or traces.get("termination_reason")
+        messages = simulation.get("messages")
+        if not messages:
+            messages = merged_conversation(traces)
+            reason = reason or ending_of(messages)
         return {
-            "full_trajectory": simulation.get("messages") or [],
+            "full_trajectory": messages,
             "environment": environment,
-            "termination_reason": traces.get("termination_reason") if reason is None else reason,
+            "termination_reason": reason,
         }
 
     def __call__(self, traces: dict[str, Any], final_answer: object = None) -> dict[str, Any]:
         """The verdict with every check, and in v0.2.0's form as ``reward_info``."""
+        if not traces.get("full_trajectory"):
+            raise NoConversationError(
+                "there is no conversation to judge: 'full_trajectory' is "
+                f"{traces.get('full_trajectory')!r}; give what filter_traces(traces) returns"
+            )
         recording = read_recording(
             {
                 "messages": traces.get("full_trajectory"),

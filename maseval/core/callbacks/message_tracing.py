@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import re
 from pathlib import Path
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
     from maseval.core.report import Report
 
-logger = logging.getLogger(__name__)
-
 _SLUG_LENGTH = 60
+_SHOWN = 100
 
 
 class MessageTracingCallback(BenchmarkCallback):
@@ -84,7 +82,7 @@ class AgentConversation(TypedDict, total=False):
 class MessageTracingAgentCallback(AgentCallback):
     """Remembers the conversation at the end of each run of an agent.
 
-    One instance may serve many agents in many threads. ``verbose`` logs each conversation's length.
+    One instance may serve many agents in many threads. ``verbose`` prints a line for each run.
     """
 
     def __init__(self, include_metadata: bool = True, verbose: bool = False) -> None:
@@ -97,7 +95,8 @@ class MessageTracingAgentCallback(AgentCallback):
         messages = [message.copy() for message in agent.get_messages()]
         self._conversations.append(self._conversation(agent, messages))
         if self.verbose:
-            logger.info("agent %s: %d messages", agent.name, len(messages))
+            last = " ".join(str(result).split())
+            print(f"[{agent.name}] {len(messages)} messages, answered: {last[:_SHOWN]}")
 
     def get_all_conversations(self) -> list[AgentConversation]:
         """All conversations, in the order in which they ended."""

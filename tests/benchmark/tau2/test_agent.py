@@ -1,7 +1,5 @@
 """The reference agent: what it sends to its model, and how it works without the run loop."""
 
-import logging
-
 import pytest
 
 from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdapter, tool_call
@@ -137,12 +135,42 @@ def test_alone_words_instead_of_a_call_are_an_error(words):
         one.reply([])
 
 
-@pytest.mark.parametrize(("verbose", "shown"), [(0, []), (1, ["agent: Hello"])])
-def test_verbose_logs_what_is_said(caplog, verbose, shown):
-    with caplog.at_level(logging.INFO, logger="maseval.benchmark.tau2.agent"):
-        agent(["Hello"], verbose=verbose).run("Hi")
+LONG = "Once upon a time " * 20
 
-    assert [record.getMessage() for record in caplog.records] == shown
+
+@pytest.mark.parametrize(
+    ("verbose", "shown"),
+    [
+        (0, []),
+        (1, ['[agent] calls paint({"colour": "red"})', f"[agent] {LONG[:99]}…"]),
+        (
+            2,
+            [
+                "[user] Hi",
+                '[agent] calls paint({"colour": "red"})',
+                "[tool] painted red",
+                f"[agent] {LONG}",
+            ],
+        ),
+    ],
+)
+def test_verbose_prints_what_is_done_and_said(capsys, verbose, shown):
+    agent([PAINT, LONG], verbose=verbose).run("Hi")
+
+    assert capsys.readouterr().out.splitlines() == shown
+
+
+def test_the_limit_of_calls_holds_where_messages_come_one_at_a_time():
+    one = agent([PAINT, PAINT, "Done.", PAINT, PAINT, PAINT], max_tool_calls=2)
+    red = {"role": "tool", "id": "c1", "content": "red", "requestor": "assistant"}
+    one.begin([])
+
+    said = [one.reply([user_message("go")]), one.reply([red]), one.reply([red])]
+    assert said[-1]["content"] == "Done."
+    one.reply([user_message("again")])
+    one.reply([red])
+    with pytest.raises(TooManyToolCallsError, match="3 tool calls in one turn"):
+        one.reply([red])
 
 
 def test_callbacks_hear_of_whole_turns():
@@ -158,7 +186,7 @@ def test_callbacks_hear_of_whole_turns():
     assert counts == [4, 6]
 
 
-def test_the_adapter_tells_how_the_agent_is_set_up_and_leaves_the_conversation_to_the_trajectory():
+def test_the_adapter_tells_how_the_agent_is_set_up_and_what_it_saw():
     adapter = DefaultTau2AgentAdapter(agent(["Hello"], llm_args={"temperature": 0.5}))
     adapter.run("Hi")
 
@@ -167,4 +195,7 @@ def test_the_adapter_tells_how_the_agent_is_set_up_and_leaves_the_conversation_t
     assert config["tool_names"] == ["paint"]
     assert config["model_id"] == "scripted"
     assert traces["message_count"] == 2
-    assert "messages" not in traces
+    assert traces["messages"] == [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello"},
+    ]

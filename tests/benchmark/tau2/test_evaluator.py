@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from maseval.benchmark.tau2.conversation.chat import as_history
+from maseval.benchmark.tau2.conversation.merging import NoConversationError
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason
@@ -133,7 +135,45 @@ def test_the_trajectory_is_read_from_the_environment_alone(simulation):
         "environment": recorded,
         "termination_reason": "agent_stop",
     }
-    assert evaluator(evaluator.filter_traces({}))["reward"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("foreign", "shown"),
+    [
+        ({}, "nothing at all"),
+        ({"agents": {}, "user": None}, "'agents', 'user'"),
+        ({"environment": {"simulation": {"messages": []}}}, "'environment'"),
+        ({"steps": [1, 2]}, "'steps'"),
+        ({"agents": {"a": {"messages": []}}, "user": {"error": "broken"}}, "'agents', 'user'"),
+    ],
+)
+def test_traces_without_a_conversation_are_an_error(simulation, foreign, shown):
+    evaluator = simulation(CREATE).evaluator
+
+    with pytest.raises(NoConversationError, match=f"no conversation: .* but {shown}"):
+        evaluator.filter_traces(foreign)
+
+
+@pytest.mark.parametrize("filtered", [{}, {"full_trajectory": []}, {"full_trajectory": None}])
+def test_nothing_is_not_judged(simulation, filtered):
+    with pytest.raises(NoConversationError, match="give what filter_traces"):
+        simulation(CREATE).evaluator(filtered)
+
+
+def test_what_agent_and_user_saw_is_judged_like_the_trajectory(simulation):
+    live = simulation(CREATE, communicate_info=["done"])
+    whole = live.play(CREATE)
+    messages = live.environment.trajectory.messages
+    heard = [{"role": "user", "content": "Make it."}, *as_history(messages)]
+    user = [heard[0], heard[-1], {"role": "user", "content": "Thanks ###STOP###"}]
+    traces = {"agents": {"a": {"messages": heard}}, "user": {"messages": user}}
+
+    filtered = live.evaluator.filter_traces(traces)
+    verdict = live.evaluator(filtered)
+
+    assert filtered["termination_reason"] == "user_stop"
+    assert (verdict["reward"], whole["reward"]) == (1.0, 1.0)
+    assert verdict["reward_breakdown"] == whole["reward_breakdown"]
 
 
 def test_a_conversation_that_was_tampered_with_is_not_scored(simulation):

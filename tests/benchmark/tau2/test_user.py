@@ -64,13 +64,13 @@ def test_a_tool_the_user_does_not_have_is_an_answer():
     assert one.model.requests[1]["messages"][-1]["content"] == "Error: Tool 'burn' not found."
 
 
-def test_without_the_run_loop_the_traces_hold_the_conversation():
+def test_the_traces_hold_the_conversation_as_the_user_saw_it():
     def broken() -> str:
         """Break down."""
         raise RuntimeError("out of order")
 
     one = user([{"name": "broken", "arguments": {}, "id": "u1"}, "Hm."], tools={"broken": broken})
-    assert "messages" not in one.gather_traces()
+    assert one.gather_traces()["messages"] == []
 
     one.respond("Try it")
 
@@ -81,6 +81,9 @@ def test_without_the_run_loop_the_traces_hold_the_conversation():
         ("tool", "Error: out of order"),
         ("user", "Hm."),
     ]
+    asked, told = one.gather_traces()["messages"][1:3]
+    assert asked["tool_calls"][0]["function"] == {"name": "broken", "arguments": "{}"}
+    assert (told["tool_call_id"], told["requestor"]) == ("u1", "user")
 
 
 def test_a_user_that_never_speaks_is_a_users_error():
@@ -112,7 +115,7 @@ def test_turns_can_be_limited_and_the_last_word_given():
     one = user(["a", "b", "c"], max_turns=2, exhausted_response="I must go.")
 
     assert [one.respond("?") for _ in range(3)] == ["a", "b", "I must go."]
-    assert one.gather_traces()["turns_used"] == 3
+    assert one.gather_traces()["turns_used"] == 2
     assert one.gather_traces()["message_count"] == 4
 
 

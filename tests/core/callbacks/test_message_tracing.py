@@ -1,5 +1,4 @@
 import json
-import logging
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -209,10 +208,10 @@ def test_one_instance_serves_many_threads():
     assert tracing.get_statistics()["agent_statistics"]["a0"]["conversations"] == 100
 
 
-@pytest.mark.parametrize(("verbose", "lines"), [(False, 0), (True, 1)])
-def test_only_a_verbose_callback_logs(caplog, verbose, lines):
-    caplog.set_level(logging.INFO, logger="maseval")
-
+@pytest.mark.parametrize(
+    ("verbose", "printed"), [(False, ""), (True, "[polly] 4 messages, answered: hello\n")]
+)
+def test_only_a_verbose_callback_prints(capsys, verbose, printed):
     parrot("polly", MessageTracingAgentCallback(verbose=verbose)).run("hello")
 
-    assert len(caplog.records) == lines
+    assert capsys.readouterr().out == printed

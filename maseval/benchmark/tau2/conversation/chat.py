@@ -29,6 +29,23 @@ def to_chat(messages: Iterable[Tau2Message]) -> list[Message]:
     return [_to_chat(message) for message in messages]
 
 
+def as_history(messages: Iterable[Tau2Message]) -> list[Message]:
+    """Messages as traces show them: as ``to_chat``, and with the user's own tool calls.
+
+    Every text is the same object as in ``messages``, so a history stores none a second time.
+    """
+    return [_as_history(message) for message in messages]
+
+
+def _as_history(message: Tau2Message) -> Message:
+    chat = _to_chat(message)
+    if message["role"] == "user" and message.get("tool_calls") is not None:
+        chat["tool_calls"] = [_call_to_chat(call) for call in message["tool_calls"] or ()]
+    if message["role"] == "tool" and message.get("requestor") == "user":
+        return cast(Message, {**chat, "requestor": "user"})
+    return chat
+
+
 def _to_chat(message: Tau2Message) -> Message:
     if message["role"] == "tool":
         return {"role": "tool", "content": message["content"], "tool_call_id": message["id"]}

@@ -231,7 +231,12 @@ class Orchestrator:
             self._end(TerminationReason.USER_STOP)
 
     def _let_agent_speak(self) -> None:
-        message = self._checked(self.agent.reply(self._incoming), EmptyAgentTurnError)
+        reply = self.agent.reply(self._incoming)
+        if self.environment.ended_by_user:  # in answer to a question that the agent asked meanwhile
+            self._deliver("user", "agent", [self.trajectory.messages[-1]])
+            self._end(TerminationReason.USER_STOP)
+            return
+        message = self._checked(reply, EmptyAgentTurnError)
         self._append("agent", message)
         self._note_agents_stop(message)
 

@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     user_message,
 )
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.core.event_loop import settled
 from maseval.core.user import User
 
 
@@ -54,7 +55,7 @@ class TextAgent:
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's answer to a user's text."""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
-        answer = self._run(query)
+        answer = settled(self._run(query))
         return assistant_message(None if answer is None else str(answer), cost=0.0)
 
     def is_stop(self, message: SpokenMessage) -> bool:
@@ -65,8 +66,9 @@ class TextAgent:
 class TextUser:
     """A user that answers a text with a text."""
 
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: User, respond: Callable[[str], object] | None = None) -> None:
         self._user = user
+        self._respond = respond or user.respond
         self._begun = False
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
@@ -75,10 +77,12 @@ class TextUser:
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The user's answer; its first is the query it came with."""
-        if self._begun:
-            text = self._user.respond(str(incoming[-1]["content"]))
-        else:
-            text, self._begun = self._user.get_initial_query(), True
+        if not self._begun:  # a user with a single turn is done now, and wants to be answered
+            self._begun = True
+            return user_message(settled(self._user.get_initial_query()), cost=0.0)
+        if self._user.is_done():
+            return user_message(STOP, cost=0.0)
+        text = settled(self._respond(str(incoming[-1]["content"])))
         message = user_message(text, cost=0.0)
         if self._user.is_done() and not is_user_stop(message):
             message["content"] = f"{text} {STOP}".strip()

@@ -6,8 +6,9 @@ exchanges texts they make the calls through their own ``tools``.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from maseval.benchmark.tau2.conversation.chat import answer_of, to_chat
+from maseval.benchmark.tau2.conversation.chat import answer_of, as_history, to_chat
 from maseval.benchmark.tau2.conversation.messages import (
     assistant_message,
     has_text,
@@ -22,6 +23,13 @@ from maseval.core.messages import MessageHistory
 from maseval.core.user import User
 
 _MAX_TOOL_ROUNDS = 100
+
+
+class Listener(Protocol):
+    """Records what an agent asks the user in the midst of its own turn."""
+
+    def question(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
+        """The user's answer to a question, its tool calls carried out on the way."""
 
 
 class TooManyToolCallsError(AgentError):
@@ -41,6 +49,7 @@ class MessageAgent(ABC):
         self.tools = dict(tools)
         self.max_tool_calls = max_tool_calls
         self._messages: list[Tau2Message] = []
+        self._calls_in_turn = 0
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
@@ -52,10 +61,22 @@ class MessageAgent(ABC):
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's next message: a text, or tool calls."""
+        if not incoming or incoming[-1]["role"] == "user":
+            self._calls_in_turn = 0
         self._messages.extend(incoming)
         message = self._answer(self._messages)
         self._messages.append(message)
+        self._count(message)
         return message
+
+    def _count(self, message: SpokenMessage) -> None:
+        self._calls_in_turn += len(message.get("tool_calls") or ())
+        if self.max_tool_calls is not None and self._calls_in_turn > self.max_tool_calls:
+            raise TooManyToolCallsError(
+                f"the agent made {self._calls_in_turn} tool calls in one turn without answering; "
+                f"max_tool_calls is {self.max_tool_calls}",
+                component="default_agent",
+            )
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the message ends the conversation; most agents leave that to the user."""
@@ -64,15 +85,7 @@ class MessageAgent(ABC):
     def run(self, query: str) -> str:
         """Answer a user's message, calling tools until the agent speaks."""
         answer = self.reply([user_message(query)])
-        made = 0
         while (calls := answer.get("tool_calls")) is not None:
-            made += len(calls)
-            if self.max_tool_calls is not None and made > self.max_tool_calls:
-                raise TooManyToolCallsError(
-                    f"the agent made {made} tool calls in one turn without answering; "
-                    f"max_tool_calls is {self.max_tool_calls}",
-                    component="default_agent",
-                )
             answer = self.reply([answer_of(self.tools, call) for call in calls])
         return answer["content"] or ""
 
@@ -117,10 +130,7 @@ class MessageAgentAdapter(AgentAdapter):
         return MessageHistory(to_chat(self.agent.get_messages()))
 
     def gather_traces(self) -> dict[str, object]:
-        # The conversation itself is the environment's trajectory and stands there alone.
-        traces = super().gather_traces()
-        del traces["messages"]
-        return {**traces, "adapter_type": type(self).__name__}
+        return {**super().gather_traces(), "adapter_type": type(self).__name__}
 
 
 class MessageUser(User):
@@ -128,7 +138,8 @@ class MessageUser(User):
 
     The run loop asks for one message at a time (``reply``) and carries out the tool calls itself.
     ``respond`` is the same for a loop that only exchanges texts: there the user makes its calls
-    through ``tools``.
+    through ``tools``. During a simulation, ``respond`` is how an agent asks the user in the midst
+    of its own turn; ``listener`` then records what both say and do.
     """
 
     def __init__(
@@ -146,6 +157,7 @@ class MessageUser(User):
         self.turns = 0
         self.stopped = False
         self.skips_blank_messages = False
+        self.listener: Listener | None = None
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
@@ -164,6 +176,7 @@ class MessageUser(User):
         message = self._answer(self.messages)
         self.messages.append(message)
         self.stopped = is_user_stop(message)
+        self.turns += not is_tool_call(message)
         return message
 
     def _hears(self, message: Tau2Message) -> bool:
@@ -185,14 +198,15 @@ class MessageUser(User):
 
     def respond(self, message: str) -> str:
         """The user's answer to an agent's text; tools are called on the way."""
-        self.turns += 1
-        if self.stopped or (self.max_turns is not None and self.turns > self.max_turns):
+        if self.is_done():
             self.stopped = True
             if self.exhausted_response is not None:
                 return self.exhausted_response
             raise UserExhaustedError(
-                f"the user has nothing more to say after {self.turns - 1} turns", component="user"
+                f"the user has nothing more to say after {self.turns} turns", component="user"
             )
+        if self.listener is not None:
+            return self.listener.question(message, self.reply)
         answer = self.reply([assistant_message(message)])
         for _ in range(_MAX_TOOL_ROUNDS):
             calls = answer.get("tool_calls")
@@ -209,12 +223,11 @@ class MessageUser(User):
         return self.stopped or (self.max_turns is not None and self.turns >= self.max_turns)
 
     def gather_traces(self) -> dict[str, object]:
-        traces = {
+        return {
             **super().gather_traces(),
             "max_turns": self.max_turns,
             "turns_used": self.turns,
             "stopped_by_user": self.stopped,
             "message_count": len(self.messages),
+            "messages": as_history(self.messages),
         }
-        # In a run loop the conversation is the environment's trajectory and stands there alone.
-        return {**traces, "messages": list(self.messages)} if self.turns else traces

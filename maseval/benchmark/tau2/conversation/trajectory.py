@@ -33,6 +33,7 @@ class Trajectory:
         self.end_time: str | None = None
         self._began = time.perf_counter()
         self._calls = 0
+        self._recorded: list[Tau2Message] = []
 
     def open_with(self, message: Tau2Message) -> None:
         """Append a message that does not count as a step."""
@@ -56,6 +57,12 @@ class Trajectory:
         dated["timestamp"] = max(now(), last or "")
         self.messages.append(dated)
 
+    def recorded(self) -> list[Tau2Message]:
+        """The messages for a record, numbered; all records of a trajectory share these copies."""
+        for index in range(len(self._recorded), len(self.messages)):
+            self._recorded.append(_numbered(self.messages[index], index))
+        return list(self._recorded)
+
     def next_call_id(self) -> str:
         """An id for a call whose caller gave none; the same in every equal run."""
         self._calls += 1
@@ -78,7 +85,7 @@ class Trajectory:
         reward_info: RewardInfo | None = None,
     ) -> dict[str, object]:
         """The simulation in v0.2.0's form, as far as it is known and finished."""
-        messages = [_numbered(message, index) for index, message in enumerate(self.messages)]
+        messages = self.recorded()
         end_time = self.end_time or now()
         return {
             "id": self.id,

@@ -1,0 +1,107 @@
+"""One conversation from two sides of it."""
+
+import pytest
+
+from maseval.benchmark.tau2.conversation.chat import as_history, filtered
+from maseval.benchmark.tau2.conversation.merging import (
+    NoConversationError,
+    ending_of,
+    merged_conversation,
+)
+
+GREETING = {"role": "assistant", "content": "Hi!"}
+
+
+def say(role, text):
+    return {"role": role, "content": text}
+
+
+def call(role, name):
+    made = {"id": f"{role}-{name}", "name": name, "arguments": {}, "requestor": role}
+    return {"role": role, "content": None, "tool_calls": [made]}
+
+
+def result(role, name):
+    return {"role": "tool", "id": f"{role}-{name}", "content": f"{name} done", "requestor": role}
+
+
+WHOLE = [
+    GREETING,
+    say("user", "It is dark."),
+    call("assistant", "look"),
+    result("assistant", "look"),
+    call("assistant", "paint"),
+    result("assistant", "paint"),
+    say("assistant", "Press the switch."),
+    call("user", "press"),
+    result("user", "press"),
+    say("user", "Light!"),
+    say("assistant", "Fine."),
+    say("user", "###STOP###"),
+]
+AGENT = filtered(WHOLE, "assistant")[1:-1]
+USER = filtered(WHOLE, "user")
+
+
+def plain(messages):
+    return [
+        (each["role"], each["content"], [one["name"] for one in each.get("tool_calls") or ()])
+        for each in messages
+    ]
+
+
+@pytest.mark.parametrize("form", [list, as_history], ids=["v0.2.0", "openai"])
+@pytest.mark.parametrize("kind", ["user", "users"])
+def test_both_sides_make_the_whole(form, kind):
+    user = {"messages": form(USER)}
+    traces = {
+        "agents": {"a": {"messages": [say("system", "Be kind."), *form(AGENT)]}},
+        kind: user if kind == "user" else {"customer": user},
+    }
+
+    merged = merged_conversation(traces)
+
+    assert plain(merged) == plain(WHOLE)
+    assert [each.get("requestor") for each in merged if each["role"] == "tool"] == [
+        *("assistant", "assistant", "user")
+    ]
+
+
+@pytest.mark.parametrize("shown", [1, 4, 7, 9, 10, 11])
+def test_a_conversation_that_was_cut_off_is_merged_too(shown):
+    whole = WHOLE[: shown + 1]
+    traces = {
+        "agents": {"a": {"messages": filtered(whole, "assistant")[1:]}},
+        "user": {"messages": filtered(whole, "user")},
+    }
+
+    assert plain(merged_conversation(traces)) == plain(whole)
+
+
+def test_one_side_alone_is_the_whole():
+    assert plain(merged_conversation({"agents": {"a": {"messages": AGENT}}})) == plain(AGENT)
+
+
+def test_texts_in_parts_are_joined():
+    parts = [{"type": "text", "text": "It is"}, {"type": "text", "text": "red."}]
+    traces = {"agents": {"a": {"messages": [{"role": "assistant", "content": parts}]}}}
+
+    assert merged_conversation(traces)[0]["content"] == "It is\nred."
+
+
+def test_sides_of_two_conversations_are_an_error():
+    traces = {
+        "agents": {"a": {"messages": [say("user", "Red."), say("assistant", "Fine.")]}},
+        "user": {"messages": [say("user", "Blue."), say("assistant", "Fine.")]},
+    }
+
+    with pytest.raises(NoConversationError, match=r"user 'Red.' where the user has user 'Blue.'"):
+        merged_conversation(traces)
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [(WHOLE, "user_stop"), (WHOLE[:-1], "agent_stop"), (WHOLE[:-2], "agent_stop")],
+)
+def test_the_end_is_the_users_if_it_says_so(messages, reason):
+    assert ending_of(messages) == reason
