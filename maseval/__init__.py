@@ -28,6 +28,12 @@ from maseval.core.messages import ChatResponse, MessageHistory, ToolInvocationHi
 from maseval.core.model import ModelAdapter, register_model, resolve_model
 from maseval.core.registry import ComponentRegistry
 from maseval.core.report import Report, TaskExecutionStatus, normalise
+from maseval.core.scorer import (
+    ModelScorer,
+    ScriptedModelScorer,
+    register_scorer,
+    resolve_scorer,
+)
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator, SeedingError
 from maseval.core.simulator import (
@@ -65,7 +71,7 @@ from maseval.core.validation import (
     validate_required_arguments,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.6.0"
 
 __all__ = [
     "AdaptiveTaskQueue",
@@ -91,9 +97,11 @@ __all__ = [
     "MessageHistory",
     "MessageTracingAgentCallback",
     "ModelAdapter",
+    "ModelScorer",
     "PriorityTaskQueue",
     "Report",
     "ScriptedModelAdapter",
+    "ScriptedModelScorer",
     "SeedGenerator",
     "SeedingError",
     "SequentialTaskQueue",
@@ -123,7 +131,9 @@ __all__ = [
     "UserSimulatorError",
     "normalise",
     "register_model",
+    "register_scorer",
     "resolve_model",
+    "resolve_scorer",
     "tool_call",
     "tool_definition",
     "validate_argument_type",

@@ -47,7 +47,8 @@ def clients_of_providers_are_closed() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_registration_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model named ``mine`` in an executed example must not answer for the next test's."""
-    monkeypatch.setattr(model_module, "_registered", dict(model_module._registered))
+    providers = model_module._PROVIDERS
+    monkeypatch.setattr(providers, "registered", dict(providers.registered))
 
 
 @pytest.fixture

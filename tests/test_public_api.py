@@ -13,15 +13,16 @@ CONTRACT = (
     "Evaluator MessageHistory ToolInvocationHistory TraceableMixin Usage TokenUsage "
     "UsageTrackableMixin CostCalculator StaticPricingCalculator UsageReporter ComponentRegistry "
     "TaskContext BaseTaskQueue TaskQueue SequentialTaskQueue PriorityTaskQueue "
-    "AdaptiveTaskQueue ModelAdapter ChatResponse MASEvalError AgentError EnvironmentError "
-    "UserError UserExhaustedError TaskFrozenError TaskTimeoutError validate_argument_type "
-    "validate_required_arguments validate_no_extra_arguments validate_arguments_from_schema "
+    "AdaptiveTaskQueue ModelAdapter ChatResponse ModelScorer MASEvalError AgentError "
+    "EnvironmentError UserError UserExhaustedError TaskFrozenError TaskTimeoutError "
+    "validate_argument_type validate_required_arguments validate_no_extra_arguments "
+    "validate_arguments_from_schema "
     "SeedGenerator DefaultSeedGenerator SeedingError "
 )
 
 ADDED = (
-    "ConfigurableMixin Report ScriptedModelAdapter normalise register_model resolve_model "
-    "tool_call tool_definition "
+    "ConfigurableMixin Report ScriptedModelAdapter ScriptedModelScorer normalise register_model "
+    "register_scorer resolve_model resolve_scorer tool_call tool_definition "
 )
 
 HEAVY = (
@@ -32,7 +33,7 @@ HEAVY = (
 
 
 def test_all_names_are_those_of_the_contract_and_our_additions():
-    assert len(CONTRACT.split()) == 54
+    assert len(CONTRACT.split()) == 55
     assert sorted(maseval.__all__) == sorted((CONTRACT + ADDED).split())
 
 

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import maseval
+
 CHECKOUT = Path(__file__).parents[1]
+# They need versions of openai or mcp that others exclude.
+APART = {"litellm", "llamaindex", "camel"}
+CHANGELOG = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
 REQUIREMENTS = CHECKOUT / "requirements"
 PINS = {path.stem: path for path in [*REQUIREMENTS.glob("*.txt"), *REQUIREMENTS.rglob("*/*.txt")]}
 
@@ -46,4 +51,27 @@ def test_every_extra_is_tried_by_some_environment():
 
     for extra, needs in project["optional-dependencies"].items():
         names = {normal(re.match(r"[\w.-]+", need)[0]) for need in needs}
-        assert names <= pinned, extra
+        assert names - {"maseval"} <= pinned, extra
+
+
+def test_the_version_stands_in_one_place_and_satisfies_who_asks_for_maseval_0_4():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"] == {"path": "maseval/__init__.py"}
+    assert maseval.__version__ == "0.6.0"
+    assert re.search(rf"^## {re.escape(maseval.__version__)}\b", CHANGELOG, re.M)
+
+
+def test_the_extras_that_gather_others_leave_out_what_cannot_be_installed_beside_them():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    gathered = {name: set(_extras_in(extras[name])) for name in ("all", "examples")}
+
+    assert gathered["examples"] <= gathered["all"] <= set(extras)
+    assert set(extras) - gathered["all"] == {"all", "examples", *APART}
+
+
+def _extras_in(needs):
+    for need in needs:
+        yield from re.fullmatch(r"maseval\[(.*)\]", need)[1].split(",")

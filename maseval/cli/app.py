@@ -1,11 +1,11 @@
 """The commands, put together. To add one, write its file and name it here."""
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from maseval import __version__
 from maseval.cli import compare, demo, new, plots, replay_server, report, run, runs, show, tau2
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.options import add_commands, examples
@@ -37,7 +37,7 @@ app.add_typer(tau2.app, name="tau2")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"maseval {version('maseval')}")
+        typer.echo(f"maseval {__version__}")
         raise typer.Exit()
 
 

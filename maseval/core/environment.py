@@ -32,16 +32,12 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
         *,
         environment_data: dict[str, object] | None = None,
     ) -> None:
-        if task_data is not None and environment_data is not None:
-            raise ConfigurationError(
-                "task_data and environment_data are two names for one thing; give only one of them"
-            )
-        data = environment_data if task_data is None else task_data
+        data = only_one(task_data, environment_data)
         self.callbacks: list[EnvironmentObserver] = list(callbacks or ())
         for callback in self.callbacks:
             callback.on_setup_start(self)
         # By position: subclasses name the parameter as they like.
-        self.state = self.setup_state({} if data is None else data)
+        self.state = self.setup_state(data)
         self.tools = self.create_tools()
         for callback in self.callbacks:
             callback.on_setup_end(self)
@@ -75,6 +71,18 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
             "tool_count": len(self.tools),
             "tool_names": list(self.tools),
         }
+
+
+def only_one(
+    task_data: dict[str, Any] | None, environment_data: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The data of a task's environment, by whichever of its two names it was given."""
+    if task_data is not None and environment_data is not None:
+        raise ConfigurationError(
+            "task_data and environment_data are two names for one thing; give only one of them"
+        )
+    data = environment_data if task_data is None else task_data
+    return {} if data is None else data
 
 
 def _tool_traces(tool: Any) -> JsonObject:

@@ -1,27 +1,21 @@
 """ModelAdapter: one interface to language models; resolve_model: from an id to its adapter."""
 
-import difflib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias, TypedDict
 
 from maseval.core.answers import checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
-from maseval.core.exceptions import (
-    ConfigurationError,
-    HookResultError,
-    UnknownModelError,
-    UnreadableAnswerError,
-)
+from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory
 from maseval.core.provider_errors import (
     AnswerTooLargeError,
     MalformedResponseError,
     ProviderError,
 )
+from maseval.core.providers import Providers
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
@@ -249,11 +243,12 @@ def _name(thing: object) -> str:
 
 ModelFactory: TypeAlias = Callable[..., ModelAdapter]
 
-_GROUP = "maseval.models"
-_DEFAULT_PREFIX = "openai"
-# Named rather than imported: the scripted model is built on this module.
-_BUILT_IN = {"scripted": EntryPoint("scripted", "maseval.core.scripted:from_id", _GROUP)}
-_registered: dict[str, ModelFactory] = {}
+_PROVIDERS: Providers[ModelAdapter] = Providers(
+    "model",
+    # Named rather than imported: the scripted model is built on this module.
+    built_in={"scripted": "maseval.core.scripted:from_id"},
+    like="openai/gpt-4o",
+)
 
 
 def register_model(prefix: str, factory: ModelFactory) -> None:
@@ -261,11 +256,7 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
 
     It takes precedence over a built-in or installed provider of the same prefix.
     """
-    if not prefix or "/" in prefix:
-        raise ConfigurationError(
-            f"a model prefix is the part of an id before the first '/', not {prefix!r}"
-        )
-    _registered[prefix] = factory
+    _PROVIDERS.register(prefix, factory)
 
 
 def resolve_model(
@@ -277,45 +268,11 @@ def resolve_model(
     installed packages that have an entry point in the group ``maseval.models``, named after the
     prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures.
     """
-    prefix, name = _split(model_id)
-    adapter = _factory(prefix, model_id)(name, **options)
+    prefix, name = _PROVIDERS.split(model_id)
+    adapter = _PROVIDERS.factory(prefix, model_id)(name, **options)
     if not isinstance(adapter, ModelAdapter):
         raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
     adapter.policy = adapter.policy if policy is None else policy
     # One provider may have many addresses, each with its own rate limits.
     adapter.endpoint = adapter.endpoint or f"{prefix}@{options.get('base_url') or 'default'}"
     return adapter
-
-
-def _split(model_id: str) -> tuple[str, str]:
-    prefix, slash, name = str(model_id or "").partition("/")
-    if not slash and prefix not in {*_registered, *_BUILT_IN}:
-        prefix, name = _DEFAULT_PREFIX, prefix
-    if not name:
-        raise UnknownModelError(f"{model_id!r} names no model; write it like 'openai/gpt-4o'")
-    return prefix, name
-
-
-def _factory(prefix: str, model_id: str) -> ModelFactory:
-    if prefix in _registered:
-        return _registered[prefix]
-    provider = _BUILT_IN.get(prefix) or _installed().get(prefix)
-    if provider is None:
-        raise UnknownModelError(_no_provider(prefix, model_id))
-    factory: ModelFactory = provider.load()
-    return factory
-
-
-def _installed() -> dict[str, EntryPoint]:
-    return {found.name: found for found in entry_points(group=_GROUP)}
-
-
-def _no_provider(prefix: str, model_id: str) -> str:
-    known = sorted({*_registered, *_BUILT_IN, *_installed()})
-    alike = difflib.get_close_matches(prefix.lower(), known, n=1)
-    hint = f"did you mean '{alike[0]}/…'? " if alike else ""
-    return (
-        f"no provider is installed for {prefix!r}, which model {model_id!r} needs; {hint}known "
-        f"prefixes: {', '.join(known)}. Install a package that provides it, register one with "
-        f"maseval.register_model({prefix!r}, factory), or use scripted/…"
-    )

@@ -171,6 +171,15 @@ class LLMUser(User):
             return TerminationReason.MAX_TURNS_AND_USER_TERMINATED
         return TerminationReason.USER_TERMINATED
 
+    @property
+    def _stopped(self) -> bool:
+        """Whether the user ended the conversation; subclasses may set it, as in MASEval."""
+        return self._stop_reason is not None
+
+    @_stopped.setter
+    def _stopped(self, stopped: bool) -> None:
+        self._stop_reason = (self._stop_reason or "stopped") if stopped else None
+
     def increment_turn(self) -> None:
         """Count one more turn of the user."""
         self._turn_count += 1

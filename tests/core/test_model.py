@@ -18,7 +18,7 @@ def user(text):
 
 @pytest.fixture
 def no_registrations(monkeypatch):
-    monkeypatch.setattr(model_module, "_registered", {})
+    monkeypatch.setattr(model_module._PROVIDERS, "registered", {})
 
 
 def test_a_text_answer_is_logged_by_its_size():

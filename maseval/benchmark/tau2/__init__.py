@@ -37,6 +37,9 @@ from maseval.benchmark.tau2.metrics import (
 )
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.user import Tau2User
+from maseval.compat import former_modules
+
+__path__.append(former_modules(__name__))
 
 __all__ = [
     "DB",

@@ -96,6 +96,8 @@ class Tau2Benchmark(Benchmark):
             says that the numbers are not comparable.
     """
 
+    MAX_INVOCATIONS = MAX_INVOCATIONS
+
     def __init__(
         self,
         callbacks: Iterable[BenchmarkCallback] | None = None,
@@ -222,8 +224,7 @@ class Tau2Benchmark(Benchmark):
         """The customer, played by the model that ``task.user_data["model_id"]`` names."""
         if self.mode is Mode.SOLO:
             return None
-        way = "configure_model_ids(tasks, user_model_id=...)"
-        model_id = model_id_of(task.user_data, "user", way)
+        model_id = self._get_user_model_id(task)
         wording = self.wording(environment.release)
         model = self._model("user", model_id, environment, seed_generator)
         tools = environment.create_user_tools(task.user_data.get("user_tools"))
@@ -241,6 +242,11 @@ class Tau2Benchmark(Benchmark):
             skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
             wording=wording,
         )
+
+    def _get_user_model_id(self, task: Task) -> str:
+        """The model that plays the customer; a subclass may choose another."""
+        way = "configure_model_ids(tasks, user_model_id=...)"
+        return model_id_of(task.user_data, "user", way)
 
     def wording(self, release: Release) -> Wording:
         """In whose words, and in which form, models are asked in a run by a release."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
+from maseval.benchmark.tau2.data.addresses import URLS, download_file, download_json
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     GITHUB_BASE,
@@ -41,11 +42,13 @@ from maseval.data.store import AnyPath
 
 __all__ = [
     "BASE_SPLIT_COUNTS",
+    "DEFAULT_DATA_DIR",
     "DEFAULT_MAX_RETRIES",
     "DEFAULT_TIMEOUT_SECONDS",
     "DEFAULT_VERSION",
     "GITHUB_BASE",
     "TASK_SPLITS",
+    "URLS",
     "VALID_DOMAINS",
     "CacheError",
     "ChecksumError",
@@ -58,6 +61,8 @@ __all__ = [
     "data_fingerprint",
     "default_data_dir",
     "download_domain_data",
+    "download_file",
+    "download_json",
     "ensure_data_exists",
     "load_domain_config",
     "load_guidelines",
@@ -68,8 +73,9 @@ __all__ = [
 ]
 
 VALID_DOMAINS = ("retail", "airline", "telecom")
-TASK_SPLITS = ("base", "hard", "all")
+TASK_SPLITS = ("base", "all")
 BASE_SPLIT_COUNTS = {"airline": 50, "retail": 114, "telecom": 114}
+DEFAULT_DATA_DIR = default_data_dir()
 DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_MAX_RETRIES = 1
 

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, to
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Beginning, beginning, world_at_start
 from maseval.benchmark.tau2.world.tasks import initial_state
-from maseval.core.environment import Environment, EnvironmentObserver
+from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
@@ -364,11 +364,12 @@ def _errors_of_the_original() -> Iterator[None]:
 
 
 def get_environment_constructor(
-    task_data: dict[str, Any],
+    environment_data: dict[str, Any] | None = None, *, task_data: dict[str, Any] | None = None
 ) -> Callable[..., Tau2Environment]:
     """A maker of fresh environments for a task: ``make(solo_mode=False)``."""
+    data = only_one(task_data, environment_data)
 
     def make(solo_mode: bool = False) -> Tau2Environment:
-        return Tau2Environment({**task_data, "solo": solo_mode})
+        return Tau2Environment({**data, "solo": solo_mode})
 
     return make

@@ -16,6 +16,12 @@ from maseval.benchmark.tau2.conversation.recording import RecordedConversation, 
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.metrics import (
+    compute_benchmark_metrics,
+    compute_pass_at_k,
+    compute_pass_hat_k,
+    pass_hat_k,
+)
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.checks import StateMatch
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
@@ -28,7 +34,15 @@ from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
 from maseval.core.task import Task
 
-__all__ = ["RewardType", "Tau2Evaluator", "TerminationReason"]
+__all__ = [
+    "RewardType",
+    "Tau2Evaluator",
+    "TerminationReason",
+    "compute_benchmark_metrics",
+    "compute_pass_at_k",
+    "compute_pass_hat_k",
+    "pass_hat_k",
+]
 
 
 class Tau2Evaluator(Evaluator):

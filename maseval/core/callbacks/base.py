@@ -57,11 +57,16 @@ BenchmarkCallback.register(AdaptiveTaskQueue)  # type: ignore[type-abstract]
 class EnvironmentCallback(TraceableMixin):
     """Watches an environment being set up."""
 
-    def on_setup_start(self, env: Environment) -> None:
+    def on_setup_start(self, environment: Environment) -> None:
         """The environment is about to build its state."""
+        self.on_event("on_setup_start", environment=environment)
 
-    def on_setup_end(self, env: Environment) -> None:
+    def on_setup_end(self, environment: Environment) -> None:
         """The environment is ready."""
+        self.on_event("on_setup_end", environment=environment)
+
+    def on_event(self, event_name: str, **data: object) -> None:
+        """Any event that has no hook of its own here."""
 
 
 class AgentCallback(TraceableMixin):
@@ -69,9 +74,14 @@ class AgentCallback(TraceableMixin):
 
     def on_run_start(self, agent: AgentAdapter) -> None:
         """The agent is about to receive a query."""
+        self.on_event("on_run_start", agent=agent)
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
         """The agent answered with ``result``."""
+        self.on_event("on_run_end", agent=agent, result=result)
+
+    def on_event(self, event_name: str, **data: object) -> None:
+        """Any event that has no hook of its own here."""
 
 
 class CallbackHandler:

@@ -45,8 +45,8 @@ class MessageTracingCallback(BenchmarkCallback):
             {
                 "task_id": report["task_id"],
                 "repeat_idx": report["repeat_idx"],
-                "run_id": report["run_id"],
-                "started_at": report["started_at"],
+                "run_id": report.get("run_id"),
+                "started_at": report.get("started_at"),
                 "status": report["status"],
                 "agents": {name: messages for name, messages in said.items() if messages},
                 "user": user,
@@ -58,7 +58,7 @@ class MessageTracingCallback(BenchmarkCallback):
         """The file that holds the messages of ``report``'s repetition."""
         task_id, repeat = report["task_id"], report["repeat_idx"]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", task_id)[:_SLUG_LENGTH].strip("-") or "task"
-        identity = json.dumps([report["run_id"], task_id, repeat]).encode()
+        identity = json.dumps([report.get("run_id"), task_id, repeat]).encode()
         return (
             self.output_dir / f"{slug}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}.json"
         )
@@ -102,9 +102,9 @@ class MessageTracingAgentCallback(AgentCallback):
         """All conversations, in the order in which they ended."""
         return self._conversations.copy()
 
-    def get_conversations_by_agent(self, name: str) -> list[AgentConversation]:
+    def get_conversations_by_agent(self, agent_name: str) -> list[AgentConversation]:
         """The conversations of the agent of that name."""
-        return [talk for talk in self.get_all_conversations() if talk["agent_name"] == name]
+        return [talk for talk in self.get_all_conversations() if talk["agent_name"] == agent_name]
 
     def clear(self) -> None:
         """Forget everything."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from importlib.util import find_spec
@@ -61,7 +60,8 @@ class ProgressBarCallback(BenchmarkCallback):
     """Counts finished and successful repetitions; subclasses draw them.
 
     ``desc`` is the text before the bar (``Running <class of the benchmark>`` by default).
-    ``show_status`` adds the number of successes and the metrics after it.
+    ``show_status`` adds the number of successes and the metrics after it. A subclass writes
+    ``open_bar``, ``draw`` and ``close_bar``, or the hooks with an underscore that MASEval has.
     """
 
     def __init__(self, desc: str | None = None, show_status: bool = True) -> None:
@@ -119,17 +119,25 @@ class ProgressBarCallback(BenchmarkCallback):
         metrics = ", ".join(f"{name}={value}" for name, value in self.metrics.items())
         return f"{successes} | {metrics}" if metrics else successes
 
-    @abstractmethod
     def open_bar(self, description: str) -> None:
         """Show an empty bar of ``self.total`` repetitions."""
+        self._initialize_progress_bar()
+        self._update_description(description)
 
-    @abstractmethod
     def draw(self) -> None:
         """Show ``self.current`` and ``status_text()``; without an open bar, nothing."""
+        self._update_progress(self.current, self.status_text())
+        self._update_metrics()
 
-    @abstractmethod
     def close_bar(self) -> None:
         """Leave the bar as it is and let go of the screen; without an open bar, nothing."""
+        self._close_progress_bar()
+
+    def _initialize_progress_bar(self) -> None: ...
+    def _update_description(self, desc: str) -> None: ...
+    def _update_progress(self, current: int, status: str) -> None: ...
+    def _update_metrics(self) -> None: ...
+    def _close_progress_bar(self) -> None: ...
 
 
 class TqdmProgressBarCallback(ProgressBarCallback):

@@ -216,7 +216,7 @@ class FileResultLogger(ResultLogger):
             try:
                 write_json(
                     _companion(path, "run"),
-                    {"run_id": report["run_id"], "benchmark": benchmark, "format": FORMAT},
+                    {"run_id": report.get("run_id"), "benchmark": benchmark, "format": FORMAT},
                 )
             except OSError as error:
                 logger.error("%s; the report carries the run's configuration itself", error)

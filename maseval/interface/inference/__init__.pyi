@@ -8,6 +8,9 @@ from maseval.interface.inference.huggingface import (
 from maseval.interface.inference.huggingface import (
     ToolCallingNotSupportedError as ToolCallingNotSupportedError,
 )
+from maseval.interface.inference.huggingface_scorer import (
+    HuggingFaceModelScorer as HuggingFaceModelScorer,
+)
 from maseval.interface.inference.litellm import LiteLLMModelAdapter as LiteLLMModelAdapter
 from maseval.interface.inference.llamacpp import LlamaCppModelAdapter as LlamaCppModelAdapter
 from maseval.interface.inference.openai import OpenAIModelAdapter as OpenAIModelAdapter

@@ -76,14 +76,16 @@ def _from_chat(message: Mapping[str, Any]) -> Mapping[str, object]:
 
 
 def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, object]:
-    return _call_from_chat(call, call.get("requestor", side)) if "function" in call else call
+    is_theirs = "function" not in call and not isinstance(call.get("arguments"), str)
+    return call if is_theirs else _call_from_chat(call, call.get("requestor", side))
 
 
 def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> Tau2ToolCall:
+    function = call.get("function") or call  # some adapters give the name and the arguments flat
     return {
         "id": call.get("id") or "",
-        "name": str(call["function"].get("name") or ""),
-        "arguments": arguments_of(call["function"].get("arguments")),
+        "name": str(function.get("name") or ""),
+        "arguments": arguments_of(function.get("arguments")),
         "requestor": requestor,
     }
 

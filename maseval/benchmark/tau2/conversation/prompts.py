@@ -55,13 +55,14 @@ def scenario_text(persona: str | None, instructions: str | UserInstructions | No
 
 def _structured(instructions: UserInstructions) -> str:
     parts = {
-        "Reason for call": instructions["reason_for_call"],
+        "Reason for call": instructions.get("reason_for_call"),
         "Known info": instructions.get("known_info"),
         "Unknown info": instructions.get("unknown_info"),
-        "Task instructions": instructions["task_instructions"],
+        "Task instructions": instructions.get("task_instructions"),
     }
     told = (f"{title}:\n{_indented(text)}" for title, text in parts.items() if text is not None)
-    return "\n".join([f"Domain: {instructions['domain']}", *told])
+    domain = [f"Domain: {instructions['domain']}"] if instructions.get("domain") else []
+    return "\n".join([*domain, *told])
 
 
 def _indented(text: str) -> str:

@@ -159,6 +159,15 @@ class MessageUser(User):
         self.skips_blank_messages = False
         self.listener: Listener | None = None
 
+    @property
+    def _stopped(self) -> bool:
+        """``stopped``, as subclasses written for MASEval call it."""
+        return self.stopped
+
+    @_stopped.setter
+    def _stopped(self, stopped: bool) -> None:
+        self.stopped = stopped
+
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         """What the user says or does next, given all it has seen."""

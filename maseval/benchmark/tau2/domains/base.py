@@ -205,7 +205,11 @@ class ToolKitBase(Generic[DBT]):
             name for name, method in methods.items() if hasattr(method, "__tau2_for_tasks__")
         }
 
-    def __init__(self, db: DBT) -> None:
+    def __init__(self, db: DBT | None = None) -> None:
+        if db is None:
+            raise ValueError(
+                f"Database has not been initialized: make it first, {type(self).__name__}(db)"
+            )
         self.db = db
 
     @property
@@ -244,10 +248,10 @@ class ToolKitBase(Generic[DBT]):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
 
-    def update_db(self, update: Mapping[str, Any] | None = None) -> None:
+    def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
-        if update:
-            merge = merged(self.db.model_dump(warnings=False), copy.deepcopy(update))
+        if update_data:
+            merge = merged(self.db.model_dump(warnings=False), copy.deepcopy(update_data))
             self.db = type(self.db).model_validate(merge)
 
     def twin(self, memo: Memo) -> Self:

@@ -16,6 +16,8 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     The phone does not search for a network here: after a change at the company it shows what it
     showed before, until the customer does something that makes it search.
     """
+    if tools.db.user_db is not user_tools.db:
+        tools.db.user_db = user_tools.db
     surroundings = user_tools.db.surroundings
     if surroundings.phone_number is None:
         return

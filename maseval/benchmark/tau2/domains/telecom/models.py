@@ -6,7 +6,7 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/data_model.py (MIT, Sierra Res
 import datetime as dt
 from enum import StrEnum
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from maseval.benchmark.tau2.domains.base import DB
 from maseval.benchmark.tau2.domains.copying import Rows
@@ -148,6 +148,15 @@ class Customer(TelecomRecord):
     goodwill_credit_used_this_year: float = 0.0
 
 
+class _Phone:
+    """Points at the customer's database; a copy of the company points at none."""
+
+    db: DB | None = None
+
+    def __deepcopy__(self, memo: object) -> "_Phone":
+        return _Phone()
+
+
 class TelecomDB(DB):
     """The company's database; its tables are short lists, searched from the front."""
 
@@ -156,6 +165,16 @@ class TelecomDB(DB):
     lines: Rows[Line] = Field(default_factory=list)
     bills: Rows[Bill] = Field(default_factory=list)
     devices: Rows[Device] = Field(default_factory=list)
+    _phone: _Phone = PrivateAttr(default_factory=_Phone)
+
+    @property
+    def user_db(self) -> DB | None:
+        """The customer's side of the world, once there is one; no part of this database."""
+        return self._phone.db
+
+    @user_db.setter
+    def user_db(self, db: DB | None) -> None:
+        self._phone.db = db
 
     def get_statistics(self) -> dict[str, int]:
         """How many records of each kind there are."""

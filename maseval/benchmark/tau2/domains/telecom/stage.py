@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, for_tasks
 from maseval.benchmark.tau2.domains.telecom import phone
+from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNNames,
     AppPermissions,
@@ -18,10 +19,20 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
 )
 
 
+def _phone_of(company: TelecomDB) -> TelecomUserDB:
+    """The customer's database that belongs to the company's; a new one if there is none."""
+    if not isinstance(company.user_db, TelecomUserDB):
+        company.user_db = TelecomUserDB()
+    assert isinstance(company.user_db, TelecomUserDB)
+    return company.user_db
+
+
 class PhoneStage(ToolKitBase[TelecomUserDB]):
     """Sets the stage for a task, and checks how the phone was left."""
 
-    def __init__(self, db: TelecomUserDB) -> None:
+    def __init__(self, db: TelecomUserDB | TelecomDB | None = None) -> None:
+        if isinstance(db, TelecomDB):
+            db = _phone_of(db)
         super().__init__(db)
         # Attached and not copied when the phone connects: once broken, it stays broken for every
         # later connection, as in the original.

@@ -1,0 +1,1 @@
+"""What MASEval keeps in ``maseval.core.utils``."""

@@ -1,0 +1,140 @@
+"""Messages in OpenAI's form with parts that are not text; only MASEval has these helpers."""
+
+import base64
+import json
+import mimetypes
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from struct import pack
+from typing import Any, TypeAlias
+from uuid import uuid4
+from zlib import compress, crc32
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import Message, ToolCall, tool_call
+
+ContentPart: TypeAlias = dict[str, Any]
+"""One part of a message's content: ``{"type": "text", "text": ...}`` and the like."""
+
+_TOKENS_PER_MESSAGE, _CHARACTERS_PER_TOKEN = 4, 4
+
+
+def create_text_content(text: str) -> ContentPart:
+    """A part that is text."""
+    return {"type": "text", "text": text}
+
+
+def create_image_url_content(url: str, detail: str = "auto") -> ContentPart:
+    """A part that is an image at an address."""
+    return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
+
+
+def create_image_file_content(
+    path: str | PathLike[str], detail: str = "auto", encode_base64: bool = False
+) -> ContentPart:
+    """A part that is an image in a file: by its address, or with its bytes."""
+    file = Path(path)
+    if not encode_base64:
+        return create_image_url_content(file.absolute().as_uri(), detail)
+    return create_image_url_content(_data_url(file.read_bytes(), _mime_type(file)), detail)
+
+
+def create_image_from_pil(image: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
+    """A part that is an image of Pillow's, or anything else with its ``save``."""
+    content = BytesIO()
+    image.save(content, format=format)
+    return create_image_url_content(
+        _data_url(content.getvalue(), f"image/{format.lower()}"), detail
+    )
+
+
+def create_image_from_numpy(array: Any, detail: str = "auto") -> ContentPart:
+    """A part that is an image of NumPy's: bytes of one, three or four channels."""
+    height, width, *channels = array.shape
+    kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
+    if kind is None or str(array.dtype) != "uint8":
+        raise ConfigurationError(
+            f"the array has shape {array.shape} and type {array.dtype}; give uint8 of shape "
+            "(height, width), (height, width, 3) or (height, width, 4)"
+        )
+    rows = b"".join(b"\0" + row.tobytes() for row in array)
+    header = pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", compress(rows)), (b"IEND", b"")]
+    content = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
+    return create_image_url_content(_data_url(content, "image/png"), detail)
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return pack(">I", len(content)) + kind + content + pack(">I", crc32(kind + content))
+
+
+def create_file_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
+    """A part that is a file."""
+    return {
+        "type": "file",
+        "file_path": str(path),
+        "mime_type": mime_type or _mime_type(Path(path)),
+    }
+
+
+def create_audio_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
+    """A part that is a recording."""
+    return {**create_file_content(path, mime_type), "type": "audio"}
+
+
+def create_multimodal_message(role: str, parts: Iterable[ContentPart]) -> dict[str, Any]:
+    """A message of several parts."""
+    return {"role": role, "content": list(parts)}
+
+
+def create_tool_call(
+    tool_name: str, arguments: Mapping[str, object], call_id: str | None = None
+) -> ToolCall:
+    """A tool call in OpenAI's form, with an id of its own unless it is given one."""
+    return tool_call(tool_name, arguments, id=call_id or f"call_{uuid4().hex[:24]}")
+
+
+def extract_text_content(message: Message) -> str:
+    """The text of a message, without its other parts."""
+    content: object = message.get("content") or ""
+    if not isinstance(content, list):
+        return str(content)
+    return " ".join(str(part["text"]) for part in content if part.get("type") == "text")
+
+
+def has_images(message: Mapping[str, Any]) -> bool:
+    """Whether a part of the message is an image."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(isinstance(part, Mapping) and part.get("type") == "image_url" for part in parts)
+
+
+def has_tool_calls(message: Mapping[str, Any]) -> bool:
+    """Whether the message calls tools."""
+    return bool(message.get("tool_calls"))
+
+
+def count_tokens_estimate(messages: Iterable[Message]) -> int:
+    """About how many tokens the messages are: four characters each, and four for each message."""
+    return sum(_TOKENS_PER_MESSAGE + _length(message) for message in messages)
+
+
+def _length(message: Message) -> int:
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    texts = [extract_text_content(message), *(call["name"] for call in calls)]
+    texts += [_as_text(call["arguments"]) for call in calls]
+    return sum(len(text) // _CHARACTERS_PER_TOKEN for text in texts)
+
+
+def _as_text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _data_url(content: bytes, mime_type: str) -> str:
+    return f"data:{mime_type};base64,{base64.b64encode(content).decode()}"
+
+
+def _mime_type(path: Path) -> str:
+    return mimetypes.guess_type(path.name)[0] or "application/octet-stream"

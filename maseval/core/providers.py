@@ -1,0 +1,70 @@
+"""Who makes what an id names: ``openai/gpt-4o`` is made by the provider ``openai``.
+
+Providers are registered, come with the library, or are entry points of installed packages.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from maseval.core.exceptions import ConfigurationError, UnknownModelError
+
+MadeT = TypeVar("MadeT")
+
+
+class Providers(Generic[MadeT]):
+    """The providers of one kind of thing, such as ``model``, by the prefix of its ids.
+
+    Entry points are those of the group ``maseval.<kind>s``; ``like`` is a usual id.
+    """
+
+    def __init__(self, kind: str, built_in: Mapping[str, str], like: str) -> None:
+        self.kind = kind
+        self._like = like
+        self._group = f"maseval.{kind}s"
+        self._built_in = {
+            prefix: EntryPoint(prefix, place, self._group) for prefix, place in built_in.items()
+        }
+        self.registered: dict[str, Callable[..., MadeT]] = {}
+
+    def register(self, prefix: str, factory: Callable[..., MadeT]) -> None:
+        """Let ``factory`` make all that ids with this prefix name."""
+        if not prefix or "/" in prefix:
+            raise ConfigurationError(
+                f"a model prefix is the part of an id before the first '/', not {prefix!r}"
+            )
+        self.registered[prefix] = factory
+
+    def split(self, model_id: str) -> tuple[str, str]:
+        """The prefix of an id, by default that of the usual one, and the rest."""
+        prefix, slash, name = str(model_id or "").partition("/")
+        if not slash and prefix not in {*self.registered, *self._built_in}:
+            prefix, name = self._like.partition("/")[0], prefix
+        if not name:
+            raise UnknownModelError(f"{model_id!r} names no model; write it like {self._like!r}")
+        return prefix, name
+
+    def factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
+        """What makes the things with this prefix."""
+        if prefix in self.registered:
+            return self.registered[prefix]
+        provider = self._built_in.get(prefix) or self._installed().get(prefix)
+        if provider is None:
+            raise UnknownModelError(self._nobody(prefix, model_id))
+        factory: Callable[..., MadeT] = provider.load()
+        return factory
+
+    def _installed(self) -> dict[str, EntryPoint]:
+        return {found.name: found for found in entry_points(group=self._group)}
+
+    def _nobody(self, prefix: str, model_id: str) -> str:
+        known = sorted({*self.registered, *self._built_in, *self._installed()})
+        alike = difflib.get_close_matches(prefix.lower(), known, n=1)
+        hint = f"did you mean '{alike[0]}/…'? " if alike else ""
+        way = f"maseval.register_{self.kind}({prefix!r}, factory)"
+        return (
+            f"no provider is installed for {prefix!r}, which {self.kind} {model_id!r} needs; "
+            f"{hint}known prefixes: {', '.join(known)}. Install a package that provides it, "
+            f"register one with {way}, or use scripted/…"
+        )
