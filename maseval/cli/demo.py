@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.cli.command_line import command_line
 from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import INCOMPLETE
@@ -25,6 +26,7 @@ _SECONDS_BETWEEN_LINES = 3.0
 
 
 def demo(
+    context: typer.Context,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run folder; an existing run resumes.")
     ] = None,
@@ -45,6 +47,7 @@ def demo(
         output=output,
         concurrency=concurrency,
         display=display(progress),
+        command=command_line(context),
         on_missing_data=explain,
         on_stage=lambda stage: _print_stage(stage, progress),
         on_result=lambda result: print_outcome(result, console),

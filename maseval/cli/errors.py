@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
+from maseval.cli.command_line import RememberingGroup
 from maseval.cli.console import inert, stderr
-from maseval.cli.help import PlainGroup
 from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.storage.redaction import redact_text
 from maseval.core.storage.secrets import Secrets
@@ -17,7 +17,7 @@ WRONG_USE = 2
 INCOMPLETE = 3
 
 
-class ExplainingGroup(PlainGroup):
+class ExplainingGroup(RememberingGroup):
     """Turns the errors that maseval names into messages."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context

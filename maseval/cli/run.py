@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from maseval import commands
+from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
@@ -56,6 +57,7 @@ def run(
 
     The run is for maseval show, report, compare and plots, like any other.
     """
-    result = commands.run(benchmark=benchmark, **given, display=display(stderr()))
+    given |= {"display": display(stderr()), "command": command_line(context)}
+    result = commands.run(benchmark=benchmark, **given)
     console = stderr() if as_json else stdout()
     finish(result, console, as_json=as_json, debug=is_debugging(context))

@@ -113,6 +113,8 @@ def show(
 def _print_run(view: "RunView", console: Console) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
+    if command := view.folder.config.values.get("command"):
+        console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True, highlight=False)
     for note in notes_on(view.folder):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)

@@ -121,7 +121,7 @@ class BenchmarkSupport:
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
         """A run's configuration, as it is compared with that of others."""
-        return dict(folder.config.values)
+        return folder.config.without_notes()
 
     def recording(self, path: Path, options: OutcomeOptions) -> Recording | None:
         """A results file of the benchmark's own as a run to look at; None if it is not one."""

@@ -41,6 +41,7 @@ def demo(
     output: str | os.PathLike[str] | None = None,
     concurrency: int = 4,
     display: Display | None = None,
+    command: str | None = None,
     on_missing_data: Callable[[str], object] | None = None,
     on_stage: Callable[[str], object] = lambda stage: None,
     on_result: Callable[[RunResult], object] = lambda result: None,
@@ -51,7 +52,7 @@ def demo(
     Without the data of tau2-bench, ``on_missing_data`` is called with the reason, and the tasks are
     those of the built-in library domain. ``on_stage`` is called with what is done next,
     ``on_result`` with the run when it is over, and ``on_progress`` with how many of its simulations
-    have been explained.
+    have been explained. ``command`` is noted as how the run was started.
     """
     on_stage(DATA)
     problem = _problem_with_data()
@@ -65,6 +66,7 @@ def demo(
         output=output,
         concurrency=concurrency,
         display=display,
+        command=command,
     )
     on_result(result)
     if not result.complete:

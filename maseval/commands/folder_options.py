@@ -15,7 +15,7 @@ TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution",
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Where a run is kept."""
+    """Where a run is kept, and the ``command`` that it notes as how it was started."""
 
     output: Annotated[
         str | os.PathLike[str] | None,
@@ -27,6 +27,7 @@ class OutputOptions:
             typed=Path,
         ),
     ] = None
+    command: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

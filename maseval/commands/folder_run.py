@@ -59,7 +59,9 @@ class FolderRun(ABC):
 
         ``on_folder`` gets its path, which is another one for a run that forks off.
         """
-        with RunFolder.open(self.path, self.config, fork=self.options.fork) as folder:
+        command = {"command": self.options.command} if self.options.command else {}
+        noted = {**self.config, **command}
+        with RunFolder.open(self.path, noted, fork=self.options.fork) as folder:
             on_folder(folder.path)
             session = Session(
                 folder,

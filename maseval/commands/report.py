@@ -1,7 +1,7 @@
 """``maseval report``: a run, or two of them, as one HTML file."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,7 +76,15 @@ def report(
         summary=summary,
         plots=plots,
         findings=support_for(opened[0]).findings(tasks) if audit else None,
+        facts=_commands(told),
     )
+
+
+def _commands(told: Sequence["_Told"]) -> Iterator[tuple[str, str]]:
+    """How each run was started, as far as its folder says so."""
+    for one in told:
+        if command := one.folder.config.values.get("command"):
+            yield "Command" if one.name is None else f"Command of {one.name}", str(command)
 
 
 class _Told(NamedTuple):

@@ -25,7 +25,8 @@ def run(options: BenchmarkRunOptions) -> RunResult:
 
     ``benchmark`` is ``FILE.py:NAME`` or ``package.module:NAME``, or the thing itself: a subclass of
     ``Benchmark``, a function that returns one, or one that is made already. ``display`` shows the
-    progress for as long as the context it returns is open.
+    progress for as long as the context it returns is open. ``command`` is noted as how the run was
+    started.
     """
     prepared = PreparedBenchmarkRun.of(options)
     benchmark = prepared.own.benchmark

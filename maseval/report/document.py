@@ -20,6 +20,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
+from maseval.report.facts import Fact
 from maseval.report.page import Page, TaskFindings, build_page
 
 _SCRIPTS = (
@@ -40,6 +41,7 @@ def write_report(
     summary: Shape | None = None,
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
+    facts: Iterable[Fact] = (),
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -59,11 +61,14 @@ def write_report(
         plots: Drawings to show below the results: SVG texts as ``maseval.stats`` makes them.
         findings: What is wrong with tasks themselves, by (domain, task id): pairs of a name, which
             is shown as a badge, and an explanation.
+        facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
+            was started, for example.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    write_bytes(target, _document(build_page(reports, title, summary, plots, findings)).encode())
+    page = build_page(reports, title, summary, plots, findings, facts)
+    write_bytes(target, _document(page).encode())
     return target
 
 

@@ -13,9 +13,9 @@ _MACHINE = frozenset({"environment", "git", "packages", "python", "system", "tim
 _SHOWN = 6
 
 
-def run_facts(reports: Sequence[Shape]) -> list[Fact]:
+def run_facts(reports: Sequence[Shape], more: Iterable[Fact] = ()) -> list[Fact]:
     """Facts of the run from all reports, without anything that could be a secret."""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[str, None]] = {name: {redact_text(value): None} for name, value in more}
     for report in reports:
         for name, value in _facts_of(report):
             found.setdefault(name, {})[redact_text(value)] = None

@@ -24,7 +24,7 @@ from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.drawings import drawing
 from maseval.report.explanation import explanation
-from maseval.report.facts import run_facts, usage_rows
+from maseval.report.facts import Fact, run_facts, usage_rows
 from maseval.report.results import success_rates, summary_table
 from maseval.report.simulations import is_simulation, report_of_simulation
 
@@ -48,6 +48,7 @@ def build_page(
     summary: Shape | None = None,
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
+    facts: Iterable[Fact] = (),
 ) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
     known = [_known(report, f"reports[{i}]") for i, report in enumerate(reports)]
@@ -61,7 +62,7 @@ def build_page(
     ]
     index: dict[str, object] = {
         "title": title,
-        "facts": run_facts(known),
+        "facts": run_facts(known, facts),
         "results": summary_table(rates if summary is None else summary),
         "plots": [drawing(plot) for plot in plots],
         "runs": runs,

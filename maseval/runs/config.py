@@ -1,8 +1,8 @@
 """The configuration of a run, in a form that can be compared with another.
 
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
-what the models cost when the run was started. All other keys are settings, which the simulations
-of the run share.
+what the models cost when the run was started, and ``command`` how it was. All other keys are
+settings, which the simulations of the run share.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ from maseval.core.task import Task
 
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data"})
-# Prices change from day to day, and no result with them.
-_NOTES = frozenset({"prices"})
+# Prices change from day to day, a command can be typed in many ways, and no result with them.
+_NOTES = frozenset({"prices", "command"})
 
 
 class Simulation(NamedTuple):
@@ -119,7 +119,11 @@ class RunConfig:
 
     def differences(self, new: "RunConfig") -> list[str]:
         """What ``new`` changes: ``path.of.key: old -> new``."""
-        return list(_differences(_without_notes(self.values), _without_notes(new.values), ()))
+        return list(_differences(self.without_notes(), new.without_notes(), ()))
+
+    def without_notes(self) -> dict[str, Any]:
+        """Everything but what results do not depend on."""
+        return {key: value for key, value in self.values.items() if key not in _NOTES}
 
 
 def _canonical(values: object) -> str:
@@ -128,10 +132,6 @@ def _canonical(values: object) -> str:
 
 def _settings(values: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in values.items() if key not in _NAMES | _NOTES | {"trials"}}
-
-
-def _without_notes(values: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in values.items() if key not in _NOTES}
 
 
 def _check_plan(values: Mapping[str, object]) -> None:

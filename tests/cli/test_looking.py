@@ -325,3 +325,14 @@ def test_files_that_are_there_are_verified():
 
     assert verified.exit_code == 0
     assert verified.stdout.count(": ok") == 18
+
+
+def test_a_run_remembers_the_command_and_shows_it(tmp_path):
+    words = ["tau2", "run", "--domain", "library", "--agent", "gold", "--num-tasks", "1"]
+    typed = [*words, "--output", str(tmp_path / "two words")]
+    maseval(*typed)
+    again = maseval(*typed, "--concurrency", 2)
+
+    command = f"maseval {' '.join(words)} --output '{tmp_path}/two words'"
+    assert again.exit_code == 0
+    assert command in maseval("show", tmp_path / "two words").stdout.splitlines()

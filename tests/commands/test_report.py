@@ -77,3 +77,18 @@ def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):
     for each in found.differences:
         if each.measure == "pass^k":
             assert f"{100 * each.difference:+.1f}" in drawn
+
+
+def test_the_page_says_how_the_run_was_started(tmp_path):
+    command = "maseval tau2 run --domain library"
+    for name in ("one", "other"):
+        tau2.run(
+            domain="library", agent="gold", num_tasks=1, output=tmp_path / name, command=command
+        )
+
+    alone = index_of(report(tmp_path / "one", tmp_path / "page.html"))
+    both = report(tmp_path / "one", tmp_path / "page.html", against=tmp_path / "other")
+
+    assert dict(alone["facts"])["Command"] == command
+    facts = dict(index_of(both)["facts"])
+    assert (facts["Command of one"], facts["Command of other"]) == (command, command)

@@ -59,3 +59,12 @@ def test_usage_has_a_row_for_each_component_that_used_something():
 
     assert [row["name"] for row in usage_rows(finished)] == ["clerk", "user", "clerk (attempt 1)"]
     assert [row["cost"] for row in usage_rows(finished)] == [0.5, 0.25, 1.0]
+
+
+def test_what_else_is_known_of_the_run_comes_before_what_its_reports_say():
+    facts = run_facts(
+        [report(started_at="2025-01-01T10:00:00")], [("Command", "maseval --k sk-" + 20 * "x")]
+    )
+
+    assert [name for name, _ in facts[:2]] == ["Date", "Command"]
+    assert dict(facts)["Command"] == "maseval --k <redacted>"

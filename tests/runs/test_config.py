@@ -120,3 +120,11 @@ def test_there_are_differences_exactly_where_hashes_differ(one, two):
     old, new = run_config("a", **one), run_config("a", **two)
 
     assert bool(old.differences(new)) == (old.sha256 != new.sha256) == (not new.extends(old))
+
+
+@pytest.mark.parametrize("note", ["command", "prices"])
+def test_how_a_run_was_started_and_its_prices_are_no_settings(note):
+    one, other = run_config("1", **{note: "this"}), run_config("1", **{note: "that"})
+
+    assert other.extends(one) and one.differences(other) == []
+    assert note in one.values and note not in one.without_notes()

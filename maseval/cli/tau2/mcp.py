@@ -5,6 +5,7 @@ from typing import Any
 import typer
 
 from maseval import commands
+from maseval.cli.command_line import command_line
 from maseval.cli.console import inert, stderr
 from maseval.cli.errors import INCOMPLETE
 from maseval.cli.options import command_with, examples
@@ -25,7 +26,7 @@ EXAMPLES = examples(
 
 
 @command_with(McpOptions)
-def mcp(given: dict[str, Any]) -> None:
+def mcp(given: dict[str, Any], context: typer.Context) -> None:
     """Let an agent that speaks MCP solve one task: Claude Code, an editor, a script.
 
     It gets the task's tools, and two more to talk to the customer; all is saved in a run folder.
@@ -38,6 +39,7 @@ def mcp(given: dict[str, Any]) -> None:
         )
     given["task_id"] = given["task_id"][0]
     given["timeout"] = given["timeout"] or None
+    given["command"] = command_line(context)
     result = commands.tau2.mcp(**given, on_address=_print_address, on_result=_print_result)
     if result is None:
         stderr().print("No agent began the conversation; nothing is recorded.")

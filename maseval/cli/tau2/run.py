@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from maseval import commands
+from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
@@ -81,6 +82,6 @@ def run(
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
         return
-    result = commands.tau2.run(**given, display=display(stderr()))
+    result = commands.tau2.run(**given, display=display(stderr()), command=command_line(context))
     console = stderr() if as_json else stdout()
     finish(result, console, as_json=as_json, debug=is_debugging(context))

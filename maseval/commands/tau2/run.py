@@ -17,7 +17,7 @@ def run(options: RunOptions) -> RunResult:
     """Run tau2 tasks into a folder, or resume the run that is there.
 
     ``agent`` may also be a function of an ``AgentBrief``. ``display`` shows the progress for as
-    long as the context it returns is open.
+    long as the context it returns is open. ``command`` is noted as how the run was started.
     """
     prepared = PreparedRun.of(options)
     prepared.check()

@@ -1,7 +1,9 @@
 """What must not reach a log, a trace or a report: keys, tokens and passwords."""
 
+import json
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,6 +42,48 @@ def redact_text(text: str) -> str:
     text = _QUERY_VALUE.sub(_clean_query_value, text)
     text = _BEARER.sub(rf"\1 {REDACTED}", text)
     return _KNOWN_KEY.sub(REDACTED, text)
+
+
+def redact_command(words: Sequence[str]) -> str:
+    """A command line that is safe to store, quoted so that a shell reads it the same way.
+
+    Cut out are the values of options and of ``key=value`` whose name says that they are secrets,
+    those within a JSON object, and what :func:`redact_text` finds.
+    """
+    return shlex.join(_clean_words(words))
+
+
+def _clean_words(words: Sequence[str]) -> Iterator[str]:
+    option = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if option:
+            yield _clean_value(option, word)
+        elif word.startswith("--") and equals:
+            yield f"{name}={_clean_value(name, value)}"
+        else:
+            yield _clean_word(word)
+        option = word if word.startswith("--") and not equals else ""
+
+
+def _clean_value(name: str, value: str) -> str:
+    return REDACTED if _is_secret(name, value) else _clean_word(value)
+
+
+def _clean_word(word: str) -> str:
+    if word.lstrip().startswith("{"):
+        try:
+            return json.dumps(redact(json.loads(word)), ensure_ascii=False)
+        except ValueError:
+            return REDACTED  # whatever it was to be, it may hold a key
+    parts = redact_text(word).split(",")
+    pairs = parts if all("=" in part for part in parts) else [",".join(parts)]
+    return ",".join(map(_clean_pair, pairs))
+
+
+def _clean_pair(pair: str) -> str:
+    key, equals, value = pair.partition("=")
+    return f"{key}={REDACTED}" if equals and _is_secret(key, value) else pair
 
 
 def _clean(value: Any) -> Any:

@@ -90,7 +90,7 @@ function leadsTo({ "data-simulation": simulation, "data-label": label }) {
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Date|Command|Domain|Split|Agent|Model of .*|Seed|tau2 rules|maseval)$/;
+const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed|tau2 rules|maseval)$/;
 
 function runFacts() {
   const first = index.facts.filter(([name]) => FIRST.test(name));

@@ -1,6 +1,8 @@
+import shlex
+
 import pytest
 
-from maseval.core.storage.redaction import REDACTED, redact, redact_text
+from maseval.core.storage.redaction import REDACTED, redact, redact_command, redact_text
 
 
 @pytest.mark.parametrize(
@@ -76,3 +78,25 @@ def test_secrets_inside_texts_are_cut_out(text, clean):
         assert "abc" not in redact_text(text) and REDACTED in redact_text(text)
     else:
         assert redact_text(text) == clean
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["--api-key", "abc"], ["--api-key", REDACTED]),
+        (["--api-key=abc"], [f"--api-key={REDACTED}"]),
+        (["--args", "temperature=0,api_key=abc"], ["--args", f"temperature=0,api_key={REDACTED}"]),
+        (["--args=api_key=abc"], [f"--args=api_key={REDACTED}"]),
+        (["--args", "api_key=a,bc"], ["--args", f"api_key={REDACTED}"]),
+        (
+            ["--args", '{"a": 1, "headers": {"token": "abc"}}'],
+            ["--args", f'{{"a": 1, "headers": {{"token": "{REDACTED}"}}}}'],
+        ),
+        (["--args", '{"api_key": "abc'], ["--args", REDACTED]),
+        (["--url", "http://me:a,bc@host/v1"], ["--url", f"http://{REDACTED}@host/v1"]),
+        (["--max-tokens", "5", "-k", "2"], ["--max-tokens", "5", "-k", "2"]),
+        (["--title", "two words"], ["--title", "two words"]),
+    ],
+)
+def test_a_command_line_is_kept_without_its_secrets(words, kept):
+    assert shlex.split(redact_command(words)) == kept
