@@ -122,7 +122,7 @@ def reward_of(report: Shape) -> float | None:
 
 def evaluations(report: Shape) -> list[Shape]:
     """What the evaluators returned, whether or not it counts."""
-    return [mapping(entry) for entry in entries(report.get("eval")) if mapping(entry)]
+    return [found for entry in entries(report.get("eval")) if (found := mapping(entry))]
 
 
 def _counted(report: Shape) -> list[Shape]:

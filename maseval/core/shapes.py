@@ -8,24 +8,29 @@ from maseval.core.storage import strict_json
 Shape = Mapping[str, object]
 
 # A dict is recognised at once, anything else that is a mapping in ten times as long.
-_MAPPINGS = (dict, Mapping)
+MAPPINGS = (dict, Mapping)
+# A tuple of types is looked through faster than their union, and an encoder is made once.
+NUMBERS = (int, float)
+_LISTS = (list, tuple)
+# What contains itself is noticed by its depth.
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 
 def mapping(value: object, *path: str) -> Shape:
     """The mapping at ``path`` inside ``value``; an empty one where there is none."""
     for key in path:
-        value = value.get(key) if isinstance(value, _MAPPINGS) else None
-    return value if isinstance(value, _MAPPINGS) else {}
+        value = value.get(key) if isinstance(value, MAPPINGS) else None
+    return value if isinstance(value, MAPPINGS) else {}
 
 
 def entries(value: object) -> list[object]:
     """``value`` if it is a list, else nothing."""
-    return list(value) if isinstance(value, list | tuple) else []
+    return list(value) if isinstance(value, _LISTS) else []
 
 
 def number(value: object) -> float | None:
     """``value`` if it is a number."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
 
 
 def text(value: object) -> str:
@@ -33,7 +38,7 @@ def text(value: object) -> str:
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return _encoded(value)
     except (TypeError, ValueError, RecursionError):  # something that JSON cannot hold
         plain = json.loads(strict_json.dumps(value))
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

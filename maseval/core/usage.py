@@ -15,6 +15,7 @@ from typing import (
 )
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import MAPPINGS, NUMBERS
 from maseval.core.tracing import JsonObject
 
 
@@ -250,12 +251,12 @@ def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
 
     Anything else, such as the time of collection or an error in place of a record, is skipped.
     """
-    if not isinstance(usage, Mapping) or "error" in usage:
+    if not isinstance(usage, MAPPINGS) or "error" in usage:
         return
     for category, value in usage.items():
         if _is_record(value):
             yield category, value
-        elif isinstance(value, Mapping):
+        elif isinstance(value, MAPPINGS):
             for name, record in value.items():
                 if _is_record(record):
                     yield f"{category}:{name}", record
@@ -263,7 +264,7 @@ def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
 
 def _is_record(value: object) -> TypeGuard[Mapping[str, object]]:
     return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("cost"), int | float)
+        isinstance(value, MAPPINGS)
+        and isinstance(value.get("cost"), NUMBERS)
         and "error" not in value
     )

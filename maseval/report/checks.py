@@ -5,7 +5,7 @@ returned is shown as it is.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import evaluations, recorded_simulation
@@ -71,12 +71,13 @@ def _checks(
 ) -> Iterator[ShownCheck]:
     for found in _state_checks(info):
         yield _check(basis, *found)
+    calls = _calls_in(messages)
     for each in _each(info, "action_checks"):
         action = mapping(each.get("action"))
         name = f"{action.get('requestor', 'assistant')}: {action.get('name')}"
         check = _check(basis, "ACTION", each.get("action_match"), name, None)
         check["arguments"] = text(action.get("arguments", {}))
-        check["message"] = _first_call(action, messages)
+        check["message"] = _first_call(action, check["arguments"], calls)
         yield check
     for found in _text_checks(info):
         yield _check(basis, *found)
@@ -127,17 +128,31 @@ def _assertion(claim: Shape) -> str:
     return f"{claim.get('env_type')}: {claim.get('func_name')}({listed}){expected}"
 
 
-def _first_call(action: Shape, messages: Sequence[ShownMessage]) -> int | None:
-    """The message with the call that an action asks for."""
-    wanted = mapping(action.get("arguments"))
-    compared = action.get("compare_args")
-    names = set(wanted) if compared is None else {str(name) for name in entries(compared)}
-    expected = _some(text(wanted), names)
+_Calls = Mapping[tuple[object, object], Sequence[tuple[int, str]]]
+"""The message and the arguments of each call, by the tool's name and who called it."""
+
+
+def _calls_in(messages: Sequence[ShownMessage]) -> _Calls:
+    found: dict[tuple[object, object], list[tuple[int, str]]] = {}
     for message in messages:
         for call in message.get("calls", ()):
-            same = (call["name"], call["by"]) == (action.get("name"), action.get("requestor"))
-            if same and _some(call["arguments"], names) == expected:
-                return message["index"]
+            made = message["index"], call["arguments"]
+            found.setdefault((call["name"], call["by"]), []).append(made)
+    return found
+
+
+def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
+    """The message with the call that an action asks for; ``arguments`` are the action's."""
+    wanted, expected = mapping(action.get("arguments")), None
+    compared = action.get("compare_args")
+    names = set(wanted) if compared is None else {str(name) for name in entries(compared)}
+    for index, given in calls.get((action.get("name"), action.get("requestor")), ()):
+        if given == arguments:  # most calls are spelled alike, and need not be parsed
+            return index
+        if expected is None:
+            expected = _some(text(wanted), names)
+        if _some(given, names) == expected:
+            return index
     return None
 
 

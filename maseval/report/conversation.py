@@ -18,7 +18,6 @@ class CallResult(TypedDict):
 class ShownCall(TypedDict):
     """A tool call; ``by`` is the role that made it, ``writes`` whether it can change state."""
 
-    id: object
     name: str
     by: str
     arguments: str
@@ -59,46 +58,47 @@ def _recorded(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
         yield speaker, [mapping(each) for each in entries(mapping(agent).get("messages"))]
 
 
+_Waiting = list[tuple[object, ShownCall]]
+"""Calls without an answer so far, with their ids."""
+
+
 def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> list[ShownMessage]:
     """The messages in order, with each tool's answer beside the call it answers."""
     began = _moment(recorded[0]) if recorded else None
     messages: list[ShownMessage] = []
-    waiting: list[ShownCall] = []
+    waiting: _Waiting = []
     for index, message in enumerate(recorded):
-        if message.get("role") == "tool" and (call := _answered(message, waiting)):
+        role = message.get("role")
+        if role == "tool" and (call := _answered(message, waiting)):
             call["result"] = _result(message)
             continue
-        made = entries(message.get("tool_calls"))
-        calls = [_call(mapping(call), message, types) for call in made]
-        if message.get("role") != "tool":
-            waiting = list(calls)
-        messages.append(_message(index, message, calls, began, speaker))
+        shown = _message(index, message, began)
+        if speaker is not None:
+            shown["speaker"] = speaker
+        made = [mapping(call) for call in entries(message.get("tool_calls"))]
+        if made:
+            shown["calls"] = [_call(call, role, types) for call in made]
+        if role != "tool":
+            ids = (call.get("id") for call in made)
+            waiting = list(zip(ids, shown.get("calls", ()), strict=True))
+        messages.append(shown)
     return messages
 
 
-def _answered(message: Shape, waiting: list[ShownCall]) -> ShownCall | None:
+def _answered(message: Shape, waiting: _Waiting) -> ShownCall | None:
     """The call that a tool message answers; calls without ids are answered in order."""
     answers = message.get("tool_call_id") or message.get("id")
-    for position, call in enumerate(waiting):
-        if not answers or not call["id"] or call["id"] == answers:
-            return waiting.pop(position)
+    for position, (asked, call) in enumerate(waiting):
+        if not answers or not asked or asked == answers:
+            del waiting[position]
+            return call
     return None
 
 
-def _message(
-    index: int,
-    message: Shape,
-    calls: list[ShownCall],
-    began: datetime | None,
-    speaker: str | None,
-) -> ShownMessage:
+def _message(index: int, message: Shape, began: datetime | None) -> ShownMessage:
     shown: ShownMessage = {"index": index, "who": str(message.get("role") or "unknown")}
-    if speaker is not None:
-        shown["speaker"] = speaker
     if (words := message.get("content")) is not None:
         shown["text"] = text(words)
-    if calls:
-        shown["calls"] = calls
     if cost := number(message.get("cost")):
         shown["cost"] = cost
     if (seconds := _seconds(began, _moment(message))) is not None:
@@ -108,13 +108,12 @@ def _message(
     return shown
 
 
-def _call(call: Shape, message: Shape, types: Shape) -> ShownCall:
-    function = mapping(call, "function") or call
+def _call(call: Shape, role: object, types: Shape) -> ShownCall:
+    function = mapping(call.get("function")) or call
     name = str(function.get("name") or "unnamed tool")
     return {
-        "id": call.get("id"),
         "name": name,
-        "by": str(call.get("requestor") or message.get("role") or "assistant"),
+        "by": str(call.get("requestor") or role or "assistant"),
         "arguments": text(function.get("arguments", {})),
         "writes": types.get(name) == "write",
         "result": None,
@@ -126,8 +125,9 @@ def _result(message: Shape) -> CallResult:
 
 
 def _moment(message: Shape) -> datetime | None:
+    recorded = message.get("timestamp")
     try:
-        return datetime.fromisoformat(str(message.get("timestamp")))
+        return datetime.fromisoformat(str(recorded)) if recorded else None
     except ValueError:
         return None
 

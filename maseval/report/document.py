@@ -115,7 +115,7 @@ def _inert(value: object) -> str:
 
 
 def _packets(page: Page) -> Iterator[str]:
-    for packet in page.packets:
+    for packet in page.packets():
         packed = gzip.compress(strict_json.dumps(packet).encode(), _LEVEL, mtime=0)
         data = base64.b64encode(packed).decode()
         yield f'<script type="text/plain" class="packet">{data}</script>'

@@ -1,6 +1,7 @@
 """What was run: models, domains, trials, seeds, and the versions of rules, data and code."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from maseval.core.outcome import ComponentUsage, usage_of
 from maseval.core.shapes import Shape, mapping, number, text
@@ -15,15 +16,13 @@ _SHOWN = 6
 
 def run_facts(reports: Sequence[Shape], more: Iterable[Fact] = ()) -> list[Fact]:
     """Facts of the run from all reports, without anything that could be a secret."""
-    found: dict[str, dict[str, None]] = {name: {redact_text(value): None} for name, value in more}
-    for report in reports:
-        for name, value in _facts_of(report):
-            found.setdefault(name, {})[redact_text(value)] = None
-    if when := _dates(reports):
-        found = {"Date": {when: None}, **found}
-    for name, value in _facts_of_benchmarks(reports):
-        found.setdefault(name, {})[redact_text(value)] = None
-    return [(name, _some(list(values))) for name, values in found.items()]
+    found: dict[str, dict[str, None]] = {}
+    each = chain.from_iterable(map(_facts_of, reports))
+    when = _dates(reports)
+    dated = [("Date", when)] if when else []
+    for name, value in chain(dated, more, each, _facts_of_benchmarks(reports)):
+        found.setdefault(name, {})[value] = None
+    return [(name, _some([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
 
 
 def _dates(reports: Sequence[Shape]) -> str:

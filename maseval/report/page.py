@@ -5,8 +5,10 @@ their own, which the page unpacks when one of them is opened.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypedDict
 
 from maseval.core.outcome import (
     TaskKey,
@@ -34,12 +36,27 @@ TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """What is wrong with tasks, by domain and id: pairs of a name and an explanation."""
 
 
+Detail = dict[str, object]
+"""What is shown of a simulation, part by part."""
+
+
+class Packet(TypedDict):
+    """The details of a task's trials in order, and apart from them what they have in common."""
+
+    common: Detail
+    trials: list[Detail]
+
+
 @dataclass(frozen=True)
 class Page:
-    """What the page knows at once, and one packet of details for each task."""
+    """What the page knows at once, and the reports of each task, in its order."""
 
     index: dict[str, object]
-    packets: list[list[dict[str, object]]]
+    reports: Sequence[Sequence[Shape]]
+
+    def packets(self) -> Iterator[Packet]:
+        """The details of each task's simulations, made one task at a time."""
+        return map(_packet, self.reports)
 
 
 def build_page(
@@ -52,27 +69,24 @@ def build_page(
 ) -> Page:
     """The page of these reports, ordered by domain, task and trial."""
     known = [_known(report, f"reports[{i}]") for i, report in enumerate(reports)]
-    tasks = _by_task(known)
     runs = _runs(known)
-    rates = success_rates([each for trials in tasks.values() for each in trials])
+    tasks = {key: _trials(trials, runs) for key, trials in _by_task(known).items()}
     rows = [
         {**_row(report, runs), "task": position, "trial": trial}
         for position, trials in enumerate(tasks.values())
-        for trial, report in _trials(trials, runs)
+        for trial, report in trials
     ]
+    ordered = [report for trials in tasks.values() for _, report in trials]
     index: dict[str, object] = {
         "title": title,
         "facts": run_facts(known, facts),
-        "results": summary_table(rates if summary is None else summary),
+        "results": summary_table(success_rates(ordered) if summary is None else summary),
         "plots": [drawing(plot) for plot in plots],
         "runs": runs,
-        "tasks": [_task(key, trials[0], findings or {}) for key, trials in tasks.items()],
+        "tasks": [_task(key, trials[0][1], findings or {}) for key, trials in tasks.items()],
         "simulations": rows,
     }
-    packets = [
-        [_detail(report) for _, report in _trials(trials, runs)] for trials in tasks.values()
-    ]
-    return Page(index, packets)
+    return Page(index, [[report for _, report in trials] for trials in tasks.values()])
 
 
 def _known(report: object, name: str) -> Shape:
@@ -155,7 +169,32 @@ def _row(report: Shape, runs: list[str]) -> dict[str, object]:
     }
 
 
-def _detail(report: Shape) -> dict[str, object]:
+def _packet(reports: Sequence[Shape]) -> Packet:
+    first = reports[0]
+    trials = [
+        _detail(each) if _same_task(each, first) else {**_of_task(each), **_detail(each)}
+        for each in reports
+    ]
+    return {"common": _of_task(first), "trials": trials}
+
+
+def _same_task(one: Shape, other: Shape) -> bool:
+    """Whether ``_of_task`` is the same, without the trouble of writing it out."""
+    try:
+        return _told(one) == _told(other)
+    except (ValueError, RecursionError):  # arrays, and what contains itself
+        return False
+
+
+def _told(report: Shape) -> tuple[object, ...]:
+    return report.get("task"), report.get("title"), mapping(report, "config").get("user")
+
+
+def _of_task(report: Shape) -> Detail:
+    return {"wish": _wish(report), "task": _instructions(report)}
+
+
+def _detail(report: Shape) -> Detail:
     messages = conversation(report)
     parts = {name: part(report, messages) for name, part in _PARTS.items()}
     return {name: part for name, part in parts.items() if part}
@@ -163,13 +202,11 @@ def _detail(report: Shape) -> dict[str, object]:
 
 # To show something more of a simulation, add its part here and a section to the page's script.
 _PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
-    "wish": lambda report, _: _wish(report),
     "error": lambda report, _: _error(mapping(report, "error")),
     "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
     "verdicts": judged,
     "explanation": lambda report, _: explanation(report),
     "state": lambda report, _: state_changes(report),
-    "task": lambda report, _: _instructions(report),
     "messages": lambda _, messages: messages,
     "answer": lambda report, messages: (
         None if messages else text_or_none(report.get("final_answer"))
@@ -216,4 +253,8 @@ def _record(report: Shape) -> list[tuple[str, str]]:
         ("Run", report.get("run_id")),
         *((f"Model: {name}", mapping(model).get("model_id")) for name, model in models.items()),
     ]
-    return [(name, redact_text(text(value))) for name, value in known if value is not None]
+    return [(name, _redacted(text(value))) for name, value in known if value is not None]
+
+
+# The names of a run and of its models are the same in thousands of reports.
+_redacted = lru_cache(maxsize=256)(redact_text)

@@ -1,8 +1,8 @@
 """The table of results: each measure with its interval and the number counted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from maseval.core.outcome import domain_of, kind_of, task_key
+from maseval.core.outcome import OutcomeKind, TaskKey, kind_of, task_key
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.stats.estimation import estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS
@@ -15,20 +15,24 @@ _NOTES = (
 )
 
 
-def success_rates(reports: Sequence[Shape]) -> dict[str, object]:
+def success_rates(reports: Iterable[Shape]) -> dict[str, object]:
     """The results of a run that comes without a summary: each domain's, and those of all."""
-    domains: dict[str, list[Shape]] = {}
+    domains: dict[str, list[_Judged]] = {}
     for report in reports:
-        domains.setdefault(domain_of(report), []).append(report)
+        task = task_key(report)
+        domains.setdefault(task.group, []).append((task, kind_of(report)))
     groups = {} if len(domains) == 1 else domains
-    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", reports)]]
+    every = [each for judged in domains.values() for each in judged]
+    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", every)]]
     return {"rows": rows, "notes": list(_NOTES)}
 
 
-def _success_rate(name: str, reports: Sequence[Shape]) -> dict[str, object]:
-    kinds = [(task_key(report), kind_of(report)) for report in reports]
-    tasks = count_trials((task, kind == "pass") for task, kind in kinds)
-    judged = any(kind in ("pass", "fail") for _, kind in kinds)
+_Judged = tuple[TaskKey, OutcomeKind]
+
+
+def _success_rate(name: str, reports: Sequence[_Judged]) -> dict[str, object]:
+    tasks = count_trials((task, kind == "pass") for task, kind in reports)
+    judged = any(kind in ("pass", "fail") for _, kind in reports)
     return {
         "name": name,
         "tasks": len(tasks),

@@ -15,4 +15,5 @@ def index_of(path):
 def packets_of(path):
     """The details, by task."""
     found = re.findall(r'class="packet">(.*?)</script>', path.read_text(), re.S)
-    return [json.loads(gzip.decompress(base64.b64decode(each))) for each in found]
+    packets = [json.loads(gzip.decompress(base64.b64decode(each))) for each in found]
+    return [[{**packet["common"], **trial} for trial in packet["trials"]] for packet in packets]

@@ -54,7 +54,8 @@ def index_of(document):
 
 def packets_of(document):
     packed = [t for a, t in Blocks(document).all("script") if a.get("class") == "packet"]
-    return [json.loads(gzip.decompress(base64.b64decode(text))) for text in packed]
+    packets = [json.loads(gzip.decompress(base64.b64decode(text))) for text in packed]
+    return [packet["trials"] for packet in packets]
 
 
 def policy_of(document):

@@ -18,7 +18,7 @@ def test_tasks_and_trials_stand_in_reading_order_whatever_the_order_of_the_repor
 def test_equal_ids_of_two_domains_are_two_tasks():
     page = build_page([report("1", domain="retail"), report("1", domain="airline")], "title")
     assert [task["domain"] for task in page.index["tasks"]] == ["airline", "retail"]
-    assert len(page.packets) == 2
+    assert len(list(page.packets())) == 2
 
 
 def test_the_same_trial_twice_is_shown_twice():
@@ -28,25 +28,27 @@ def test_the_same_trial_twice_is_shown_twice():
 
 def test_a_packet_holds_the_details_of_its_tasks_trials_in_order():
     page = build_page([broken("1", 1), simulated("1", 0, domain=None)], "title")
-    (packet,) = page.packets
-    assert [sorted(detail.keys() & {"error", "messages"}) for detail in packet] == [
+    (packet,) = page.packets()
+    assert [sorted(detail.keys() & {"error", "messages"}) for detail in packet["trials"]] == [
         ["messages"],
         ["error"],
     ]
 
 
 def test_an_error_keeps_its_text_and_its_traceback():
-    (packet,) = build_page([broken()], "title").packets
-    assert packet[0]["error"]["message"] == "the agent fell over"
-    assert packet[0]["error"]["traceback"].startswith("Traceback")
+    (packet,) = build_page([broken()], "title").packets()
+    (detail,) = packet["trials"]
+    assert detail["error"]["message"] == "the agent fell over"
+    assert detail["error"]["traceback"].startswith("Traceback")
 
 
 def test_a_key_in_settings_or_details_does_not_reach_the_page():
     models = {"agent_model": {"model_id": "http://me:canary-1@localhost/v1"}}
     error = {"error_type": "AgentError", "details": {"api_key": "canary-2", "seen": 3}}
     page = build_page([broken(error=error, config={"models": models})], "title")
-    assert "canary" not in str(page)
-    assert "seen" in str(page)
+    shown = str([page.index, *page.packets()])
+    assert "canary" not in shown
+    assert "seen" in shown
 
 
 def test_how_it_ended_falls_back_on_the_status():
@@ -83,7 +85,7 @@ def test_the_summary_that_is_given_is_the_one_shown():
 
 def test_no_reports_make_an_empty_page():
     page = build_page([], "title")
-    assert (page.index["simulations"], page.packets) == ([], [])
+    assert (page.index["simulations"], list(page.packets())) == ([], [])
 
 
 @pytest.mark.parametrize("wrong", ["text", None, {"status": "success"}])
@@ -102,4 +104,22 @@ def test_a_report_may_lack_any_part_but_its_task(missing):
 @pytest.mark.parametrize("part", sorted(report().keys() - {"task_id"}))
 def test_a_part_of_an_odd_shape_does_no_harm(part, odd):
     page = build_page([{**simulated(), part: odd}], "title")
-    assert len(page.packets) == 1
+    assert len(list(page.packets())) == 1
+
+
+def test_what_all_trials_of_a_task_are_about_is_kept_once():
+    (packet,) = build_page([simulated("1", trial) for trial in range(3)], "title").packets()
+    assert "task" in packet["common"]
+    assert not any("task" in trial for trial in packet["trials"])
+
+
+class Incomparable:
+    def __eq__(self, other):
+        raise ValueError("the truth of an array is ambiguous")
+
+
+@pytest.mark.parametrize("odd", ["another query", Incomparable()])
+def test_a_trial_whose_task_reads_otherwise_keeps_its_own(odd):
+    other = {**simulated("1", 1), "task": {"query": odd, "metadata": {"domain": "retail"}}}
+    (packet,) = build_page([simulated("1", 0), other], "title").packets()
+    assert ["task" in trial for trial in packet["trials"]] == [False, True]

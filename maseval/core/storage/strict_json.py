@@ -24,7 +24,10 @@ def dumps(value: object, *, indent: int | None = None) -> str:
     strings "NaN", "Infinity" and "-Infinity", since the bare words are not JSON.
     """
     try:
-        return json.dumps(value, default=_text, allow_nan=False, indent=indent)
+        # What contains itself is noticed by its depth, which costs less than watching out for it.
+        return json.dumps(
+            value, default=_text, allow_nan=False, check_circular=False, indent=indent
+        )
     except (TypeError, ValueError, RecursionError):
         return json.dumps(_plain(value, frozenset()), indent=indent)
 

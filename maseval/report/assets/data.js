@@ -52,5 +52,6 @@ async function unpack(packet) {
 async function detailOf(simulation) {
   const { task } = simulation;
   if (!unpacked.has(task)) unpacked.set(task, unpack(packets[task]));
-  return (await unpacked.get(task))[places.get(simulation)];
+  const { common, trials } = await unpacked.get(task);
+  return { ...common, ...trials[places.get(simulation)] };
 }

@@ -20,8 +20,8 @@ async function searchConversations(words, progress, wanted = () => true) {
   const found = new Set();
   const trials = simulationsByTask();
   for (let task = 0; task < trials.length && wanted(); task += 1) {
-    const details = await unpack(packets[task]);
-    trials[task].forEach((simulation, place) => says(details[place], words) && found.add(simulation));
+    const { common, trials: details } = await unpack(packets[task]);
+    trials[task].forEach((simulation, place) => says({ ...common, ...details[place] }, words) && found.add(simulation));
     progress(task + 1, trials.length);
   }
   return found;
