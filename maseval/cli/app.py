@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from maseval import __version__
-from maseval.cli import compare, demo, new, plots, replay_server, report, run, runs, show, tau2
+from maseval.cli import (
+    compare,
+    demo,
+    macs,
+    new,
+    plots,
+    replay_server,
+    report,
+    run,
+    runs,
+    show,
+    tau2,
+)
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.options import add_commands, examples
 
@@ -33,6 +45,7 @@ app = typer.Typer(
 )
 add_commands(app, demo, run, runs, show, compare, report, plots, new, replay_server)
 app.add_typer(tau2.app, name="tau2")
+app.add_typer(macs.app, name="macs")
 
 
 def _show_version(wanted: bool) -> None:

@@ -60,6 +60,8 @@ def print_unexplained(why: str | None, console: Console) -> None:
 def _print_message(message: Mapping[str, Any], console: Console, limit: int | None) -> None:
     who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
     when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
+    if speaker := message.get("speaker"):
+        who = f"{who} ({speaker})"
     number = f"[dim]#{message['index']}[/dim] "
     console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}", highlight=False)
     if words := message.get("text"):

@@ -196,7 +196,7 @@ def print_labels(labels: LabelCounts, console: Console) -> None:
         counted = {"all: the official number": labels["official"], **rows}
         console.print(_counted(counted, console.width))
         console.print("[dim]Beside the official number, never in its place.[/dim]")
-    console.print("`maseval tau2 explain RUN TASK` shows the evidence.")
+    console.print("`maseval show RUN TASK` shows the evidence.")
 
 
 def _counted(rows: Mapping[str, LabelRow], width: int) -> Table:

@@ -1,3 +1,4 @@
+from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo

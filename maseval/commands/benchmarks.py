@@ -23,7 +23,11 @@ from maseval.report.page import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome, outcomes_of
 
-_SUPPORT = {"tau2": "maseval.commands.tau2.support"}
+_SUPPORT = {
+    "tau2": "maseval.commands.tau2.support",
+    "macs": "maseval.commands.macs.support",
+}
+_PACKAGE = "maseval.benchmark."
 
 OnProgress = Callable[[int, int], object]
 """Called with how many simulations have been explained, and of how many."""
@@ -149,7 +153,10 @@ def _fingerprints(folder: RunFolder) -> dict[TaskKey, str]:
 
 def support_for(folder: Recording) -> BenchmarkSupport:
     """What the benchmark of a run adds."""
-    home = _SUPPORT.get(str(folder.config.values.get("benchmark")))
+    name = str(folder.config.values.get("benchmark"))
+    if name.startswith(_PACKAGE):  # named like any other: maseval.benchmark.macs...:NAME
+        name = name.removeprefix(_PACKAGE).partition(".")[0].partition(":")[0]
+    home = _SUPPORT.get(name)
     return BenchmarkSupport() if home is None else _load(home)
 
 

@@ -54,6 +54,8 @@ def judged(report: Shape, messages: Sequence[ShownMessage]) -> list[ShownVerdict
 
 def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
     info = mapping(verdict.get("reward_info"))
+    if rows := _judged_assertions(verdict):
+        return {"checks": [_asserted(row) for row in rows], "notes": list(_doubts(verdict))}
     if not info:
         return {"returned": [(str(key), text(value)) for key, value in verdict.items()]}
     basis = [str(kind) for kind in entries(info.get("reward_basis"))]
@@ -64,6 +66,36 @@ def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
         "checks": list(_checks(info, basis, messages)),
         "notes": list(_notes(info)),
     }
+
+
+def _judged_assertions(verdict: Shape) -> list[Shape]:
+    """The assertions that a judge answered TRUE or FALSE, where a verdict consists of such."""
+    rows = [mapping(row) for row in entries(verdict.get("report"))]
+    return rows if all("assertion" in row and "answer" in row for row in rows) else []
+
+
+def _asserted(row: Shape) -> ShownCheck:
+    answer = text(row["answer"]).lower()
+    evidence = row.get("evidence")
+    return {
+        "kind": text(row.get("assertion_type") or "assertion").upper(),
+        "met": answer == "true",
+        "name": text(row["assertion"]),
+        "evidence": text(evidence) if evidence else None,
+        "counts": answer in ("true", "false"),
+    }
+
+
+def _doubts(verdict: Shape) -> Iterator[str]:
+    """What the numbers of judged assertions do not show."""
+    errors = mapping(verdict.get("judge_errors"))
+    for side, error in errors.items():
+        yield f"the judge's answer about the {side} side cannot be read: {text(error)}"
+    for side, found in mapping(verdict.get("coverage")).items():
+        asserted = number(mapping(found).get("assertions")) or 0
+        judged_rows = number(mapping(found).get("rows")) or 0
+        if side not in errors and judged_rows < asserted:
+            yield f"the judge answered {judged_rows:g} of {asserted:g} assertions of {side}"
 
 
 def _checks(

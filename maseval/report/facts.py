@@ -36,7 +36,7 @@ def _dates(reports: Sequence[Shape]) -> str:
 
 def _facts_of(report: Shape) -> Iterator[Fact]:
     metadata = mapping(report, "task", "metadata")
-    for key in ("domain", "split"):
+    for key in ("domain", "split", "attribution"):
         if metadata.get(key) is not None:
             yield key.capitalize(), text(metadata[key])
     for agent in mapping(report, "config", "agents").values():
@@ -60,7 +60,14 @@ def _models(report: Shape) -> Iterator[Fact]:
     for name, model in mapping(report, "config", "models").items():
         model_id = mapping(model).get("model_id")
         if model_id is not None:
-            yield f"Model of {str(name).removesuffix('_model').replace('_', ' ')}", text(model_id)
+            yield f"Model of {_role(str(name))}", text(model_id)
+
+
+def _role(name: str) -> str:
+    """What a model does; many agents or tools that each have one are named together."""
+    plain = name.removesuffix("_model")
+    kind, several, _ = plain.partition("_")
+    return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
 def _facts_of_benchmarks(reports: Iterable[Shape]) -> Iterator[Fact]:

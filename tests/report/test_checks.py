@@ -92,3 +92,30 @@ def test_state_changes_are_those_of_the_databases_that_exist():
         "b" * 64,
     )
     assert state_changes(report()) == []
+
+
+def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count():
+    rows = [
+        {"assertion": "told", "answer": "True", "evidence": "turn 1", "assertion_type": "user"},
+        {"assertion": "booked", "answer": "FALSE", "evidence": "", "assertion_type": "system"},
+        {"assertion": "paid", "answer": "N/A", "assertion_type": "system"},
+    ]
+    coverage = {"assertions": 4, "rows": 2}
+    verdict = {"report": rows, "judge_errors": {}, "coverage": {"system": coverage}}
+    (shown,) = judged({"eval": [verdict]}, [])
+    assert [
+        (check["kind"], check["name"], check["met"], check["counts"], check["evidence"])
+        for check in shown["checks"]
+    ] == [
+        ("USER", "told", True, True, "turn 1"),
+        ("SYSTEM", "booked", False, True, None),
+        ("SYSTEM", "paid", False, False, None),
+    ]
+    assert shown["notes"] == ["the judge answered 2 of 4 assertions of system"]
+
+
+def test_an_answer_of_the_judge_that_cannot_be_read_is_noted():
+    row = {"assertion": "told", "answer": "TRUE", "assertion_type": "user"}
+    verdict = {"report": [row], "judge_errors": {"system": "no JSON"}, "coverage": {}}
+    (shown,) = judged({"eval": [verdict]}, [])
+    assert shown["notes"] == ["the judge's answer about the system side cannot be read: no JSON"]

@@ -68,3 +68,19 @@ def test_what_else_is_known_of_the_run_comes_before_what_its_reports_say():
 
     assert [name for name, _ in facts[:2]] == ["Date", "Command"]
     assert dict(facts)["Command"] == "maseval --k <redacted>"
+
+
+def test_models_of_many_agents_and_tools_are_named_together():
+    names = ("agent_desk", "agent_hotel", "tool_book", "user_simulator", "agent_model")
+    models = {name: {"model_id": f"lab/{name[0]}"} for name in names}
+    facts = dict(run_facts([report(config={"models": models})]))
+    assert facts["Model of agents"] == "lab/a"
+    assert facts["Model of tools"] == "lab/t"
+    assert facts["Model of user simulator"] == "lab/u"
+    assert facts["Model of agent"] == "lab/a"
+
+
+def test_whose_texts_a_page_shows_is_a_fact_of_it():
+    given = report()
+    given["task"] = {"metadata": {"attribution": "Somebody, CC BY 4.0"}}
+    assert dict(run_facts([given]))["Attribution"] == "Somebody, CC BY 4.0"

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from maseval.benchmark.macs.data.files import COMMIT, VALID_DOMAINS
-from maseval.benchmark.macs.data_loader import data_fingerprint
+from maseval.benchmark.macs.data_loader import configure_model_ids, data_fingerprint, load_tasks
 from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combined
 from maseval.benchmark.macs.judging import SIDES
@@ -15,10 +15,11 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import ModelAdapter
 from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
-from maseval.core.task import Task
+from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject
 from maseval.core.user import User
 
@@ -38,6 +39,7 @@ class MACSBenchmark(Benchmark):
 
     Args:
         use_output_schema: Show the model that plays a tool what the tool's results look like.
+        model_options: For the provider of every model, such as a ``base_url``.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class MACSBenchmark(Benchmark):
         max_invocations: int = MAX_INVOCATIONS,
         *,
         use_output_schema: bool = True,
+        model_options: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(callbacks, n_task_repeats, max_invocations, **kwargs)
         self.use_output_schema = use_output_schema
+        self.model_options = dict(model_options or {})
 
     def run(
         self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
@@ -58,6 +62,22 @@ class MACSBenchmark(Benchmark):
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data)
+
+    def load_tasks(
+        self,
+        domain: str,
+        tool_model_id: str | None = None,
+        user_model_id: str | None = None,
+        evaluator_model_id: str | None = None,
+        limit: int | None = None,
+    ) -> TaskQueue:
+        """The tasks of a domain with their models named, for ``maseval run``."""
+        return configure_model_ids(
+            load_tasks(domain, limit=limit),
+            tool_model_id=tool_model_id,
+            user_model_id=user_model_id,
+            evaluator_model_id=evaluator_model_id,
+        )
 
     @cached_property
     def benchmark_level_config(self) -> JsonObject:
@@ -73,6 +93,22 @@ class MACSBenchmark(Benchmark):
                 "use_output_schema": self.use_output_schema,
             },
         }
+
+    def get_model_adapter(
+        self,
+        model_id: str,
+        *,
+        register_category: str = "models",
+        register_name: str | None = None,
+        **kwargs: Any,
+    ) -> ModelAdapter:
+        """A model with the options that all models of this benchmark have."""
+        return super().get_model_adapter(
+            model_id,
+            register_category=register_category,
+            register_name=register_name,
+            **{**self.model_options, **kwargs},
+        )
 
     def setup_environment(
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator

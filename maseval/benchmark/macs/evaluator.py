@@ -157,6 +157,7 @@ def combined(user: SideResult, system: SideResult) -> JsonObject:
         "coverage": {side: each["coverage"] for side, each in sides.items() if "coverage" in each},
         "judge_errors": errors,
         "passed": overall == 1.0,
+        "reward": overall,
     }
 
 

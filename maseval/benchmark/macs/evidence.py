@@ -4,8 +4,15 @@ Messages and tool invocations of the traces, written as the original writes its 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
 
-from maseval.benchmark.macs.trajectories import MockInput, action_line, observation_line
+from maseval.benchmark.macs.trajectories import (
+    MockInput,
+    Trajectories,
+    TrajectoryLog,
+    action_line,
+    observation_line,
+)
 from maseval.core.shapes import Shape, entries, mapping, text
 
 NO_INVOCATIONS = "No tool invocations recorded"
@@ -24,7 +31,30 @@ def history_of(messages: object, primary: str, human: str) -> str:
 
 def invocations_of(tool_traces: object) -> str:
     """What every tool was called with and answered."""
-    return "\n".join(_calls(tool_traces)) or NO_INVOCATIONS
+    lines = (
+        line
+        for owner, called, answer in _calls(tool_traces)
+        for line in (action_line(owner, called), observation_line(owner, answer))
+    )
+    return "\n".join(lines) or NO_INVOCATIONS
+
+
+def trajectories_of(report: Shape) -> Trajectories:
+    """A finished conversation in the original's form, put together if it was not recorded so."""
+    traces = mapping(report, "traces")
+    recorded = mapping(traces, "environment", "trajectories")
+    if recorded:
+        return cast(Trajectories, recorded)
+    log = TrajectoryLog()
+    primary = next(iter(mapping(traces, "agents")), "Agent")
+    sides = {"user": (log.human_id, primary), "assistant": (primary, log.human_id)}
+    for message in (mapping(each) for each in entries(mapping(traces, "user").get("messages"))):
+        if side := sides.get(str(message.get("role"))):
+            log.message(*side, _text_of(message.get("content")))
+    for owner, called, answer in _calls(traces.get("tools")):
+        log.call(owner, called["tool_name"], called["tool_parameters"])
+        log.observation(owner, text(answer))
+    return log.rows
 
 
 def _text_of(content: object) -> str:
@@ -35,8 +65,8 @@ def _text_of(content: object) -> str:
     return "" if content is None else text(content)
 
 
-def _calls(tool_traces: object) -> Iterator[str]:
-    """Every call of every tool in the order of time, as an action and an observation."""
+def _calls(tool_traces: object) -> Iterator[tuple[str, MockInput, object]]:
+    """Every call of every tool in the order of time: whose tool, the call, and the answer."""
     calls = [
         (str(mapping(call).get("timestamp") or ""), name, owner, mapping(call))
         for name, trace in mapping(tool_traces).items()
@@ -49,8 +79,7 @@ def _calls(tool_traces: object) -> Iterator[str]:
             "tool_name": name,
             "tool_parameters": dict(arguments) if isinstance(arguments, Mapping) else {},
         }
-        yield action_line(owner, called)
-        yield observation_line(owner, call.get("outputs"))
+        yield owner, called, call.get("outputs")
 
 
 def _owner(name: str, trace: Shape) -> str:

@@ -1,12 +1,13 @@
 """Metrics over the reports of a run: rates of success and means, with what was left out."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypedDict
 
-from maseval.core.outcome import evaluations, task_key
+from maseval.core.outcome import TaskKey, domain_of, evaluations, task_key
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import Shape, mapping
+from maseval.stats.intervals import LEVEL, Interval, mean_interval
 
 SCORED = (
     TaskExecutionStatus.SUCCESS.value,
@@ -15,8 +16,8 @@ SCORED = (
 )
 """Whatever else happened to a repetition was not the agents' doing."""
 
-# The verdict of an evaluation, which is no metric of its own.
-_NO_METRICS = ("passed",)
+# The verdict as every benchmark gives it, which is no metric of its own.
+_NO_METRICS = ("passed", "reward")
 
 
 class MACSMetrics(TypedDict):
@@ -29,6 +30,27 @@ class MACSMetrics(TypedDict):
     mean_metrics: dict[str, float]
     excluded: dict[str, int]
     status_counts: dict[str, int]
+
+
+class GoalRate(NamedTuple):
+    """The mean of a rate over the scored repetitions, with an interval clustered by task."""
+
+    value: float
+    interval: Interval | None
+
+
+class GoalRates(NamedTuple):
+    """The rates of one domain, or of all of them together (``domain`` is None)."""
+
+    domain: str | None
+    tasks: int
+    repetitions: int
+    scored: int
+    rates: Mapping[str, GoalRate]
+
+
+RATES = ("overall_gsr", "overall_partial_gsr", "user_gsr", "system_gsr")
+"""The rates that the original reports, the first of them the official one."""
 
 
 class JudgeProblem(TypedDict):
@@ -53,6 +75,34 @@ def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
         "excluded": {status: n for status, n in statuses.items() if status not in SCORED},
         "status_counts": dict(statuses),
     }
+
+
+def goal_rates(results: Iterable[Report]) -> list[GoalRates]:
+    """The rates of each domain, and of all together if there are several."""
+    every = list(results)
+    domains = list(dict.fromkeys(domain_of(mapping(result)) for result in every))
+    found = [
+        _rates(name, [each for each in every if domain_of(mapping(each)) == name])
+        for name in domains
+    ]
+    return found if len(found) < 2 else [*found, _rates(None, every)]
+
+
+def _rates(domain: str | None, results: Sequence[Report]) -> GoalRates:
+    means = compute_benchmark_metrics(results)
+    by_task: dict[TaskKey, list[Report]] = {}
+    for result in results:
+        if _status(result) in SCORED:
+            by_task.setdefault(task_key(mapping(result)), []).append(result)
+    rates = {
+        key: GoalRate(
+            means["mean_metrics"].get(key, 0.0),
+            mean_interval([_means(trials).get(key, 0.0) for trials in by_task.values()], LEVEL),
+        )
+        for key in RATES
+    }
+    tasks = {task_key(mapping(result)) for result in results}
+    return GoalRates(domain, len(tasks), len(results), means["scored_tasks"], rates)
 
 
 def judge_problems(results: Iterable[Report]) -> list[JudgeProblem]:

@@ -26,7 +26,12 @@ from maseval.benchmark.macs.templates import Templates, load_templates
 from maseval.benchmark.macs.trajectories import TrajectoryRow, history_in, invocations_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import evaluations
+from maseval.core.report import Report
+from maseval.core.shapes import mapping, number
 from maseval.data.store import AnyPath
+
+_RATES = ("user_gsr", "system_gsr", "overall_gsr", "overall_partial_gsr")
 
 
 class Conversation(TypedDict):
@@ -211,6 +216,22 @@ def results_document(evals: Sequence[ConversationResult], scenario_count: int) -
         "conversation_count": len(evals),
         "conversation_evals": list(evals),
     }
+
+
+def result_of(report: Report, index: int) -> ConversationResult | None:
+    """The verdict of a live run as the original would write it; None if there is none."""
+    for found in evaluations(mapping(report)):
+        numbers = {key: number(found.get(key)) or 0.0 for key in _RATES}
+        result: ConversationResult = {
+            "trajectory_index": index,
+            "user_gsr": numbers["user_gsr"],
+            "system_gsr": numbers["system_gsr"],
+            "overall_gsr": numbers["overall_gsr"],
+            "partial_gsr": numbers["overall_partial_gsr"],
+            "report": cast(list[Row], found.get("report") or []),
+        }
+        return result
+    return None
 
 
 def results_text(document: ResultsDocument) -> str:

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import inert, stdout
+from maseval.cli.console import stdout
+from maseval.cli.data_check import print_check
 from maseval.cli.errors import FAILED
 from maseval.cli.help import PlainCommand, PlainGroup
 from maseval.cli.options import examples
@@ -52,14 +53,5 @@ def path() -> None:
 @app.command(cls=PlainCommand)
 def verify() -> None:
     """Read every file again and compare it with its checksum."""
-    check = commands.tau2.data.verify()
-    console = stdout()
-    for file in check.files:
-        state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
-        console.print(f"{file.name}: {state}", soft_wrap=True, highlight=False)
-    console.print(f"in {inert(str(check.folder))}", soft_wrap=True)
-    if not check.complete:
-        console.print(
-            "`maseval tau2 data fetch` fetches what is missing and replaces what is wrong"
-        )
+    if not print_check(commands.tau2.data.verify(), stdout(), "maseval tau2 data fetch"):
         raise typer.Exit(FAILED)

@@ -1,36 +1,13 @@
 """``maseval tau2 data``: the benchmark's files, fetched, verified, found."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST
 from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
 from maseval.benchmark.tau2.texts.choosing import original_texts
 from maseval.benchmark.tau2.texts.texts import Texts
-from maseval.data.files import ChecksumError
-
-
-@dataclass(frozen=True)
-class FileCheck:
-    """One file of the benchmark: ``problem`` is None if it is there and right."""
-
-    name: str
-    size: int
-    problem: str | None
-
-
-@dataclass(frozen=True)
-class DataCheck:
-    """All files of the benchmark in one folder."""
-
-    folder: Path
-    files: list[FileCheck]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every file is there and right."""
-        return not any(file.problem for file in self.files)
+from maseval.commands.data_check import DataCheck
 
 
 def fetch(domain: str | None = None, *, force: bool = False) -> Path:
@@ -50,15 +27,4 @@ def path() -> Path:
 
 def verify(data_dir: str | os.PathLike[str] | None = None) -> DataCheck:
     """Read every file and compare it with its checksum; nothing is fetched."""
-    folder = default_data_dir() if data_dir is None else Path(data_dir)
-    checks = []
-    for file in MANIFEST.files.values():
-        problem = None
-        try:
-            file.verify((folder / file.name).read_bytes())
-        except FileNotFoundError:
-            problem = "missing"
-        except ChecksumError as error:
-            problem = str(error)
-        checks.append(FileCheck(file.name, file.size, problem))
-    return DataCheck(folder, checks)
+    return DataCheck.of(default_data_dir() if data_dir is None else Path(data_dir), MANIFEST)

@@ -22,7 +22,7 @@ def test_a_failed_agent_lowers_the_means_as_it_lowers_the_rate():
 
 
 def test_the_verdict_is_no_metric():
-    metrics = compute_benchmark_metrics([report(overall_gsr=1.0, passed=True)])
+    metrics = compute_benchmark_metrics([report(overall_gsr=1.0, passed=True, reward=1.0)])
     assert metrics["mean_metrics"] == {"overall_gsr": 1.0}
 
 

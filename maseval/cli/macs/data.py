@@ -1,0 +1,44 @@
+"""``maseval macs data``."""
+
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.console import stdout
+from maseval.cli.data_check import print_check
+from maseval.cli.errors import FAILED
+from maseval.cli.help import PlainCommand, PlainGroup
+from maseval.cli.options import examples
+
+app = typer.Typer(
+    cls=PlainGroup,
+    help="The benchmark's data: fetch it, verify it, find it.",
+    epilog=examples(
+        ("maseval macs data fetch", "fetch all files, once"),
+        ("maseval macs data verify", "compare every file with its checksum"),
+        ("ls $(maseval macs data path)", "look at them"),
+    ),
+    no_args_is_help=True,
+)
+
+
+@app.command(cls=PlainCommand)
+def fetch(
+    force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
+) -> None:
+    """Fetch what is missing, from the first source that has the right files."""
+    typer.echo(commands.macs.data.fetch(force=force))
+
+
+@app.command(cls=PlainCommand)
+def path() -> None:
+    """Print the folder in which fetched files are kept."""
+    typer.echo(commands.macs.data.path())
+
+
+@app.command(cls=PlainCommand)
+def verify() -> None:
+    """Read every file again and compare it with its checksum."""
+    if not print_check(commands.macs.data.verify(), stdout(), "maseval macs data fetch"):
+        raise typer.Exit(FAILED)

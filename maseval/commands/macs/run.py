@@ -1,0 +1,129 @@
+"""``maseval macs run``: simulations into a run folder."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from maseval.benchmark.macs.benchmark import MACSBenchmark
+from maseval.benchmark.macs.data.files import COMMIT
+from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
+from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
+from maseval.benchmark.macs.judging import JUDGE_PARAMS, MAX_TRY, SIDES
+from maseval.benchmark.macs.templates import load_templates
+from maseval.commands.folder_run import as_file_name, budget_of, path_of
+from maseval.commands.macs.options import MACSRunOptions
+from maseval.commands.options import takes
+from maseval.commands.own_benchmarks import OwnBenchmark
+from maseval.commands.own_tasks import by_domain, tasks_to_run
+from maseval.commands.prices import AgentPrices, Prices
+from maseval.commands.results import RunResult
+from maseval.commands.run import PreparedBenchmarkRun
+from maseval.commands.run_options import BenchmarkRunOptions
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import Task
+
+
+@takes(MACSRunOptions)
+def run(options: MACSRunOptions) -> RunResult:
+    """Run MACS tasks into a folder, or resume the run that is there.
+
+    ``team`` may also be a subclass of ``MACSBenchmark`` itself. ``display`` shows the progress for
+    as long as the context it returns is open.
+    """
+    prepared = PreparedMACSRun.of_macs(options)
+    benchmark = prepared.own.benchmark
+    benchmark.num_workers = options.concurrency
+    benchmark.use_prices(AgentPrices(prepared.prices))
+    parts = by_domain(prepared.tasks)
+    return prepared.run(benchmark, parts, prepared.agent_data, time_limit=options.timeout)
+
+
+@dataclass(frozen=True)
+class PreparedMACSRun(PreparedBenchmarkRun):
+    """A run of any benchmark, of which the models of all roles are known."""
+
+    macs: MACSRunOptions
+
+    @classmethod
+    def of_macs(cls, options: MACSRunOptions) -> "PreparedMACSRun":
+        """What the options mean; raises for what makes no sense."""
+        general = _general(options)
+        own = OwnBenchmark.of(general.benchmark, general.set or {})
+        if not isinstance(own.benchmark, MACSBenchmark):
+            raise ConfigurationError(
+                f"{own.name} is not a MACSBenchmark; derive it from "
+                "maseval.benchmark.macs.MACSBenchmark"
+            )
+        title = options.agent_model or own.name.replace(".py:", "-")
+        path = path_of(general, "macs", "+".join(options.domains), as_file_name(title))
+        return cls(
+            general,
+            budget_of(general),
+            Prices.of(general.prices),
+            path,
+            own,
+            tasks_to_run(own, general),
+            dict(general.agent_data or {}),
+            options,
+        )
+
+    @cached_property
+    def config(self) -> dict[str, object]:
+        """The run's configuration: the judge is part of the number."""
+        templates = load_templates()
+        return {
+            **super().config,
+            "benchmark": "macs",
+            "team": self.own.name,
+            "user_model": self.macs.user_model,
+            "tool_model": _tool_model(self.macs),
+            "judge": {
+                "model": self.macs.judge_model,
+                "params": dict(JUDGE_PARAMS),
+                "max_try": MAX_TRY,
+                "templates": {
+                    side: hashlib.sha256(templates[side].encode()).hexdigest() for side in SIDES
+                },
+            },
+            "data_commit": COMMIT,
+        }
+
+
+def _general(options: MACSRunOptions) -> BenchmarkRunOptions:
+    """The same run as one of any benchmark."""
+    seed = {} if options.seed is None else {"seed": options.seed}
+    server = {} if options.base_url is None else {"model_options": {"base_url": options.base_url}}
+    model = {} if options.agent_model is None else {"model_id": options.agent_model}
+    made = not isinstance(options.team, MACSBenchmark)
+    return BenchmarkRunOptions(
+        benchmark=options.team or DefaultMACSBenchmark,
+        set={**seed, **server} if made else None,
+        agent_data={**model, **(options.agent_data or {})},
+        tasks=_tasks(options),
+        seed=options.seed,
+        timeout=options.timeout,
+        task_id=options.task_id,
+        num_tasks=options.num_tasks,
+        trials=options.trials,
+        concurrency=options.concurrency,
+        budget=options.budget,
+        retry_failed=options.retry_failed,
+        prices=options.prices,
+        fork=options.fork,
+        output=options.output,
+        display=options.display,
+    )
+
+
+def _tasks(options: MACSRunOptions) -> list[Task]:
+    tasks = [task for domain in options.domains for task in load_tasks(domain).to_list()]
+    return configure_model_ids(
+        tasks,
+        tool_model_id=_tool_model(options),
+        user_model_id=options.user_model,
+        evaluator_model_id=options.judge_model,
+    )
+
+
+def _tool_model(options: MACSRunOptions) -> str | None:
+    return options.tool_model or options.user_model
