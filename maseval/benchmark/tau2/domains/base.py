@@ -44,17 +44,26 @@ class ToolType(StrEnum):
 
 
 def is_tool(
-    tool_type: ToolType = ToolType.READ, *, after: str | None = None
+    tool_type: ToolType = ToolType.READ,
+    *,
+    after: str | None = None,
+    mutates: bool | None = None,
+    discoverable: bool = False,
 ) -> Callable[[ToolFunction], ToolFunction]:
     """Offer a toolkit's method to a model, as a tool of the given type.
 
-    Tools are listed in order of definition, those of a base class first; ``after`` puts one right
-    behind another.
+    Tools are listed in order of definition, those of base classes first; ``after`` puts one right
+    behind another. ``mutates`` says whether replay must make its calls again: by default those of
+    tools that write. A ``discoverable`` tool can be called but is not offered.
     """
 
     def mark(function: ToolFunction) -> ToolFunction:
         vars(function).update(
-            __tau2_tool__=True, __tau2_tool_type__=tool_type, __tau2_after__=after
+            __tau2_tool__=True,
+            __tau2_tool_type__=tool_type,
+            __tau2_after__=after,
+            __tau2_mutates__=tool_type is ToolType.WRITE if mutates is None else mutates,
+            __tau2_discoverable__=discoverable,
         )
         return function
 
@@ -192,18 +201,32 @@ class ToolKitBase(Generic[DBT]):
 
     db: DBT
     _tool_types: ClassVar[dict[str, ToolType]] = {}
+    _discoverable: ClassVar[dict[str, ToolType]] = {}
+    _mutating: ClassVar[frozenset[str]] = frozenset()
     _for_tasks: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        kits = [base for base in cls.__bases__ if issubclass(base, ToolKitBase)]
+        cls._tool_types = {n: kind for kit in kits for n, kind in kit._tool_types.items()}
+        cls._discoverable = {n: kind for kit in kits for n, kind in kit._discoverable.items()}
+        cls._mutating = frozenset().union(*(kit._mutating for kit in kits))
         methods = {name: value for name, value in vars(cls).items() if callable(value)}
         for name, method in methods.items():
             if hasattr(method, "__tau2_tool__"):
-                tool = {name: method.__tau2_tool_type__}
-                cls._tool_types = _placed(cls._tool_types, tool, method.__tau2_after__)
-        cls._for_tasks = cls._for_tasks | {
-            name for name, method in methods.items() if hasattr(method, "__tau2_for_tasks__")
-        }
+                cls._add_tool(name, method)
+        for_tasks = {n for n, method in methods.items() if hasattr(method, "__tau2_for_tasks__")}
+        cls._for_tasks = frozenset(for_tasks).union(*(kit._for_tasks for kit in kits))
+
+    @classmethod
+    def _add_tool(cls, name: str, method: Any) -> None:
+        tool = {name: method.__tau2_tool_type__}
+        if method.__tau2_discoverable__:
+            cls._discoverable |= tool
+        else:
+            cls._tool_types = _placed(cls._tool_types, tool, method.__tau2_after__)
+        own = {name} if method.__tau2_mutates__ else set()
+        cls._mutating = (cls._mutating - {name}) | own
 
     def __init__(self, db: DBT | None = None) -> None:
         if db is None:
@@ -219,18 +242,23 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def has_tool(cls, tool_name: str) -> bool:
-        """Whether a model may call this name."""
-        return tool_name in cls._tool_types
+        """Whether a model may call this name, be it offered or not."""
+        return tool_name in cls._tool_types or tool_name in cls._discoverable
 
     @classmethod
     def tool_type(cls, tool_name: str) -> ToolType:
         """What the tool does to the world."""
-        return cls._tool_types[tool_name]
+        return cls._tool_types.get(tool_name) or cls._discoverable[tool_name]
 
     @classmethod
     def mutates(cls, tool_name: str) -> bool:
-        """Whether the tool may change the database."""
-        return cls._tool_types[tool_name] is ToolType.WRITE
+        """Whether the tool may change what later calls find."""
+        return tool_name in cls._mutating
+
+    @classmethod
+    def discoverable_tools(cls) -> Mapping[str, ToolType]:
+        """The tools that can be called but are not offered."""
+        return cls._discoverable
 
     def use_tool(self, tool_name: str, **kwargs: Any) -> Any:
         """Call a tool by name, with the arguments as they come."""
@@ -238,13 +266,13 @@ class ToolKitBase(Generic[DBT]):
 
     def find_tool(self, tool_name: str) -> Callable[..., Any]:
         """The tool of that name, ready to be called."""
-        if tool_name not in self._tool_types:
+        if not self.has_tool(tool_name):
             raise ValueError(f"Tool '{tool_name}' not found.")
         return cast(Method, getattr(self, tool_name))
 
     def task_function(self, name: str) -> Callable[..., Any]:
         """A function that a task file may call: any tool, and those marked ``for_tasks``."""
-        if name not in self._tool_types and name not in self._for_tasks:
+        if not self.has_tool(name) and name not in self._for_tasks:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
 
@@ -276,7 +304,7 @@ class ToolKitBase(Generic[DBT]):
     @classmethod
     def get_statistics(cls) -> dict[str, int]:
         """How many tools there are, by type."""
-        types = list(cls._tool_types.values())
+        types = [*cls._tool_types.values(), *cls._discoverable.values()]
         by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
         return {"num_tools": len(types), **by_type}
 

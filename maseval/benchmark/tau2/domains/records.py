@@ -109,20 +109,21 @@ def share(record: RecordT) -> RecordT:
     """Make a record, and all that is in it, refuse writes."""
     values = record.__dict__
     for name, value in values.items():
-        values[name] = _frozen(value)
+        values[name] = frozen(value)
     given = _SharedFields(record.__pydantic_fields_set__)
     object.__setattr__(record, "__pydantic_fields_set__", given)
     return record
 
 
-def _frozen(value: object) -> object:
+def frozen(value: Any) -> Any:
+    """The same value, made so that it refuses writes."""
     match value:
         case Record():
             return share(value)
         case list():
-            return FrozenList(_frozen(item) for item in value)
+            return FrozenList(frozen(item) for item in value)
         case dict():
-            return SharedDict((key, _frozen(item)) for key, item in value.items())
+            return SharedDict((key, frozen(item)) for key, item in value.items())
         case _:
             return value
 
@@ -185,11 +186,15 @@ class SharedTable(Generic[RecordT]):
             self._all = {key: self.record(key) for key in self.raw}
         return self._all
 
+    def canonical(self, record: RecordT) -> str:
+        """A record of this table as it enters a hash."""
+        return canonical_record(record)
+
     def fragment(self, key: str) -> str:
         fragment = self._fragments.get(key)
         if fragment is None:
             record = self._records.get(key) or self.private(key)
-            fragment = self._fragments[key] = canonical_record(record)
+            fragment = self._fragments[key] = self.canonical(record)
         return fragment
 
     def entries(self) -> dict[str, str]:
@@ -306,7 +311,7 @@ class Table(MutableMapping[str, RecordT]):
             key: None for key in self._removed if key not in self._own
         }
         for key, record in self._own.items():
-            fragment = canonical_record(record)
+            fragment = self._shared.canonical(record)
             if key not in self._shared.raw or fragment != self._shared.fragment(key):
                 changed[key] = fragment
         return changed

@@ -1,0 +1,211 @@
+"""The bank's database: 23 tables of records without a fixed form.
+
+A record is a mapping whose values keep their JSON types; its keys, and their order, are what a tool
+or a task wrote. So the tables are those of the other domains, with plain mappings in them.
+
+After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/data_model.py (MIT, Sierra Research).
+"""
+
+import copy
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from maseval.benchmark.tau2.domains.base import DB, merged, read_mapping
+from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.records import (
+    SharedTable,
+    Table,
+    TableState,
+    canonical_json,
+    frozen,
+)
+
+Row = dict[str, Any]
+"""A record of the bank: whatever was written into it."""
+
+
+class SharedRows(SharedTable[Any]):
+    """The rows of one table as loaded."""
+
+    def __init__(self, raw: Mapping[str, Row]) -> None:
+        super().__init__(dict, raw)
+
+    def private(self, key: str) -> Row:
+        return copy.deepcopy(self.raw[key])
+
+    def record(self, key: str) -> Row:
+        row = self._records.get(key)
+        if row is None:
+            row = self._records[key] = frozen(self.raw[key])
+        return row
+
+    def canonical(self, record: Row) -> str:
+        return canonical_json(record)
+
+
+class _Form(BaseModel):
+    """A table as a file has it; further keys are ignored."""
+
+    data: dict[str, dict[str, Any]] = {}
+    notes: str = ""
+
+
+class BankTable(Table[Any]):
+    """One environment's rows by id, and a note that no tool shows but the hash contains."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, shared: SharedTable[Any], notes: str = "") -> None:
+        super().__init__(shared)
+        self.notes = notes
+
+    @classmethod
+    def holding(cls, form: _Form) -> Self:
+        """A table of its own with these rows."""
+        table = cls(SharedRows({}), form.notes)
+        table.update(form.data)
+        return table
+
+    def with_own(self, own: dict[str, Any]) -> "BankTable":
+        table = BankTable(self._shared, self.notes)
+        table._own, table._removed = own, set(self._removed)
+        return table
+
+    def add(self, key: str, row: Row) -> bool:
+        """Store a row under a new id; an id that is taken keeps its row."""
+        if key in self:
+            return False
+        self[key] = row
+        return True
+
+    def overlaid(self, update: Mapping[str, Any]) -> "BankTable":
+        """The same table with values laid over it: what is shared and not touched stays shared."""
+        form = _Form.model_validate(dict(update))
+        table = self.with_own(copy.deepcopy(self._own))
+        for key, row in form.data.items():
+            table[key] = merged(table[key], row) if key in table else row
+        table.notes = form.notes if "notes" in update else self.notes
+        return table
+
+    def as_json(self) -> dict[str, Any]:
+        """The table in the form of a file."""
+        return {"data": {key: dict(row) for key, row in self.items()}, "notes": self.notes}
+
+    def state(self) -> "BankTableState":
+        return BankTableState(self._shared, self.changes(), self.notes)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def validated(value: object) -> BankTable:
+            return value if isinstance(value, cls) else cls.holding(_Form.model_validate(value))
+
+        return core_schema.no_info_plain_validator_function(
+            validated,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda table: table.as_json()
+            ),
+        )
+
+
+class BankTableState(TableState):
+    """A table of the bank at one moment."""
+
+    __slots__ = ("notes",)
+
+    def __init__(
+        self, shared: SharedTable[Any], changes: Mapping[str, str | None], notes: str
+    ) -> None:
+        super().__init__(shared, changes)
+        self.notes = notes
+
+    def __eq__(self, other: object) -> bool:
+        same_notes = isinstance(other, BankTableState) and self.notes == other.notes
+        return same_notes and super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return f'{{"data": {super().__str__()}, "notes": {json.dumps(self.notes)}}}'
+
+
+def _table() -> Any:
+    return Field(default_factory=lambda: BankTable(SharedRows({})))
+
+
+class BankingDB(DB):
+    """The bank's tables, in the order of the original's."""
+
+    users: BankTable = _table()
+    accounts: BankTable = _table()
+    debit_cards: BankTable = _table()
+    referrals: BankTable = _table()
+    credit_card_applications: BankTable = _table()
+    user_discoverable_tools: BankTable = _table()
+    user_discoverable_tool_calls: BankTable = _table()
+    verification_history: BankTable = _table()
+    credit_card_transaction_history: BankTable = _table()
+    cash_back_disputes: BankTable = _table()
+    bank_account_transaction_history: BankTable = _table()
+    credit_card_accounts: BankTable = _table()
+    agent_discoverable_tools: BankTable = _table()
+    task_config: BankTable = _table()
+    human_transfer_requests: BankTable = _table()
+    transaction_disputes: BankTable = _table()
+    credit_card_orders: BankTable = _table()
+    debit_card_orders: BankTable = _table()
+    credit_card_closure_reasons: BankTable = _table()
+    credit_card_account_flags: BankTable = _table()
+    credit_limit_increase_requests: BankTable = _table()
+    payment_history: BankTable = _table()
+    debit_card_disputes: BankTable = _table()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        path = Path(path)
+        status = path.stat()
+        tables = _loaded(path, status.st_mtime_ns, status.st_size)
+        fresh = {name: BankTable(shared, notes) for name, (shared, notes) in tables.items()}
+        return cls.model_validate(fresh)
+
+    def table(self, name: str) -> BankTable:
+        """The table of that name."""
+        table: BankTable = getattr(self, name)
+        return table
+
+    def overlaid(self, update: Mapping[str, Any]) -> "BankingDB":
+        """A database with values laid over this one's, table by table."""
+        tables = {name: getattr(self, name) for name in type(self).model_fields}
+        laid = {
+            name: tables[name].overlaid(value)
+            if name in tables and isinstance(value, Mapping)
+            else value
+            for name, value in update.items()
+        }
+        return type(self).model_validate(tables | laid)
+
+    def get_statistics(self) -> dict[str, int]:
+        names = {name: _COUNTED_AS.get(name, name) for name in type(self).model_fields}
+        return {
+            f"num_{counted}": len(self.table(name))
+            for name, counted in names.items()
+            if name not in _NOT_COUNTED
+        }
+
+
+_COUNTED_AS = {"credit_card_transaction_history": "credit_card_transactions"}
+_NOT_COUNTED = {
+    *("bank_account_transaction_history", "task_config", "debit_card_orders"),
+    "debit_card_disputes",
+}
+
+
+@once(maxsize=8)
+def _loaded(path: Path, modified: int, size: int) -> dict[str, tuple[SharedRows, str]]:
+    """The tables of a file; time and size are there to notice an edited one."""
+    forms = {name: _Form.model_validate(table) for name, table in read_mapping(path).items()}
+    return {name: (SharedRows(form.data), form.notes) for name, form in forms.items()}

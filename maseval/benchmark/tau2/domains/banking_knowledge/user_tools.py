@@ -1,0 +1,350 @@
+"""What the bank's customer may do, on a screen of their own.
+
+After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
+"""
+
+import inspect
+import json
+from collections.abc import Mapping
+
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    USER,
+    Desk,
+    bank_tool,
+    discoverable,
+)
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import called, parsed, signature
+from maseval.benchmark.tau2.domains.banking_knowledge.query import answer, is_empty
+from maseval.benchmark.tau2.domains.banking_knowledge.values import (
+    TODAY,
+    Refused,
+    arguments_text,
+    balance,
+    dispute_id,
+    dollars,
+    hex_id,
+    is_active,
+    lines,
+    number,
+    transaction_id,
+)
+from maseval.benchmark.tau2.domains.base import ToolType, for_tasks
+
+_APPLIED_FOR = (
+    *("Bronze Rewards Card", "Business Bronze Rewards Card", "Business Gold Rewards Card"),
+    *("Business Platinum Rewards Card", "Business Silver Rewards Card", "Crypto-Cash Back"),
+    *("Diamond Elite Card", "EcoCard", "Gold Rewards Card", "Green Rewards Card"),
+    *("Platinum Rewards Card", "Silver Rewards Card", "Silver Zoom Card"),
+)
+
+# Per cent of cash back by category; "default" is every other category.
+_RATES: Mapping[str, Mapping[str, float]] = {
+    "Bronze Rewards Card": {"default": 1.0},
+    "Silver Rewards Card": {"Travel": 4.0, "Software": 4.0, "default": 1.0},
+    "Gold Rewards Card": {"default": 2.5},
+    "Platinum Rewards Card": {"default": 10.0},
+    "Business Bronze Rewards Card": {"default": 1.0},
+    "Business Silver Rewards Card": {"Travel": 10.0, "Software": 10.0, "default": 1.0},
+    "Green Rewards Card": {"Sustainable": 3.0, "default": 1.0},
+    "Business Gold Rewards Card": {"Operations": 2.5, "default": 1.0},
+    "Business Platinum Rewards Card": {
+        **{"Travel": 4.0, "Software": 4.0, "Media": 4.0},
+        "default": 1.5,
+    },
+    "Silver Zoom Card": {"Transportation": 3.0, "default": 1.0},
+    "Diamond Elite Card": {"default": 5.0},
+    "EcoCard": {"Green": 5.0, "default": 1.0},
+    "Crypto-Cash Back": {"default": 2.0},
+}
+
+
+class KnowledgeUserTools(Desk):
+    """What a customer may do in the bank's app."""
+
+    @discoverable(ToolType.WRITE, of=USER)
+    def submit_cash_back_dispute_0589(self, user_id: str, transaction_id: str) -> str:
+        """Dispute the cash back of a transaction."""
+        arguments = {"user_id": user_id, "transaction_id": transaction_id}
+        self._note_call("submit_cash_back_dispute_0589", arguments)
+        dispute = dispute_id(user_id, transaction_id)
+        resolved = self._disputes_are_resolved()
+        row = {"dispute_id": dispute, **arguments, "submitted_at": TODAY}
+        row["status"] = "RESOLVED" if resolved else "SUBMITTED"
+        if resolved:
+            row["resolution"] = "APPROVED"
+        added = self.db.cash_back_disputes.add(dispute, row)
+        status = (
+            "RESOLVED - The dispute has been reviewed and approved. The transaction rewards need "
+            "to be updated."
+            if resolved
+            else "SUBMITTED - Your dispute has been queued for review."
+        )
+        return lines(
+            "Cash back dispute submitted successfully. Your case has been queued for review.",
+            "",
+            "Executed: submit_cash_back_dispute_0589",
+            arguments_text(**arguments),
+            f"Dispute ID: {dispute}\nStatus: {status}"
+            if added
+            else "Note: Dispute may have already been submitted for this transaction.",
+        )
+
+    @discoverable(ToolType.WRITE, of=USER)
+    def get_referral_link(self, user_id: str, card_name: str) -> str:
+        """Get a link with which to refer somebody."""
+        arguments = {"user_id": user_id, "card_name": card_name}
+        self._note_call("get_referral_link", arguments)
+        link = hex_id(f"referral_link:{user_id}:{card_name}")
+        return lines(
+            "Referral link generated successfully. Share this link with the person you want to "
+            "refer.",
+            "",
+            "Executed: get_referral_link",
+            arguments_text(**arguments),
+            f"Referral ID: {link}\nReferral link: https://rhobank.com/refer/{link}"
+            if self._refer(link, user_id, card_name)
+            else "Note: A referral link for this card may have already been generated.",
+        )
+
+    @discoverable(ToolType.READ, of=USER)
+    def get_card_last_4_digits(self, credit_card_account_id: str) -> str:
+        """See the last digits of a card of one's own."""
+        arguments = {"credit_card_account_id": credit_card_account_id}
+        self._note_call("get_card_last_4_digits", arguments)
+        self._require_credit_card(credit_card_account_id)
+        hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
+        digits = "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
+        return lines(
+            "Card information retrieved successfully.",
+            "",
+            "Executed: get_card_last_4_digits",
+            arguments_text(**arguments),
+            f"Last 4 digits of card: {digits}",
+        )
+
+    @discoverable(ToolType.WRITE, of=USER)
+    def deposit_check_3847(self, account_id: str, check_amount: float) -> str:
+        """Deposit a check."""
+        arguments = {"account_id": account_id, "check_amount": check_amount}
+        self._note_call("deposit_check_3847", arguments)
+        invalid = f"Invalid check amount '{check_amount}'. Must be a number."
+        amount = number(check_amount, invalid)
+        if amount <= 0:
+            raise Refused("Error: Check amount must be positive.")
+        account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
+        if not is_active(account):
+            raise Refused(f"Error: Account '{account_id}' is not active.")
+        before = balance(account)
+        account["current_holdings"] = dollars(before + amount)
+        return lines(
+            "Check deposited successfully. Funds will be available according to your account's "
+            "deposit policy.",
+            "",
+            "Executed: deposit_check_3847",
+            arguments_text(**arguments),
+            "Check deposit processed!",
+            f"  - Account: {account_id}",
+            f"  - Check Amount: {dollars(amount)}",
+            f"  - Previous Balance: {dollars(before)}",
+            f"  - New Balance: {dollars(before + amount)}",
+        )
+
+    @bank_tool(ToolType.WRITE, of=USER)
+    def apply_for_credit_card(
+        self,
+        card_type: str,
+        customer_name: str,
+        annual_income: float,
+        rho_bank_subscription: bool = False,
+    ) -> str:
+        """Apply for a credit card.
+
+        Args:
+            card_type: The name of the card.
+            customer_name: Your full name.
+            annual_income: What you earn in a year, in dollars.
+            rho_bank_subscription: Whether you have the bank's subscription.
+        """
+        if card_type not in _APPLIED_FOR:
+            raise Refused(
+                f"Error: Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}"
+            )
+        income = number(annual_income, "Invalid annual_income. Must be a number.")
+        seed = f"credit_card:{card_type}:{customer_name}:{income}:{rho_bank_subscription}"
+        key = hex_id(seed)
+        row = {
+            "application_id": key,
+            "card_type": card_type,
+            "customer_name": customer_name,
+            "annual_income": income,
+            "rho_bank_subscription": rho_bank_subscription,
+            "status": "PENDING",
+            "date": TODAY,
+        }
+        if not self.db.credit_card_applications.add(key, row):
+            raise Refused(f"Failed to submit application: Record ID '{key}' may already exist.")
+        return lines(
+            "Credit card application submitted:",
+            "Your application has been successfully submitted. You will receive a decision within "
+            "5-7 business days via email.",
+        )
+
+    @bank_tool(ToolType.WRITE, of=USER)
+    def submit_referral(self, user_id: str, account_type: str) -> str:
+        """Refer somebody to an account of the bank.
+
+        Args:
+            user_id: Your id.
+            account_type: The account to which you refer somebody.
+        """
+        key = hex_id(":".join(["referral", user_id, account_type]))
+        if not self._refer(key, user_id, account_type):
+            raise Refused(f"Failed to submit referral: Record ID '{key}' may already exist.")
+        return lines(
+            "Referral request submitted successfully!",
+            f"  - Referral ID: {key}",
+            f"  - Referrer ID: {user_id}",
+            f"  - Account Type: {account_type}",
+            "  - Status: NO_PROGRESS",
+            f"  - Date: {TODAY}",
+            "",
+            "Share your referral ID with the person you're referring. They will need to use this "
+            "when applying for their account.",
+        )
+
+    @bank_tool(ToolType.WRITE, of=USER)
+    def call_discoverable_user_tool(
+        self, discoverable_tool_name: str, arguments: str = "{}"
+    ) -> str:
+        """Call a tool that the assistant gave you.
+
+        Args:
+            discoverable_tool_name: The name of the tool.
+            arguments: Its arguments, as a JSON object.
+        """
+        name = discoverable_tool_name
+        if name not in self.discoverable_tools():
+            raise Refused(f"Error: Unknown discoverable tool '{name}'.")
+        given, tool = parsed(arguments), getattr(self, name)
+        known = signature(tool)
+        for parameter in known.values():
+            if parameter.default is inspect.Parameter.empty and parameter.name not in given:
+                raise Refused(f"Error: Missing required parameter: {parameter.name}")
+        for argument in given:
+            if argument not in known:
+                raise Refused(f"Error: Unexpected parameter: {argument}")
+        try:
+            return called(tool, given)
+        except TypeError as error:
+            raise Refused(f"Error: Invalid arguments for tool '{name}': {error}") from None
+
+    @bank_tool(ToolType.READ, of=USER)
+    def list_discoverable_user_tools(self) -> str:
+        """List the tools that the assistant gave you."""
+        found = self._listing("user_discoverable_tools")
+        if "No results found" in found:
+            return "No tools have been given to you yet by the agent."
+        return f"Tools given to you by the agent:\n{found}"
+
+    @bank_tool(ToolType.WRITE, of=USER)
+    def request_human_agent_transfer(self) -> str:
+        """Ask to be handed over to a human."""
+        found = self._listing("human_transfer_requests")
+        count = 1 if is_empty(found) else found.count("request_id") + 1
+        key = f"transfer_request_{count}"
+        row = {
+            "request_id": key,
+            "request_number": count,
+            "requested_at": TODAY,
+            "status": "PENDING",
+        }
+        self.db.human_transfer_requests.add(key, row)
+        return f"Transfer request #{count} submitted.\nThe agent will process your request."
+
+    @bank_tool(ToolType.WRITE, of=USER)
+    def submit_transaction(
+        self, user_id: str, credit_card_type: str, merchant_name: str, amount: float, category: str
+    ) -> str:
+        """Pay with a credit card.
+
+        Args:
+            user_id: Your id.
+            credit_card_type: The name of your card.
+            merchant_name: Whom you pay.
+            amount: How much, in dollars.
+            category: What kind of purchase it is.
+        """
+        rates = _RATES.get(credit_card_type)
+        if rates is None:
+            raise Refused(
+                f"Error: Unknown credit card type '{credit_card_type}'. Available types: "
+                f"{list(_RATES)}"
+            )
+        key = transaction_id(user_id, credit_card_type, merchant_name, amount, category)
+        rate = rates.get(category, rates["default"])
+        points = int(amount * rate)
+        row = {
+            "transaction_id": key,
+            "user_id": user_id,
+            "credit_card_type": credit_card_type,
+            "merchant_name": merchant_name,
+            "transaction_amount": dollars(amount),
+            "transaction_date": TODAY,
+            "category": category,
+            "status": "COMPLETED",
+            "rewards_earned": f"{points} points",
+        }
+        if not self.db.credit_card_transaction_history.add(key, row):
+            raise Refused(f"Failed to submit transaction: Record ID '{key}' may already exist.")
+        return lines(
+            "Transaction submitted successfully!",
+            f"  - Transaction ID: {key}",
+            f"  - User ID: {user_id}",
+            f"  - Card Type: {credit_card_type}",
+            f"  - Merchant: {merchant_name}",
+            f"  - Amount: {dollars(amount)}",
+            f"  - Category: {category}",
+            f"  - Date: {TODAY}",
+            f"  - Rewards Earned: {points} points ({rate}% cashback rate)\n",
+        )
+
+    @for_tasks
+    def query_database(self, database_name: str, constraints: str = "{}") -> str:
+        """Ask the query engine anything; for tasks, not for customers."""
+        names = list(type(self.db).model_fields)
+        if database_name not in names:
+            return f"Error: Database '{database_name}' not found. Available: {names}"
+        return answer(database_name, self.db.table(database_name), constraints)
+
+    def _note_call(self, name: str, arguments: Mapping[str, object]) -> None:
+        """Refuse what the agent did not give; note the call, whatever becomes of it."""
+        if "No records found" in self._listing("user_discoverable_tools", "tool_name", name):
+            raise Refused(
+                f"Error: Tool '{name}' has not been given to you by the agent. The agent must "
+                "first use `give_discoverable_user_tool` to give this tool to you."
+            )
+        text = json.dumps(arguments, sort_keys=True)
+        row = {
+            "tool_name": name,
+            "arguments": arguments,
+            "called_at": TODAY,
+            "status": "CALLED",
+        }
+        key = hex_id(f"user_discoverable_tool_call:{name}:{text}")
+        self.db.user_discoverable_tool_calls.add(key, row)
+
+    def _refer(self, key: str, user_id: str, to: str) -> bool:
+        row = {
+            "referral_id": key,
+            "referrer_id": user_id,
+            "referred_account_type": to,
+            "referral_status": "NO_PROGRESS",
+            "date": TODAY,
+        }
+        return self.db.referrals.add(key, row)
+
+    def _disputes_are_resolved(self) -> bool:
+        settings = self.db.task_config
+        if "dispute_settings" not in settings:
+            return False
+        return bool(settings.view("dispute_settings").get("auto_resolve_disputes"))

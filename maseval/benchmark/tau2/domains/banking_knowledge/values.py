@@ -1,0 +1,100 @@
+"""How the bank reads and writes amounts, dates, ids and choices.
+
+After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
+
+TODAY = "11/14/2025"
+NOW = datetime(2025, 11, 14, 3, 40)
+_DATE = "%m/%d/%Y"
+
+
+class Refused(Exception):  # noqa: N818 - not an error of ours: what a tool says instead of acting
+    """A tool's ordinary answer to what it will not do; it starts with ``Error:``."""
+
+
+def hex_id(seed: str, length: int = 16) -> str:
+    """The same id for the same seed, as everything in this bank has one."""
+    return sha256(seed.encode()).hexdigest()[:length]
+
+
+def dispute_id(user_id: str, transaction_id: str) -> str:
+    return "dsp_" + hex_id(f"dispute:{user_id}:{transaction_id}", 12)
+
+
+def transaction_id(user_id: str, card: str, merchant: str, amount: float, category: str) -> str:
+    parts = ["transaction", user_id, card, merchant, f"{amount:.2f}", category]
+    return "txn_" + hex_id(":".join(parts), 12)
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.2f}"
+
+
+def title(name: str) -> str:
+    """A constant's name as people read it."""
+    return name.replace("_", " ").title()
+
+
+def arguments_text(**arguments: object) -> str:
+    return f"Arguments: {json.dumps(arguments, indent=2)}"
+
+
+def require(*values: object, error: str = "Missing required parameters.") -> None:
+    """Refuse a call in which a value is missing or empty; 0 counts as empty."""
+    if not all(values):
+        raise Refused(f"Error: {error}")
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise Refused(f"Error: Invalid {name}. Must be one of: {list(choices)}")
+
+
+def number(value: object, error: str) -> float:
+    """A value as a number; what is none is refused with ``error``."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # what a model sent
+    except (ValueError, TypeError):
+        raise Refused(f"Error: {error}") from None
+
+
+def balance(account: Row) -> float:
+    """What is in a bank account."""
+    value = account.get("current_holdings", account.get("balance", 0))
+    if isinstance(value, int | float):
+        return float(value)
+    return float(plain(value)) if isinstance(value, str) else 0.0
+
+
+def plain(text: str) -> str:
+    """An amount without its decoration."""
+    return text.replace("$", "").replace(",", "")
+
+
+def amount_in(money: object) -> float:
+    """The number in a text of money; 0 if there is none."""
+    try:
+        return float(plain(str(money)))
+    except ValueError:
+        return 0.0
+
+
+def age_in_days(date: str) -> int:
+    """Whole days since a date; raises where there is no date."""
+    return (NOW - datetime.strptime(date, _DATE)).days
+
+
+def is_active(account: Row) -> bool:
+    return account.get("status") in ("ACTIVE", "OPEN")
+
+
+def lines(*parts: str | None) -> str:
+    """The lines of an answer; None is no line."""
+    return "\n".join(part for part in parts if part is not None)
