@@ -9,17 +9,17 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from maseval.benchmark.tau2.data.addresses import URLS, download_file, download_json
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     GITHUB_BASE,
     Tau2DataError,
+    default_data_dir,
     manifest_of,
 )
 from maseval.benchmark.tau2.data.store import (
-    default_data_dir,
     domain_folder,
     download_domain_data,
     ensure_data_exists,
@@ -35,6 +35,7 @@ from maseval.benchmark.tau2.versions.releases import (
     release_named,
     release_of,
 )
+from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
 from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
@@ -200,9 +201,23 @@ def load_tasks(
     world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
     labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(
-        _task(raw, world, labels, TaskProtocol(timeout_seconds, max_retries=max_retries))
+        _task(
+            raw,
+            world | _policy_of_task(chosen, raw, data_dir),
+            labels,
+            TaskProtocol(timeout_seconds, max_retries=max_retries),
+        )
         for raw in raw_tasks[: limit or None]
     )
+
+
+def _policy_of_task(
+    domain: Domain, raw: Mapping[str, Any], data_dir: AnyPath | None
+) -> dict[str, object]:
+    if domain.task_policy is None:
+        return {}
+    folder = _folder(domain, _world_files(domain), data_dir)
+    return {"policy": domain.task_policy(folder, False, raw)}
 
 
 Folder = Callable[[Sequence[str]], Path]
@@ -299,11 +314,17 @@ def _task(
     else:
         query = instructions
     only = raw.get("user_tools")
+    actions: Any = criteria.get("actions") or ()
+    noted = noted_reads_of(actions)
     protocol.tags.update(labels)
     task = Task(
         query=query or "",
         protocol=protocol,
-        environment_data={**world, "initial_state": raw.get("initial_state")},
+        environment_data={
+            **world,
+            "initial_state": raw.get("initial_state"),
+            **({"noted_reads": noted} if noted else {}),
+        },
         user_data={
             "persona": scenario.get("persona"),
             "instructions": instructions,
@@ -339,12 +360,18 @@ def _world(domain: Domain, folder: Path, release: Release) -> dict[str, object]:
 
 
 def _world_files(domain: Domain) -> list[str]:
-    """The databases, and every text that a policy may be composed of."""
+    """The databases, and every text that a policy may be composed of or a tool may show."""
     databases = [name for name in (domain.db_file, domain.user_db_file) if name]
     if domain.data_dir is not None:
         return databases
-    published = manifest_of(domain.version).below(f"domains/{domain.folder_name}")
-    return databases + [Path(f.name).name for f in published if f.name.endswith(".md")]
+    folder = f"domains/{domain.folder_name}"
+    published = manifest_of(domain.version).below(folder)
+    names = (file.name.removeprefix(f"{folder}/") for file in published)
+    return databases + [name for name in names if name.endswith(".md") or _is_document(name)]
+
+
+def _is_document(name: str) -> bool:
+    return name.startswith("documents/")
 
 
 def _task_file(domain: Domain, split: str) -> str:
@@ -360,14 +387,21 @@ def _task_file(domain: Domain, split: str) -> str:
 
 
 def _parsed(path: Path) -> list[RawTask]:
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
+    if path.is_dir():
+        files = sorted(path.glob("*.json"), key=lambda file: file.name)
+        return [_json(file) for file in files]
+    content = _json(path)
     tasks = content.get("tasks") if isinstance(content, dict) else content
     if not isinstance(tasks, list):
         raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
     return tasks
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
 
 
 @lru_cache(maxsize=8)

@@ -36,7 +36,8 @@ class Tau2Environment(Environment):
     """One simulation's world, made from a task's environment data.
 
     ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``version``,
-    ``initial_state``, ``policy``, ``db_path``, ``solo`` and ``lenient_order_ids``. ``tools`` are
+    ``initial_state``, ``noted_reads``, ``policy``, ``db_path``, ``solo`` and
+    ``lenient_order_ids``. ``tools`` are
     the agent's tools: each is called like a function, returns the text that a model reads and
     never raises. Every call is recorded in ``trajectory``, so an agent of any framework is scored
     by what it did.
@@ -68,7 +69,7 @@ class Tau2Environment(Environment):
         self.folder = _folder(domain, task_data.get("db_path"))
         self.solo = bool(task_data.get("solo", False))
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
-        self._start = initial_state(self.initial_state)
+        self._start = initial_state(self.initial_state, task_data.get("noted_reads", ()))
         history = self._start.history
         with _errors_of_the_original():
             self.world = world_at_start(

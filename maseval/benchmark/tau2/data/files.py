@@ -6,11 +6,13 @@ only their names, sizes and SHA-256 (``manifests/``).
 
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 
 from maseval.benchmark.tau2.data.wheel import WHEEL
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.files import DataError, DataFile, Manifest
 from maseval.data.files import listed as files_in
+from maseval.data.store import cache_dir
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 DEFAULT_VERSION = "v0.2.0"
@@ -53,6 +55,12 @@ def listed(name: str) -> dict[str, DataFile]:
     """The files of one listing in ``manifests/``."""
     folder = resources("maseval.benchmark.tau2.data") / "manifests"
     return files_in((folder / name).read_text("utf-8"))
+
+
+def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
+    """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
+    name = f"v{known_version(version)}"
+    return cache_dir() / "tau2" / name
 
 
 MANIFEST = manifest_of(DEFAULT_VERSION)

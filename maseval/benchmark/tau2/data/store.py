@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     MANIFEST,
     VERSIONS,
+    default_data_dir,
     known_version,
     manifest_of,
 )
@@ -19,18 +20,11 @@ from maseval.data.sharing import link_equal_files
 from maseval.data.store import (
     AnyPath,
     DataPlace,
-    cache_dir,
     cache_folder,
     place_of,
     refuse_missing_files,
     refuse_wrong_files,
 )
-
-
-def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
-    """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
-    name = f"v{known_version(version)}"
-    return cache_dir() / "tau2" / name
 
 
 def ensure_data_exists(
@@ -112,8 +106,13 @@ def domain_folder(
     if domain.data_dir is not None:
         return domain.data_dir
     inside = f"domains/{domain.folder_name}"
-    wanted = {f"{inside}/{name}" for name in names}
-    needed = [file for file in files_of(domain, manifest_of(version)) if file.name in wanted]
+    wanted = tuple(f"{inside}/{name}" for name in names)
+    below = tuple(f"{name}/" for name in wanted)
+    needed = [
+        file
+        for file in files_of(domain, manifest_of(version))
+        if file.name in wanted or file.name.startswith(below)
+    ]
     return verified_root(needed, data_dir, version) / inside
 
 

@@ -7,7 +7,7 @@ import copy
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -290,6 +290,15 @@ class ToolKitBase(Generic[DBT]):
             memo[id(self.db)] = self.db.twin(memo)
         vars(twin).update({name: copied(value, memo) for name, value in vars(self).items()})
         return twin
+
+    def find_files(self, folder: Path) -> None:
+        """Be told where the domain's files are, for tools that read more than the database."""
+
+    def note_reads(self, tool_names: Collection[str]) -> None:
+        """Be told which tools a task's reference solution finds and calls, though they only read.
+
+        Whether they were called is part of the end state where a domain keeps a log of that.
+        """
 
     def as_reference(self) -> None:
         """Serve a reference solution: ids made up here must not equal those of a conversation.

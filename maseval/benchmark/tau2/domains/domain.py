@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 
 Policy = Callable[[Path, bool], str]
+TaskPolicy = Callable[[Path, bool, Mapping[str, Any]], str]
 Sync = Callable[[Any, Any], None]
 Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 """What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
@@ -32,11 +33,13 @@ def policy_file(name: str, solo: str | None = None) -> Policy:
 class Domain:
     """One world that an agent can be put to work in.
 
+    A ``user_toolkit`` without a ``user_db`` works on the company's database.
     ``sync`` is called with both toolkits after every change, for domains whose customer has tools;
     ``sync_after`` are the types of the tools that make changes it must see.
     ``data_dir`` is for domains that bring their own files; the others' are fetched, those of the
     release of the benchmark that ``version`` names. Each set of tasks has a file of its own, or
-    ``splits_file`` says which tasks of the ``base`` file belong to which set.
+    ``splits_file`` says which tasks of the ``base`` file belong to which set; a folder holds one
+    task a file. ``task_policy`` is for policies that differ from task to task.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
     Three things are known for those who ask whether a number is right, and may be left out:
@@ -58,6 +61,7 @@ class Domain:
     user_db_file: str | None = None
     task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
     splits_file: str | None = None
+    task_policy: TaskPolicy | None = None
     version: str = "0.2.0"
     solo_refusal: str | None = None
     data_dir: Path | None = None

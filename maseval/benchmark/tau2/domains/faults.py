@@ -28,9 +28,10 @@ def _of_form(domain: Domain) -> Iterator[str]:
         "user_toolkit": domain.user_toolkit,
     }
     missing = [name for name, value in customer.items() if value is None]
-    if 0 < len(missing) < len(customer):
+    shares = domain.user_toolkit is not None and len(missing) == 2
+    if 0 < len(missing) < len(customer) and not shares:
         yield f"a customer with tools needs {' and '.join(missing)} too"
-    elif domain.sync and missing:
+    elif domain.sync and domain.user_toolkit is None:
         yield "sync couples two sides, but the customer has no tools"
     if "base" not in domain.task_files:
         yield "task_files names no 'base', the set that is run unless another is asked for"
@@ -41,7 +42,7 @@ def _of_files(domain: Domain) -> Iterator[str]:
     if folder is None:
         return
     for name in filter(None, (domain.db_file, domain.user_db_file, *domain.task_files.values())):
-        if not (folder / name).is_file():
+        if not (folder / name).exists():
             yield f"{folder} has no {name}"
     for solo in (False, True) if domain.solo_refusal is None else (False,):
         try:

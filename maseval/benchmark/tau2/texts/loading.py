@@ -14,8 +14,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, GITHUB_BASE, known_version, listed
-from maseval.benchmark.tau2.data.store import default_data_dir
+from maseval.benchmark.tau2.data.files import (
+    DEFAULT_VERSION,
+    GITHUB_BASE,
+    default_data_dir,
+    known_version,
+    listed,
+)
 from maseval.benchmark.tau2.texts.errors import TextsError, TextsFileError
 from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.texts import Texts

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.airline import AIRLINE
+from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_VARIANTS
 from maseval.benchmark.tau2.domains.retail import RETAIL, RETAIL_WITH_ITEMS
 from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RULES_1_0_1, RuleSet
@@ -52,8 +53,12 @@ class Release:
     def domain(self, domain: str | Domain) -> Domain:
         """A domain as this release has it; one that is not the original's stands for itself."""
         chosen = domain_named(domain)
-        known = any(each.domains.get(chosen.name) is chosen for each in RELEASES.values())
-        return self.domains[chosen.name] if known else chosen
+        having = [each for each in RELEASES.values() if each.domains.get(chosen.name) is chosen]
+        if having and chosen.name not in self.domains:
+            raise UnknownVersionError(
+                f"{chosen.name} came with {having[0].version}; {self.version} does not have it"
+            )
+        return self.domains[chosen.name] if having else chosen
 
 
 def _of_1_0_1(domains: Iterable[Domain]) -> dict[str, Domain]:
@@ -71,7 +76,11 @@ V0_2_0 = Release(
     RULES_0_2_0,
     {domain.name: domain for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW)},
 )
-V1_0_1 = Release(RULES_1_0_1, _of_1_0_1((AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW)))
+V1_0_1 = Release(
+    RULES_1_0_1,
+    _of_1_0_1((AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW))
+    | {domain.name: domain for domain in BANKING_VARIANTS},
+)
 
 RELEASES: Mapping[str, Release] = MappingProxyType(
     {release.version: release for release in (V0_2_0, V1_0_1)}
@@ -98,9 +107,9 @@ def release_named(version: AnyVersion = None) -> Release:
 
 
 def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
-    """The release that was asked for; without any, the one that a domain object belongs to."""
-    if version is None and isinstance(domain, Domain):
-        version = domain.version
+    """The release that was asked for; without any, the one that the domain belongs to."""
+    if version is None:
+        version = domain_named(domain).version
     return release_named(version)
 
 

@@ -4,7 +4,7 @@ After tau2-bench v0.2.0, src/tau2/data_model/tasks.py (MIT, Sierra Research).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Any, Literal, Self, TypeVar
@@ -99,12 +99,14 @@ class Criteria(_Part):
 class InitialState(_Part):
     """What a task changes in the world, and says in it, before it begins.
 
-    A history in OpenAI's form is read as one in v0.2.0's.
+    A history in OpenAI's form is read as one in v0.2.0's. ``noted_reads`` is not in any file: see
+    ``noted_reads_of``.
     """
 
     initialization_data: dict[str, Any] | None = None
     initialization_actions: list[dict[str, Any]] | None = None
     message_history: list[Tau2Message] | None = None
+    noted_reads: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -134,7 +136,9 @@ class TaskSpec(_Part):
 
     @cached_property
     def start(self) -> InitialState:
-        return self.initial_state or InitialState()
+        start = self.initial_state or InitialState()
+        noted = noted_reads_of(action.model_dump() for action in self.actions)
+        return start.model_copy(update={"noted_reads": noted}) if noted else start
 
     @property
     def actions(self) -> Sequence[Action]:
@@ -165,8 +169,26 @@ class TaskSpec(_Part):
         return _read(cls, form, f"task {name!r}, field ")
 
 
-def initial_state(form: Mapping[str, Any]) -> InitialState:
+_CALLS_WHAT_IT_FOUND = "call_discoverable_agent_tool"
+
+
+def noted_reads_of(actions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The tools that a reference solution finds by reading and calls.
+
+    A world that keeps a log of such calls keeps it for these even if they only read.
+    """
+    calls = (a["arguments"] for a in actions if a["name"] == _CALLS_WHAT_IT_FOUND)
+    names = (arguments.get("agent_tool_name") for arguments in calls)
+    return tuple(sorted({name for name in names if isinstance(name, str)}))
+
+
+def initial_state(form: Mapping[str, Any], noted_reads: Sequence[str] = ()) -> InitialState:
     """Read the state in which a task begins, in v0.2.0's form."""
+    start = _initial_state(form)
+    return start.model_copy(update={"noted_reads": tuple(noted_reads)}) if noted_reads else start
+
+
+def _initial_state(form: Mapping[str, Any]) -> InitialState:
     try:
         text = json.dumps(form)
     except (TypeError, ValueError, RecursionError):  # not from a file: values of any kind

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.domains.base import DBState, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, ToolMessage
@@ -57,14 +57,22 @@ class World:
         self.solo = solo
         self.rules = rules
         self.tools: ToolKitBase[Any] = domain.toolkit(domain.db.load(folder / domain.db_file))
+        self.tools.find_files(folder)
         self.user_tools: ToolKitBase[Any] | None = None
-        if domain.user_toolkit and domain.user_db and domain.user_db_file:
-            user_db = domain.user_db.load(folder / domain.user_db_file)
-            self.user_tools = domain.user_toolkit(user_db)
+        if domain.user_toolkit:
+            self.user_tools = domain.user_toolkit(self._customers_db(folder))
+            self.user_tools.find_files(folder)
         if solo and self.user_tools:
             self._check_solo_names(self.user_tools)
         self._settled = False
         self.settle()
+
+    def _customers_db(self, folder: Path) -> DB:
+        domain = self.domain
+        if domain.user_db and domain.user_db_file:
+            return domain.user_db.load(folder / domain.user_db_file)
+        company: DB = self.tools.db
+        return company
 
     def _check_solo_names(self, user_tools: ToolKitBase[Any]) -> None:
         both = self.tools.tools.keys() & user_tools.tools.keys()

@@ -9,5 +9,10 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/ (MIT, Sierra Resear
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
+from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME, VARIANTS, banking
 
-__all__ = ["BankingDB", "KnowledgeTools", "KnowledgeUserTools"]
+BANKING_VARIANTS = tuple(
+    banking(variant, f"{NAME}@{variant.name}") for variant in VARIANTS.values()
+)
+
+__all__ = ["BANKING_VARIANTS", "BankingDB", "KnowledgeTools", "KnowledgeUserTools"]

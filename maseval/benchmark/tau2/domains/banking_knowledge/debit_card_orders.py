@@ -202,7 +202,7 @@ class DebitCardOrderTools(Desk):
         cards = [r for r in self.db.debit_cards.values() if r.get("account_id") == account_id]
         if not cards:
             return "new_account"
-        closed = next((card for card in cards if card.get("status") == "CLOSED"), {})
+        closed: Row = next((card for card in cards if card.get("status") == "CLOSED"), {})
         return _ISSUE_REASONS.get(closed.get("closure_reason", "first_card"), "first_card")
 
 

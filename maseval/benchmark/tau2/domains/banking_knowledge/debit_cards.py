@@ -413,7 +413,7 @@ class DebitCardTools(Desk):
         return reason
 
     def _require_open_account(self, card: Row, action: str) -> None:
-        account_id, accounts = card.get("account_id"), self.db.accounts
+        account_id, accounts = card.get("account_id", ""), self.db.accounts
         if account_id in accounts and accounts.view(account_id).get("status") != "OPEN":
             raise Refused(
                 f"Error: The linked checking account '{account_id}' is no longer open. Card cannot "

@@ -39,7 +39,7 @@ class SharedRows(SharedTable[Any]):
         return copy.deepcopy(self.raw[key])
 
     def record(self, key: str) -> Row:
-        row = self._records.get(key)
+        row: Row | None = self._records.get(key)
         if row is None:
             row = self._records[key] = frozen(self.raw[key])
         return row
@@ -127,7 +127,7 @@ class BankTableState(TableState):
         same_notes = isinstance(other, BankTableState) and self.notes == other.notes
         return same_notes and super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __str__(self) -> str:
         return f'{{"data": {super().__str__()}, "notes": {json.dumps(self.notes)}}}'

@@ -6,6 +6,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 """
 
 import json
+from collections.abc import Collection
 from typing import Literal, get_args
 
 from maseval.benchmark.tau2.domains.banking_knowledge.accounts import AccountTools
@@ -63,6 +64,9 @@ class KnowledgeTools(
         self.read_log_allowlist: frozenset[str] = frozenset()
         self._unlocked: list[str] = []
         descriptions()  # missing texts are named before a simulation begins, not in its middle
+
+    def note_reads(self, tool_names: Collection[str]) -> None:
+        self.read_log_allowlist = frozenset(tool_names)
 
     @bank_tool(ToolType.GENERIC)
     def transfer_to_human_agents(self, summary: str, reason: TransferReason = "other") -> str:

@@ -15,7 +15,7 @@ NOW = datetime(2025, 11, 14, 3, 40)
 _DATE = "%m/%d/%Y"
 
 
-class Refused(Exception):  # noqa: N818 - not an error of ours: what a tool says instead of acting
+class Refused(Exception):
     """A tool's ordinary answer to what it will not do; it starts with ``Error:``."""
 
 

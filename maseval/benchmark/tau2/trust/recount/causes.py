@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 
-from maseval.benchmark.tau2.data.store import default_data_dir
+from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.trust.recount.judged import (
     FOREIGN_TASK,
     NEEDS_JUDGE,
