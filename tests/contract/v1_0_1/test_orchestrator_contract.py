@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.conversation.trajectory import cost_of
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from tests.contract.replay import assert_same, records
 from tests.contract.test_orchestrator_contract import (
     Scripted,
@@ -36,7 +37,9 @@ class Listening(Scripted):
 
 def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]:
     """What our run loop makes of a recording."""
-    state = dict(load_raw_task(domain, record["task_id"]).get("initial_state") or {})
+    task = load_raw_task(domain, record["task_id"])
+    state = dict(task.get("initial_state") or {})
+    noted = noted_reads_of((task["evaluation_criteria"] or {}).get("actions") or ())
     if record["message_history"] is not None:
         state["message_history"] = record["message_history"]
     folder = domain.data_dir or data / "domains" / domain.folder_name
@@ -46,7 +49,12 @@ def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]
     environment = orchestrator = None
     try:
         environment = Tau2Environment(
-            {"domain": domain, "initial_state": state, "db_path": folder / domain.db_file}
+            {
+                "domain": domain,
+                "initial_state": state,
+                "noted_reads": noted,
+                "db_path": folder / domain.db_file,
+            }
         )
         options = ("max_steps", "max_errors", "validate_communication", "timeout")
         orchestrator = Orchestrator(

@@ -47,7 +47,7 @@ class TaskStage:
         for toolkit in (world.tools, world.user_tools) if self.reference else ():
             if toolkit is not None:
                 toolkit.as_reference()
-        world.tools.note_reads(self.start.noted_reads)
+        world.tools.note_reads(self.start.noted_reads or ())
         world.initialize(self.start.initialization_data, self.start.initialization_actions)
         return world
 

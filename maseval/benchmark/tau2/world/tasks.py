@@ -99,14 +99,14 @@ class Criteria(_Part):
 class InitialState(_Part):
     """What a task changes in the world, and says in it, before it begins.
 
-    A history in OpenAI's form is read as one in v0.2.0's. ``noted_reads`` is not in any file: see
-    ``noted_reads_of``.
+    A history in OpenAI's form is read as one in v0.2.0's. ``noted_reads`` is not in any file;
+    where it is not given, the reference solution says which: see ``noted_reads_of``.
     """
 
     initialization_data: dict[str, Any] | None = None
     initialization_actions: list[dict[str, Any]] | None = None
     message_history: list[Tau2Message] | None = None
-    noted_reads: tuple[str, ...] = ()
+    noted_reads: tuple[str, ...] | None = None
 
     @cached_property
     def key(self) -> str:
@@ -137,6 +137,8 @@ class TaskSpec(_Part):
     @cached_property
     def start(self) -> InitialState:
         start = self.initial_state or InitialState()
+        if start.noted_reads is not None:
+            return start
         noted = noted_reads_of(action.model_dump() for action in self.actions)
         return start.model_copy(update={"noted_reads": noted}) if noted else start
 

@@ -1,0 +1,35 @@
+"""The vectors of banking_knowledge, its data, and the texts that its tools answer with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import ensure_data_exists
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.versions import V1_0_1
+
+
+@pytest.fixture(scope="session")
+def vectors(contract_dir: Path) -> Path:
+    return contract_dir / "banking"
+
+
+@pytest.fixture(scope="session")
+def folder(shared_data: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+        root = ensure_data_exists(domain="banking_knowledge", version="1.0.1", verbose=0)
+    return root / "domains" / "banking_knowledge"
+
+
+@pytest.fixture(autouse=True)
+def texts(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+    yield
+
+
+@pytest.fixture(scope="session")
+def domain(folder: Path) -> Domain:
+    """The domain without any search, with which everything was recorded that is not a search."""
+    return V1_0_1.domains["banking_knowledge@no_knowledge"]

@@ -1,0 +1,247 @@
+"""banking_knowledge: tools, tasks, policies, searches, verdicts and runs are the recorded ones."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
+from maseval.benchmark.tau2.data_loader import (
+    load_guidelines,
+    load_raw_task,
+    load_raw_tasks,
+    load_tasks,
+)
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import SearchOptions
+from maseval.benchmark.tau2.domains.base import state_hash
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.versions import V1_0_1
+from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.benchmark.tau2.world.world import World
+from tests.contract.replay import assert_same, records
+from tests.contract.test_orchestrator_contract import differences
+from tests.contract.v1_0_1.test_orchestrator_contract import played
+from tests.contract.v1_0_1.test_scoring_contract import comparable, outcome
+
+pytestmark = [pytest.mark.contract, pytest.mark.data]
+
+TIMING = re.compile(r"retrieval=\d+ms, reranking=\d+ms, total=\d+ms")
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def variant(name: str) -> Any:
+    return V1_0_1.domains[f"banking_knowledge@{name}"]
+
+
+def begun(domain, folder, task: dict[str, Any], allowlist=None) -> World:
+    state = {**(task.get("initial_state") or {})}
+    if allowlist is not None:
+        state["noted_reads"] = allowlist
+    spec = TaskSpec.of({**task, "initial_state": state})
+    return Setting(domain, folder, spec, rules=V1_0_1.rules).world()
+
+
+def test_the_database_and_the_documents_are_the_recorded_ones(vectors, folder, domain):
+    recorded = records(vectors / "db.json")[0]
+    world = World(domain, folder, rules=V1_0_1.rules.replay)
+    documents = knowledge_base(folder).documents
+
+    assert world.get_db_hash() == world.get_user_db_hash() == recorded["agent_db_hash"]
+    assert list(type(world.tools.db).model_fields) == recorded["table_order"]
+    assert world.tools.db.get_statistics() == recorded["statistics"]
+    assert world.user_tools.get_statistics() == recorded["user_toolkit_statistics"]
+    assert (
+        sha256("\n".join(document.id for document in documents))
+        == (recorded["document_ids_sha256"])
+    )
+    assert (
+        sha256(json.dumps([list(document) for document in documents]))
+        == (recorded["documents_sha256"])
+    )
+    with pytest.raises(ValueError) as refused:
+        World(domain, folder, solo=True)
+    assert f"ValueError: {refused.value}" == recorded["solo_mode_error"]
+
+
+VARIANTS = ("no_knowledge", "full_kb", "golden_retrieval", "grep_only", "bm25", "bm25_grep")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_each_variant_has_the_recorded_tools_and_policy(vectors, folder, name):
+    recorded, domain = records(vectors / "db.json")[0]["variants"][name], variant(name)
+    policy = domain.policy(folder)
+
+    offered = [definition["function"]["name"] for definition in domain.toolkit.definitions()]
+    assert offered == recorded["tool_order"]
+    assert domain.toolkit.get_statistics() == recorded["toolkit_statistics"]
+    assert (len(policy), sha256(policy)) == (recorded["policy_len"], recorded["policy_sha256"])
+
+
+def test_every_recorded_call_is_answered_the_same(vectors, folder, domain):
+    sequences = records(vectors / "tool_calls.jsonl.gz")
+
+    assert sum(len(sequence["steps"]) for sequence in sequences) >= 7_596
+    assert_same(found for sequence in sequences for found in of_sequence(sequence, domain, folder))
+
+
+def of_sequence(sequence: dict[str, Any], domain, folder) -> Iterator[str]:
+    task_id = sequence["task_id"]
+    task = {"id": None} if task_id is None else load_raw_task(domain, task_id)
+    world = begun(domain, folder, task, sequence["read_log_allowlist"])
+    if sequence["agent_data"]:
+        world.initialize({"agent_data": sequence["agent_data"]}, None)
+    where = f"sequence {sequence['seq']} ({sequence['label']})"
+    if world.get_db_hash() != sequence["init_agent_db_hash"]:
+        yield f"{where}: begins elsewhere"
+    for step in sequence["steps"]:
+        call = {"id": "", "name": step["tool"], "arguments": step["arguments"]}
+        answer = world.respond({**call, "requestor": step["requestor"]})
+        found = (answer["content"], answer["error"], world.get_db_hash())
+        if found != (step["content"], step["error"], step["agent_db_hash"]):
+            yield f"{where}, step {step['step']}: {step['tool']}({step['arguments']}) {found}"
+        kit = world.tools if step["requestor"] == "assistant" else world.user_tools
+        known = kit.has_tool(step["tool"])
+        kind = (str(kit.tool_type(step["tool"])), kit.mutates(step["tool"])) if known else None
+        if kind != (None if step["tool_type"] is None else (step["tool_type"], step["mutates"])):
+            yield f"{where}: {step['tool']} is {kind}"
+
+
+def test_every_task_begins_and_is_solved_as_recorded(vectors, folder, domain):
+    recorded = records(vectors / "tasks.jsonl.gz")
+
+    assert len(recorded) >= 58
+    assert_same(found for record in recorded for found in of_task(record, domain, folder))
+
+
+def of_task(record: dict[str, Any], domain, folder) -> Iterator[str]:
+    task = load_raw_task(domain, record["task_id"])
+    setting = Setting(domain, folder, TaskSpec.of(task), rules=V1_0_1.rules)
+    bare = setting._replace(
+        task=TaskSpec.of({**task, "initial_state": {**state_of(task), "noted_reads": []}})
+    )
+    gold, world = gold_state(setting), setting.world()
+    scenario = scenario_text(**{"persona": None, **task["user_scenario"]})
+    golden = variant("golden_retrieval").task_policy(folder, False, task)
+    offered = Tau2Environment({"domain": domain, "db_path": folder / "db.json"}).create_user_tools(
+        task.get("user_tools")
+    )
+    guidelines = load_guidelines(bool(offered), version="1.0.1")
+    found: dict[str, Any] = {
+        "read_log_allowlist": list(setting.task.start.noted_reads or ()),
+        "init": {"agent_db_hash": world.get_db_hash()},
+        "gold_without_allowlist_agent_db_hash": state_hash(gold_state(bare).state.company),
+        "user_scenario_str_sha256": sha256(scenario),
+        "user_tools_offered": list(offered) or None,
+        "user_system_prompt_sha256": sha256(user_prompt(guidelines, scenario)),
+        "reward_basis": [kind.value for kind in setting.task.evaluation_criteria.reward_basis],
+        "num_actions": len(setting.task.actions),
+        "golden_policy_sha256": sha256(golden),
+    }
+    for action, step in zip(
+        setting.task.actions, record["gold_get_response_way"]["steps"], strict=True
+    ):
+        answer = world.respond(action.call())
+        if (sha256(answer["content"]), answer["error"]) != (step["content_sha256"], step["error"]):
+            yield f"{record['task_id']}: {action.name} answers {answer['content']!r}"
+    ways = {
+        "gold_evaluator_way": state_hash(gold.state.company),
+        "gold_get_response_way": world.get_db_hash(),
+    }
+    for way, found_hash in ways.items():
+        if found_hash != record[way]["agent_db_hash"]:
+            yield f"{record['task_id']}: {way} ends elsewhere"
+    for key, value in found.items():
+        if record[key] != value:
+            yield f"{record['task_id']} {key}: found {value!r}, recorded {record[key]!r}"
+
+
+def state_of(task: dict[str, Any]) -> dict[str, Any]:
+    return task.get("initial_state") or {}
+
+
+def test_the_97_tasks_are_read_in_the_order_of_their_files(folder, domain):
+    tasks = load_raw_tasks(domain)
+
+    assert len(tasks) == len(load_tasks(domain)) == 97
+    assert [task["id"] for task in tasks] == sorted(task["id"] for task in tasks)
+
+
+def test_every_recorded_evaluation_comes_out_the_same(vectors, folder, domain):
+    recorded = records(vectors / "evaluations.jsonl.gz")
+
+    assert len(recorded) >= 523
+    assert_same(of_evaluations(recorded, domain))
+
+
+def of_evaluations(recorded: list[dict[str, Any]], domain) -> Iterator[str]:
+    for record in recorded:
+        task = dict(load_raw_task(domain, record["task_id"]))
+        for key, value in (record["task_override"] or {}).items():
+            merge = key == "evaluation_criteria" and value is not None
+            task[key] = {**task[key], **value} if merge else value
+        task["initial_state"] = {
+            **state_of(task),
+            "noted_reads": record["read_log_allowlist"] or [],
+        }
+        found = outcome(
+            record["simulation"],
+            record["judge_reply"],
+            domain=domain,
+            task=task,
+            evaluation_type=record["evaluation_type"],
+            lenient_replay=not record["strict_replay"],
+            version="1.0.1",
+        )
+        if comparable(found) != comparable(record):
+            yield f"{record['id']} {record['variant']}\n  {found}\n  {comparable(record)}"
+
+
+@pytest.mark.parametrize(("kind", "count"), [("bm25", 87), ("grep", 81)])
+def test_every_recorded_search_finds_the_same(vectors, folder, kind, count):
+    recorded = [
+        record
+        for record in records(vectors / "retrieval.jsonl.gz")
+        if record["kind"] == kind and record["variant"] in VARIANTS
+    ]
+
+    assert len(recorded) >= count
+    assert_same(found for record in recorded for found in of_search(record, folder))
+
+
+def of_search(record: dict[str, Any], folder) -> Iterator[str]:
+    domain, given = variant(record["variant"]), record["retrieval_kwargs"] or {}
+    known = {key: value for key, value in given.items() if value is not None}
+    options = SearchOptions(**{key: known[key] for key in known if hasattr(SearchOptions, key)})
+    domain = replace(domain, toolkit=type("Kit", (domain.toolkit,), {"search": options}))
+    world = World(domain, folder, rules=V1_0_1.rules.replay)
+    call = {"id": "", "name": record["tool"], "arguments": record["arguments"]}
+    answer = world.respond({**call, "requestor": "assistant"})
+    shown = TIMING.sub("retrieval=<T>ms, reranking=<T>ms, total=<T>ms", answer["content"])
+    if (sha256(shown), answer["error"]) != (record["content_sha256"], record["error"]):
+        yield f"{record['id']}: {record['tool']}({record['arguments']}) gives {shown[:200]!r}"
+
+
+def test_every_recorded_orchestration_comes_out_the_same(vectors, folder, domain):
+    recorded = records(vectors / "orchestrator.jsonl.gz")
+
+    assert len(recorded) >= 26
+    assert_same(found for record in recorded for found in of_run(record, domain, folder))
+
+
+def of_run(record: dict[str, Any], domain, folder) -> Iterator[str]:
+    """Here the record counts farewells, and gives one hash for the one database."""
+    found = played(record, domain, folder.parents[1])
+    for farewells in ("agent_stop_calls", "user_stop_calls"):
+        found[farewells] = len(found.get(farewells, ()))
+    one_database = {"final_user_db_hash": record["final_agent_db_hash"]}
+    yield from differences({**record, **one_database}, found)
