@@ -56,7 +56,9 @@ class Release:
         having = [each for each in RELEASES.values() if each.domains.get(chosen.name) is chosen]
         if having and chosen.name not in self.domains:
             raise UnknownVersionError(
-                f"{chosen.name} came with {having[0].version}; {self.version} does not have it"
+                f"{self.version} does not have {chosen.name}, which came with "
+                f"{having[0].version}; choose that version (--data-version {having[0].version}, "
+                f"or version={having[0].version!r} in Python)"
             )
         return self.domains[chosen.name] if having else chosen
 
