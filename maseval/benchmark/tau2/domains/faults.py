@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.core.exceptions import ConfigurationError
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(@[a-z0-9][a-z0-9_-]*)?")
 
 
 def faults(domain: Domain) -> list[str]:

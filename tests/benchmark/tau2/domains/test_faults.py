@@ -52,7 +52,10 @@ def test_a_small_domain_has_none(tmp_path):
         ({"task_files": {"all": "tasks.json"}}, "task_files names no 'base'"),
         ({"policy_text": policy_file("rules.md")}, "the policy cannot be read"),
         ({"policy_text": policy_file("policy.md", "solo.md")}, "the solo policy cannot be read"),
-        ({"user_toolkit": Mute}, "a customer with tools needs user_db and user_db_file too"),
+        (
+            {"user_toolkit": Mute, "user_db": KioskDB},
+            "a customer with tools needs user_db_file too",
+        ),
         ({"sync": lambda desk, customer: None}, "sync couples two sides"),
         ({"toolkit": Mute}, "Mute.look has no docstring"),
         ({"toolkit": Unexplained}, "Unexplained.sell does not describe 'count'"),

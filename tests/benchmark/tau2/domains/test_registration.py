@@ -89,7 +89,7 @@ def test_what_is_no_domain_is_refused():
     ("name", "expected"),
     [
         ("libary", r"Invalid domain 'libary'; did you mean 'library'\? choose one of: airline"),
-        ("bank", r"Invalid domain 'bank'; choose one of: airline, library, retail, telecom"),
+        ("shop", r"Invalid domain 'shop'; choose one of: airline, banking_knowledge@bm25, "),
         (None, "Invalid domain None"),
     ],
 )
