@@ -89,20 +89,18 @@ def test_nothing_is_called_lost_that_could_still_be_repaired(domain, tau2_data, 
             assert not (found.repair.only_adds and found.repair.placement == "end")
 
 
-@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
-def test_every_failed_conversation_has_a_label_and_no_passed_one_has(
-    domain, tau2_data, contract_dir
-):
+def test_every_failed_conversation_has_a_label_and_no_passed_one_has(tau2_data, contract_dir):
     who = Counter()
-    for record in conversations(contract_dir, domain, 3):
-        found = label(record["simulation"], domain=domain, solo=record["solo"])
-        passed = record["reward_info"] is not None and record["reward_info"]["reward"] == 1.0
-        assert (found is None) is passed
-        if found is not None:
-            assert found.who in WHO and found.rule and found.evidence
-            who[found.who] += 1
-        if record["exception"] is not None:
-            assert found.who == "infrastructure"
+    for domain in ("airline", "retail", "telecom"):
+        for record in conversations(contract_dir, domain, 2):
+            found = label(record["simulation"], domain=domain, solo=record["solo"])
+            passed = record["reward_info"] is not None and record["reward_info"]["reward"] == 1.0
+            assert (found is None) is passed
+            if found is not None:
+                assert found.who in WHO and found.rule and found.evidence
+                who[found.who] += 1
+            if record["exception"] is not None:
+                assert found.who == "infrastructure"
 
     assert who["unclear"] <= sum(who.values()) / 4
 

@@ -242,6 +242,18 @@ def test_a_wish_that_the_user_never_brought_forward_blames_nobody(tmp_path):
     assert kept[0] == "unclear"
 
 
+@pytest.mark.parametrize(
+    ("last", "who"), [("It is pending, and I cannot say more.", "unclear"), ("It was $5.", "agent")]
+)
+def test_what_was_asked_for_before_a_refusal_need_not_be_told(tmp_path, last, who):
+    raw = wish("You want to know the price.", communicate_info=["12 euros"])
+    asked = user("What is the total, if I may cancel?")
+
+    found = blamed(tmp_path, raw, asked, agent(last), user("Fine. ###STOP###"))
+
+    assert found[0] == who
+
+
 def test_a_value_that_nobody_can_know_is_the_fault_of_the_task(tmp_path):
     raw = wish("You want a slot.", do("create_task", user_id="user_1", title="1985-04-04"))
     other = do("create_task", user_id="user_1", title="Slot")
@@ -280,7 +292,7 @@ class TestWithTheDomains:
         [
             ("9", "I cannot cancel it: it has been flown.", "already been flown"),
             ("27", "I am unable to send a certificate for a delay.", "because of a delay"),
-            ("29", "I cannot change the destination.", "no longer goes to LGA"),
+            ("29", "I cannot change the flights to another destination.", "no longer goes to LGA"),
             ("39", "I cannot cancel MSJ4OA for that reason.", "health or weather"),
         ],
     )
@@ -327,6 +339,19 @@ class TestWithTheDomains:
         found = label(staged("retail", raw, [returned, exchange]), domain="retail")
 
         assert (found.who, found.rule) == ("agent", "made impossible")
+
+    @pytest.mark.parametrize(("side", "who"), [("user", "unclear"), ("assistant", "agent")])
+    def test_steps_used_up_by_one_call_are_held_against_who_made_it(self, side, who):
+        raw = load_raw_tasks("telecom")[0]
+        looked = {"user": do("check_status_bar"), "assistant": do("get_details_by_id", id="L1002")}
+        calls = [{**looked[side], "requestor": side}] * 4
+
+        found = label(
+            staged("telecom", raw, calls, termination_reason="max_steps"), domain="telecom"
+        )
+
+        assert (found.who, found.what) == (who, "ran out of steps")
+        assert f"the last 4 calls of the {side}" in found.evidence[1]
 
     def test_a_setting_that_the_user_reports_without_looking_is_unclear(self):
         raw = next(

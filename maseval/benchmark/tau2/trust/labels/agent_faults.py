@@ -71,10 +71,16 @@ def information_not_given(failure: Failure) -> Label | None:
 
 
 def _still_wanted(failure: Failure) -> bool:
-    """Whether the user asked for information, and not only before something was refused to it."""
+    """Whether the user asked for information that a refusal did not make pointless.
+
+    It did not if the user asks after it, or if the agent has given figures before it.
+    """
+    said = list(failure.said_by("assistant"))
     wanted = [index for index, text in failure.said_by("user") if words.wants_to_know(text)]
-    refused = [index for index, text in failure.said_by("assistant") if words.refusal(text)]
-    return bool(wanted) and (not refused or max(wanted) > min(refused))
+    refused = [index for index, text in said if words.refusal(text)]
+    if not wanted or not refused or max(wanted) > min(refused):
+        return bool(wanted)
+    return any(words.gives_figures(text) for index, text in said if index < min(refused))
 
 
 def wrong_arguments(failure: Failure) -> Label | None:

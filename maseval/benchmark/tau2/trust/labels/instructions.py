@@ -76,8 +76,14 @@ def _says_no_to(text: str, call: Tau2ToolCall) -> bool:
 
 
 def _asked_again(failure: Failure, after: int, call: Tau2ToolCall) -> bool:
-    later = (text for index, text in failure.said_by("user") if index > after)
-    return any(speaks_of(text, call) for text in later)
+    later = [text for index, text in failure.said_by("user") if index > after]
+    wishes = [
+        sentence
+        for text in later
+        for sentence in words.sentences(text)
+        if not words.declines(sentence) and not words.closes(sentence)
+    ]
+    return any(speaks_of(each, call) for each in wishes)
 
 
 def named_another_value(failure: Failure) -> Label | None:

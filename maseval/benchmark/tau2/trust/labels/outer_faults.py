@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.labels import words
 from maseval.benchmark.tau2.trust.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.trust.labels.leaving import TRANSFER_TOOL
+from maseval.benchmark.tau2.trust.labels.topics import speaks_of
 from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
@@ -90,7 +91,7 @@ def gold_against_the_policy(failure: Failure) -> Label | None:
     if not broken:
         return None
     evidence = tuple(f"{shown_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
-    return _against_the_policy(failure, [each.name for each in broken], evidence)
+    return _against_the_policy(failure, [each.call() for each in broken], evidence)
 
 
 def reason_not_given(failure: Failure) -> Label | None:
@@ -103,30 +104,32 @@ def reason_not_given(failure: Failure) -> Label | None:
     if not all(found):
         return None
     evidence = tuple(text for texts in found for text in texts)
-    return _against_the_policy(failure, [call["name"] for call in calls], evidence)
+    return _against_the_policy(failure, calls, evidence)
 
 
-def _against_the_policy(failure: Failure, names: list[str], evidence: tuple[str, ...]) -> Label:
-    what = "gold against the policy"
+def _against_the_policy(
+    failure: Failure, calls: list[Tau2ToolCall], evidence: tuple[str, ...]
+) -> Label:
+    what, names = "gold against the policy", {call["name"] for call in calls}
     other = [
         call
         for index, call in failure.wrong_writes
         if call["name"] not in names and failure.agreement_to(index, call) is None
     ]
     failed = [call for _, call, answer in failure.writes if is_error(answer)]
-    clear = _refused_for_the_policy(failure) and not other and not failed
+    clear = _refused_for_the_policy(failure, calls) and not other and not failed
     return Label("task" if clear else "unclear", what, what, evidence)
 
 
-def _refused_for_the_policy(failure: Failure) -> bool:
-    """Whether the agent refused something, to the user or to the human it handed over to.
+def _refused_for_the_policy(failure: Failure, calls: list[Tau2ToolCall]) -> bool:
+    """Whether the agent refused a call, to the user or to the human it handed over to.
 
     A refusal because the facts are in doubt has another reason.
     """
     told = [text for _, text in failure.said_by("assistant")]
     told += [str(c["arguments"].get("summary", "")) for c in failure.calls_of(TRANSFER_TOOL)]
-    refused = [text for text in told if words.refusal(text)]
-    return any(not words.doubts_the_facts(text) for text in refused)
+    refused = [text for text in told if words.refusal(text) and not words.doubts_the_facts(text)]
+    return any(speaks_of(text, call) for text in refused for call in calls)
 
 
 def payment_left_open(failure: Failure) -> Label | None:

@@ -136,7 +136,7 @@ def says_the_like(text: str, call: Tau2ToolCall) -> bool:
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
     """Whether a sentence says that what a call's name says has been done."""
-    patterns = [each.replace("return|refund", "return") for each in _topic(call)]
+    patterns = [each.replace("return|refund", "return|remov") for each in _topic(call)]
     text = sentence.lower()
     if not patterns or not all(re.search(each, text) for each in patterns):
         return False

@@ -90,6 +90,11 @@ def asks(text: str) -> bool:
     return any(_ASKS.search(each) for each in _sentences(text))
 
 
+def closes(text: str) -> bool:
+    """Whether it is about nothing in particular: further help, a goodbye."""
+    return bool(_CLOSES.search(text))
+
+
 def requests(text: str) -> bool:
     """Whether an answer is needed: a confirmation, a choice, a piece of information."""
     return asks(text) or any(_REQUESTS.search(each) for each in _sentences(text))
@@ -149,6 +154,11 @@ def wants_a_human(text: str) -> bool:
 def wants_to_know(text: str) -> bool:
     """Whether a piece of information is asked for."""
     return bool(_WANTS_TO_KNOW.search(plain(text)))
+
+
+def gives_figures(text: str) -> bool:
+    """Whether amounts of money are given."""
+    return re.search(r"\$ ?\d|\d\.\d\d\b", text) is not None
 
 
 def speaks_of_a_transfer(text: str) -> bool:
