@@ -53,7 +53,8 @@ def blocks_of(page):
 def pages_with_python():
     for page in PAGES:
         if any(block.language == "python" for block in blocks_of(page)):
-            needs_data = "maseval.benchmark.tau2" in page.read_text(encoding="utf-8")
+            text = page.read_text(encoding="utf-8")
+            needs_data = "maseval.benchmark.tau2" in text or page.name == "macs.md"
             yield pytest.param(
                 page, id=name_of(page), marks=[pytest.mark.data] if needs_data else []
             )
@@ -74,6 +75,12 @@ def commands():
 def data_if_needed(request):
     """The data files, for the pages that are marked as needing them."""
     if request.node.get_closest_marker("data") is not None:
+        if request.getfixturevalue("page").name == "macs.md":
+            environment = request.getfixturevalue("monkeypatch")
+            environment.setenv("MASEVAL_MACS_DATA", str(request.getfixturevalue("macs_data")))
+            cache = request.getfixturevalue("tmp_path_factory").mktemp("cache")
+            environment.setenv("MASEVAL_CACHE_DIR", str(cache))
+            return
         request.getfixturevalue("tau2_data")
         if request.getfixturevalue("page").name == "versions.md":
             request.getfixturevalue("tau2_data_of_1_0_1")

@@ -35,7 +35,7 @@ class MACSEnvironment(Environment):
     ) -> None:
         self._model_factory = model_factory
         self._use_output_schema = use_output_schema
-        self._keys: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str], str] = {}  # of a group's actions, by their keys
         self.log = TrajectoryLog(str(environment_data.get("human_id") or "User"))
         """For agents that record what they say and do in the original's form."""
         super().__init__(environment_data, callbacks)
@@ -48,7 +48,7 @@ class MACSEnvironment(Environment):
         for group, action in self._actions():
             key = _key(group, action, actions)
             actions.setdefault(key, action)
-            self._keys.setdefault((group, action["name"]), key)
+            self._names[group, key] = action["name"]
         return {
             key: MACSGenericTool(
                 action,
@@ -61,7 +61,7 @@ class MACSEnvironment(Environment):
     def get_tools_for_agent(self, agent_spec: AgentSpec) -> dict[str, MACSGenericTool]:
         """The tools of an agent's groups by the plain names of their actions."""
         groups = set(entries(agent_spec.get("tools")))
-        keys = {key: action for (group, action), key in self._keys.items() if group in groups}
+        keys = {key: action for (group, key), action in self._names.items() if group in groups}
         chosen: dict[str, MACSGenericTool] = {}
         for key, tool in self.tools.items():
             if key in keys:
@@ -72,11 +72,7 @@ class MACSEnvironment(Environment):
     def group_of(self, tool: MACSGenericTool, agent_spec: AgentSpec) -> str:
         """The group through which an agent has a tool."""
         groups = entries(agent_spec.get("tools"))
-        found = (
-            group
-            for (group, _), key in self._keys.items()
-            if self.tools[key] is tool and group in groups
-        )
+        found = (group for group, key in self._names if self.tools[key] is tool and group in groups)
         return next(found, "")
 
     def gather_traces(self) -> JsonObject:

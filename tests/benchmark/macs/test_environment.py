@@ -38,6 +38,8 @@ def test_an_agent_with_two_actions_of_one_name_has_both():
 def test_a_group_with_two_unequal_actions_of_one_name_keeps_both():
     world = environment(CAR, group("Car2", action("view", "b"), action("view", "c")))
     assert list(world.tools) == ["cancel", "view", "Car2__view", "Car2__view_2"]
+    tools = world.get_tools_for_agent({"tools": ["Car2"]})
+    assert [tool.description for tool in tools.values()] == ["b", "c"]
 
 
 def test_unknown_groups_give_nothing_and_actions_without_a_name_are_skipped():
