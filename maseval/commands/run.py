@@ -28,12 +28,7 @@ def run(options: BenchmarkRunOptions) -> RunResult:
     progress for as long as the context it returns is open. ``command`` is noted as how the run was
     started.
     """
-    prepared = PreparedBenchmarkRun.of(options)
-    benchmark = prepared.own.benchmark
-    benchmark.num_workers = options.concurrency
-    benchmark.use_prices(AgentPrices(prepared.prices))
-    parts = by_domain(prepared.tasks)
-    return prepared.run(benchmark, parts, prepared.agent_data, time_limit=options.timeout)
+    return PreparedBenchmarkRun.of(options).execute()
 
 
 @dataclass(frozen=True)
@@ -59,6 +54,14 @@ class PreparedBenchmarkRun(FolderRun):
             tasks_to_run(own, options),
             _agent_data(own, options),
         )
+
+    def execute(self) -> RunResult:
+        """Run what is missing, domain by domain."""
+        benchmark, options = self.own.benchmark, self.options
+        benchmark.num_workers = options.concurrency
+        benchmark.use_prices(AgentPrices(self.prices))
+        parts = by_domain(self.tasks)
+        return self.run(benchmark, parts, self.agent_data, time_limit=options.timeout)
 
     @cached_property
     def config(self) -> dict[str, object]:

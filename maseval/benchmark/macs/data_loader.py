@@ -71,7 +71,7 @@ DATA_URLS = {
 }
 EVALUATION_URLS = {"prompt_templates": f"{BASE_URL}/{COMMIT}/{TEMPLATES_FILE}"}
 
-SomeTasks = TypeVar("SomeTasks", bound=Sequence[Task])
+TasksT = TypeVar("TasksT", bound=Sequence[Task])
 
 
 def __getattr__(name: str) -> object:
@@ -117,12 +117,12 @@ def load_scenarios(domain: str, data_dir: AnyPath | None = None) -> list[Scenari
 
 
 def configure_model_ids(
-    tasks: SomeTasks,
+    tasks: TasksT,
     *,
     tool_model_id: str | None = None,
     user_model_id: str | None = None,
     evaluator_model_id: str | None = None,
-) -> SomeTasks:
+) -> TasksT:
     """Name the models that play tools and user and that judge; returns the same tasks.
 
     A task that already names another model is an error, and then no task is changed.

@@ -12,10 +12,10 @@ from maseval.benchmark.macs.judging import (
     SIDES,
     Coverage,
     GoalScore,
+    GoalSide,
     JudgedSide,
     JudgeError,
     Row,
-    Side,
     assertions_of,
     coverage_of,
     judge_prompt,
@@ -54,7 +54,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         self,
         model: ModelAdapter,
         task: Task,
-        gsr_type: Side = "user",
+        gsr_type: GoalSide = "user",
         template: str | None = None,
         *,
         max_try: int = MAX_TRY,
@@ -63,7 +63,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
             raise ConfigurationError(f"gsr_type is {gsr_type!r}; choose 'user' or 'system'")
         self.model = model
         self.task = task
-        self.gsr_type: Side = gsr_type
+        self.gsr_type: GoalSide = gsr_type
         self.template = load_templates()[gsr_type] if template is None else template
         self.max_try = max_try
 

@@ -16,8 +16,8 @@ from maseval.benchmark.macs.templates import Templates, filled
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter, Params
 
-Side = Literal["user", "system"]
-SIDES: tuple[Side, Side] = ("user", "system")
+GoalSide = Literal["user", "system"]
+SIDES: tuple[GoalSide, GoalSide] = ("user", "system")
 
 DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
 MAX_TRY = 3
@@ -65,7 +65,7 @@ class JudgedSide(NamedTuple):
     coverage: Coverage
 
 
-def assertions_of(assertions: Sequence[str], side: Side) -> list[str]:
+def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
     """What one side is judged by, without prefixes; empty if nothing is asserted of it."""
     stripped = [assertion.lstrip() for assertion in assertions]
     if side == "system":
@@ -84,7 +84,7 @@ def _has(text: str, prefix: str) -> bool:
 
 
 def judge_prompt(
-    templates: Templates, side: Side, scenario: Scenario, history: str, invocations: str
+    templates: Templates, side: GoalSide, scenario: Scenario, history: str, invocations: str
 ) -> str:
     """The question for one side; the scenario is written as Python writes the whole object."""
     asked = assertions_of(scenario["assertions"], side) or [DEFAULT_ASSERTION]
@@ -98,7 +98,7 @@ def judge_prompt(
 
 
 def judged(
-    judge: ModelAdapter, prompt: str, side: Side, asserted: int, max_try: int = MAX_TRY
+    judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
 ) -> JudgedSide:
     """Ask until the answer can be read, at most ``max_try`` times."""
     for attempt in range(1, max_try + 1):
@@ -111,7 +111,7 @@ def judged(
     raise ValueError(f"max_try must be at least 1, not {max_try}")
 
 
-def judged_side(raw: str, side: Side, asserted: int) -> JudgedSide:
+def judged_side(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
     """The answer for one side, read and counted."""
     rows = rows_in(raw)
     score = score_of(rows, raw)

@@ -6,7 +6,7 @@ required properties. Frameworks and models get the standard.
 
 from collections.abc import Mapping
 
-from maseval.benchmark.macs.data.forms import ActionSpec, Schema
+from maseval.benchmark.macs.data.forms import ActionSchema, ActionSpec
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import entries, mapping
 from maseval.core.tracing import JsonObject
@@ -14,12 +14,12 @@ from maseval.core.tracing import JsonObject
 _KEPT = ("description", "enum", "default", "format")
 
 
-def type_of(schema: Schema) -> object:
+def type_of(schema: ActionSchema) -> object:
     """The type under either name; None if there is none."""
     return schema.get("data_type") or schema.get("type")
 
 
-def standard_schema(schema: Schema) -> JsonObject:
+def standard_schema(schema: ActionSchema) -> JsonObject:
     """A schema with ``type`` in place of ``data_type``, all the way down."""
     standard: JsonObject = {"type": type_of(schema)} if type_of(schema) else {}
     standard |= {key: schema[key] for key in _KEPT if key in schema}
@@ -47,7 +47,7 @@ def inputs_of(action: ActionSpec) -> dict[str, JsonObject]:
     return {name: _input(name, mapping(properties, name)) for name in properties}
 
 
-def _input(name: str, schema: Schema) -> JsonObject:
+def _input(name: str, schema: ActionSchema) -> JsonObject:
     kind = type_of(schema) or "string"
     described: JsonObject = {
         "type": "string" if isinstance(kind, list) else kind,

@@ -34,7 +34,7 @@ from maseval.data.store import AnyPath
 _RATES = ("user_gsr", "system_gsr", "overall_gsr", "overall_partial_gsr")
 
 
-class Conversation(TypedDict):
+class RecordedConversation(TypedDict):
     """A conversation in the original's form."""
 
     trajectories: Mapping[str, Sequence[TrajectoryRow]]
@@ -66,7 +66,7 @@ class ResultsDocument(TypedDict):
 
 
 def score_conversation(
-    conversation: Conversation,
+    conversation: RecordedConversation,
     scenario: Scenario,
     judge: ModelAdapter,
     *,
@@ -100,7 +100,7 @@ def score_conversation(
 
 
 def _judged_sides(
-    conversation: Conversation,
+    conversation: RecordedConversation,
     scenario: Scenario,
     judge: ModelAdapter,
     primary: str,
@@ -192,7 +192,7 @@ def score_conversations(
     return results_document(evals, len(scenarios))
 
 
-def read_conversation(path: Path) -> Conversation:
+def read_conversation(path: Path) -> RecordedConversation:
     """A conversation from its file."""
     try:
         found: object = json.loads(path.read_bytes())
@@ -200,7 +200,7 @@ def read_conversation(path: Path) -> Conversation:
         raise JudgeError(f"{path} is not a conversation: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("trajectories"), dict):
         raise JudgeError(f"{path} is not a conversation: it has no trajectories")
-    return cast(Conversation, found)
+    return cast(RecordedConversation, found)
 
 
 def results_document(evals: Sequence[ConversationResult], scenario_count: int) -> ResultsDocument:

@@ -14,8 +14,8 @@ from maseval.commands.folder_run import as_file_name, budget_of, path_of
 from maseval.commands.macs.options import MACSRunOptions
 from maseval.commands.options import takes
 from maseval.commands.own_benchmarks import OwnBenchmark
-from maseval.commands.own_tasks import by_domain, tasks_to_run
-from maseval.commands.prices import AgentPrices, Prices
+from maseval.commands.own_tasks import tasks_to_run
+from maseval.commands.prices import Prices
 from maseval.commands.results import RunResult
 from maseval.commands.run import PreparedBenchmarkRun
 from maseval.commands.run_options import BenchmarkRunOptions
@@ -30,12 +30,7 @@ def run(options: MACSRunOptions) -> RunResult:
     ``team`` may also be a subclass of ``MACSBenchmark`` itself. ``display`` shows the progress for
     as long as the context it returns is open.
     """
-    prepared = PreparedMACSRun.of_macs(options)
-    benchmark = prepared.own.benchmark
-    benchmark.num_workers = options.concurrency
-    benchmark.use_prices(AgentPrices(prepared.prices))
-    parts = by_domain(prepared.tasks)
-    return prepared.run(benchmark, parts, prepared.agent_data, time_limit=options.timeout)
+    return PreparedMACSRun.of_macs(options).execute()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ The files are data of somebody else: any key may be missing, so every form is pa
 from collections.abc import Mapping
 from typing import TypedDict
 
-Schema = Mapping[str, object]
+ActionSchema = Mapping[str, object]
 """A JSON schema that says ``data_type`` where the standard says ``type``."""
 
 
@@ -15,8 +15,8 @@ class ActionSpec(TypedDict, total=False):
 
     name: str
     description: str
-    input_schema: Schema
-    output_schema: Schema
+    input_schema: ActionSchema
+    output_schema: ActionSchema
 
 
 class GroupSpec(TypedDict, total=False):
