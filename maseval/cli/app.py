@@ -7,6 +7,7 @@ import typer
 
 from maseval import __version__
 from maseval.cli import (
+    chaos_server,
     compare,
     demo,
     macs,
@@ -43,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, compare, report, plots, new, replay_server)
+add_commands(app, demo, run, runs, show, compare, report, plots, new, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")
 

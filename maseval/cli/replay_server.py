@@ -1,12 +1,10 @@
 """``maseval replay-server``."""
 
-import signal
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +12,7 @@ from maseval import commands
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
 from maseval.cli.options import examples
-from maseval.core.engine.process import signal_handlers
+from maseval.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:  # help must not load a server
     from maseval.server import ReplayServer, ScriptServer, Served
@@ -116,7 +114,7 @@ def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
     from maseval.server.secrets import PLACEHOLDER
 
-    with _ended_by_signals():
+    with ended_by_signals():
         try:
             with suppress(KeyboardInterrupt):
                 printer.say(f"Serving at [bold]{inert(server.url)}[/]; Ctrl-C ends it.")
@@ -152,12 +150,3 @@ def _lines(numbers: Sequence[int]) -> str:
     more = ", …" if len(numbers) > _LISTED else ""
     word = "line" if len(numbers) == 1 else "lines"
     return f" ({word} {', '.join(map(str, numbers[:_LISTED]))}{more})"
-
-
-def _ended_by_signals() -> AbstractContextManager[None]:
-    """Both signals raise, also in a background job, where a shell has Ctrl-C ignored."""
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    return signal_handlers({signal.SIGINT: end, signal.SIGTERM: end})

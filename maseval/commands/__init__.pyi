@@ -1,5 +1,6 @@
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
+from maseval.commands.chaos_server import chaos_server as chaos_server
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo
 from maseval.commands.new import new as new

@@ -1,12 +1,14 @@
 """``config.json``: which run a folder belongs to, written once when the folder is created."""
 
-import json
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import SUFFIX, sync_folder, write_json
 from maseval.core.tracing import now
+from maseval.core.visible import excerpt
 from maseval.runs.config import RunConfig
+from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunConfigError, RunFolderError
 from maseval.runs.log import heads_of
 
@@ -25,7 +27,8 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
     """When the run was started, and its configuration then."""
     path = folder / CONFIG
     try:
-        stored = json.loads(path.read_bytes())
+        check_regular(path)
+        stored = strict_json.loads(path.read_bytes())
         created, config = str(stored["created"]), RunConfig.of(stored["config"])
         known = stored["format"] == FORMAT
         intact = stored["sha256"] == config.sha256
@@ -36,7 +39,8 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
         ) from None
     except (ValueError, KeyError, TypeError, ConfigurationError) as error:
         raise RunFolderError(
-            f"{path} is damaged ({error!r}); restore it from a copy, or choose another folder"
+            f"{path} is damaged ({type(error).__name__}: {excerpt(error)}); restore it from a "
+            "copy, or choose another folder"
         ) from error
     if not known:
         raise RunFolderError(

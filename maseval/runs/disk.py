@@ -1,12 +1,13 @@
-"""Disk errors as run errors that say what to do."""
+"""Errors of the disk, and things that are not files, as run errors that say what to do."""
 
 import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from maseval.runs.exceptions import RunWriteError
+from maseval.runs.exceptions import RunFolderError, RunWriteError
 
 ResultT = TypeVar("ResultT")
 
@@ -19,6 +20,22 @@ _WAYS_OUT = {
     errno.EPERM: "make it writable",
     errno.ENOENT: "put the folder back where it was",
 }
+
+
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket"}
+
+
+def check_regular(path: Path) -> None:
+    """Raise if something other than a file is there, such as a pipe, which would be waited for."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "device")
+        raise RunFolderError(
+            f"{path} is not a file but a {kind}; remove it, or restore the file from a copy"
+        )
 
 
 def writing(folder: Path, failure: str, action: Callable[[], ResultT]) -> ResultT:

@@ -11,13 +11,17 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from maseval.core.report import Report
+from maseval.core.storage import strict_json
 from maseval.core.storage.mending import mend
-from maseval.core.storage.records import RecordWriter, iter_records
+from maseval.core.storage.records import RecordWriter
 from maseval.core.storage.seal import sealed
 from maseval.core.storage.secrets import Secrets
 from maseval.core.tracing import now
+from maseval.core.visible import excerpt
+from maseval.runs.chain import LINK, Link, lines_of, link_to_end
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (
     CONFIG,
@@ -28,7 +32,7 @@ from maseval.runs.config_file import (
     create,
     read_config,
 )
-from maseval.runs.disk import writing
+from maseval.runs.disk import check_regular, writing
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
@@ -38,6 +42,7 @@ from maseval.runs.log import (
     LogContents,
     ReportPlace,
     Score,
+    check_report,
     contents_of,
     report_at,
     report_record,
@@ -66,6 +71,7 @@ class RunFolder:
         self.damaged: list[DamagedRecord] = contents.damaged
         self.set_aside: Path | None = None
         self._contents: LogContents = contents
+        self._end, self._size = contents.end, 0
         self._extended = contents.config is not None
         self._secrets = Secrets.of({})
         self._lock: FolderLock | None = None
@@ -119,7 +125,7 @@ class RunFolder:
             folder = writing(path, "cannot be written to", lambda: cls._begin(path, wanted))
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
-            for rescued in sorted(path.glob(RESCUED)):
+            for rescued in sorted(filter(Path.is_file, path.glob(RESCUED))):
                 folder.adopt(rescued)
         except BaseException:
             lock.release()
@@ -131,17 +137,27 @@ class RunFolder:
     def _begin(cls, path: Path, wanted: RunConfig) -> "RunFolder":
         if not (path / CONFIG).exists():
             create(path, wanted)
+        check_regular(path / LOG)
         aside = mend(path / LOG) if (path / LOG).exists() else None
         folder = cls(path)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted)
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
+        folder._size = folder.log.stat().st_size
         return folder
 
     @property
     def log(self) -> Path:
         """The file of all records."""
         return self.path / LOG
+
+    @property
+    def seal(self) -> str:
+        """The number and the hash of the log's last line.
+
+        Kept elsewhere, it shows later whether any line of the log has changed since.
+        """
+        return str(self._end)
 
     @property
     def is_open(self) -> bool:
@@ -202,7 +218,7 @@ class RunFolder:
         For files that ``RunWriteError.rescued`` names; ``open`` adds those within the folder.
         """
         adopted = []
-        for record in iter_records(path):
+        for record in _rescued_reports(Path(path)):
             simulation = simulation_of(record)
             if simulation in self.planned and simulation not in self._contents.places:
                 offset = self._append(self._open_writer(), record)
@@ -265,9 +281,17 @@ class RunFolder:
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
-        return writing(
-            self.path, "cannot store more results", lambda: writer.append(sealed(record))
-        )
+        def append() -> int:
+            if self._size != self.log.stat().st_size:
+                # An append that was interrupted after its last byte, or a second writer where the
+                # file system has no locks.
+                self._end = link_to_end(self.log)
+            line = strict_json.dumps(sealed({LINK: str(self._end), **record})).encode("ascii")
+            offset = writer.append_line(line)
+            self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
+            return offset
+
+        return writing(self.path, "cannot store more results", append)
 
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
@@ -315,7 +339,21 @@ class RunFolder:
                 "%s: the last record was torn; it was moved to %s", self.log, self.set_aside
             )
         for damage in self.damaged:
-            logger.warning("%s, %s; its simulation counts as not finished", self.log, damage)
+            message = "%s, %s; what is not intact counts as not finished"
+            logger.warning(message, self.log, damage)
+
+
+def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
+    """The reports that were kept in a file; says which of its lines are none."""
+    for line in lines_of(path):
+        try:
+            record = strict_json.loads_object(line.text)
+            check_report(record)
+        except (ValueError, KeyError, TypeError) as error:
+            message = "%s, line %d is not a report and stays there: %s"
+            logger.warning(message, path, line.row, excerpt(error))
+        else:
+            yield record
 
 
 def _locked(path: Path) -> FolderLock:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
+from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_closing, last_record
@@ -61,6 +62,8 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     path = Path(path)
     try:
         started, config = read_config(path)
+        check_regular(path / LOG)
+        check_regular(path / LOCK)
     except RunFolderError as error:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
     holder = holder_of(path / LOCK)

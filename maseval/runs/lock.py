@@ -4,7 +4,6 @@ The operating system's lock decides; the content of the file only says who holds
 """
 
 import itertools
-import json
 import os
 import re
 import socket
@@ -17,7 +16,8 @@ from pathlib import Path
 from maseval.core.storage import strict_json
 from maseval.core.storage.locks import LocksUnavailableError, lock
 from maseval.core.tracing import now
-from maseval.runs.exceptions import RunLockedError
+from maseval.runs.disk import check_regular
+from maseval.runs.exceptions import RunFolderError, RunLockedError
 
 # Whoever only looks whether a run is in progress holds the lock for a moment.
 _ATTEMPTS, _PAUSE = 4, 0.05
@@ -63,6 +63,7 @@ class FolderLock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        check_regular(path)
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._acquire()
@@ -115,9 +116,13 @@ def holder_of(path: Path) -> Holder | None:
 
 def _read(path: Path) -> Holder | None:
     try:
-        return Holder(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        check_regular(path)
+        holder = Holder(**strict_json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, RunFolderError):
         return None
+    texts = (holder.host, holder.since, holder.command, holder.born or "")
+    known = type(holder.pid) is int and all(isinstance(text, str) for text in texts)
+    return holder if known else None
 
 
 def _free(descriptor: int, path: Path, *, shared: bool = False) -> bool:

@@ -1,6 +1,7 @@
 """The log of a run: what its lines mean, and how it is read.
 
-Each line is a JSON object with a checksum and a ``kind``. A *report* is one finished simulation.
+Each line is a JSON object with a checksum, a link to the line before (``maseval.runs.chain``) and a
+``kind``. A *report* is one finished simulation.
 *shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
 session. *extended* is the configuration from there on, after tasks or trials were added. *closed*
 ends a session with its counts, so that listing runs need not read whole logs. What the traces of a
@@ -9,15 +10,20 @@ report hold several times is written once (``repeats``).
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard, cast
 
 from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
+from maseval.core.shapes import mapping, number
 from maseval.core.storage import strict_json
 from maseval.core.storage.seal import broken_seal
+from maseval.core.visible import excerpt
+from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.repeats import with_repeats, without_repeats
 
@@ -35,11 +41,20 @@ RERUN_STATUSES = frozenset(
     )
 )
 
-_UNREADABLE = (ValueError, KeyError, TypeError, RecursionError)
+_UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
-_OWN_KEYS = ("crc", "kind", "domain", "shared")
-# A line is many kilobytes long; the usual buffer would cut it into pieces.
-_BUFFER = 1 << 20
+_OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")
+_REPORT_TYPES: dict[str, type | UnionType] = {
+    "status": str,
+    "config": dict,
+    "traces": dict,
+    "usage": dict,
+    "task": dict,
+    "error": dict | None,
+    "eval": list | None,
+    "duration_seconds": int | float,
+    "attempts": list,
+}
 
 
 class DamagedRecord(NamedTuple):
@@ -94,20 +109,29 @@ class LogContents:
     damaged: list[DamagedRecord] = field(default_factory=list)
     config: RunConfig | None = None
     torn: bool = False
+    end: Link = BEGINNING
+    """The link that the next line should have."""
 
     def add(self, record: Mapping[str, object], offset: int) -> None:
         """Add one line; raises if it lacks what its kind requires."""
+        self.prepared(record, offset)()
+
+    def prepared(self, record: Mapping[str, object], offset: int) -> Callable[[], None]:
+        """How to add one line; raises if it lacks what its kind requires."""
         match record["kind"]:
             case "report":
-                self.places[simulation_of(record)] = ReportPlace(offset, str(record["status"]))
+                simulation = simulation_of(record)
+                place = ReportPlace(offset, str(record["status"]))
+                return partial(self.places.__setitem__, simulation, place)
             case "shared":
-                self.shared[str(record["id"])] = record["benchmark"]
+                name, benchmark = str(record["id"]), record["benchmark"]
+                return partial(self.shared.__setitem__, name, benchmark)
             case "extended":
-                self.config = RunConfig.of(_mapping(record["config"]))
+                return partial(setattr, self, "config", RunConfig.of(_mapping(record["config"])))
             case "closed":
-                pass
+                return lambda: None
             case unknown:
-                raise ValueError(f"unknown kind {unknown!r}")
+                raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
 def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
@@ -132,7 +156,17 @@ def _unsealed(line: bytes) -> dict[str, object]:
     record = strict_json.loads_object(line)
     if problem := broken_seal(line):
         raise ValueError(problem)
+    if record["kind"] == "report":
+        check_report(record)
     return record
+
+
+def check_report(record: Mapping[str, object]) -> None:
+    """Raise unless a line has all that a report has, as far as reading it back needs."""
+    for key in (*_REPORT_TYPES, "shared"):
+        if not isinstance(record[key], _REPORT_TYPES.get(key, object)):
+            raise ValueError(f"{key!r} is {excerpt(record[key], 40)}")
+    simulation_of(record)
 
 
 def shared_id(benchmark: object) -> str:
@@ -142,30 +176,65 @@ def shared_id(benchmark: object) -> str:
 
 def contents_of(path: Path) -> LogContents:
     """Read the whole log, every record to its last byte."""
-    contents, offset = LogContents(), 0
-    for number, line in enumerate(_lines(path), 1):
+    reading = _Reading()
+    for line in lines_of(path):
+        reading.take(line)
+    return reading.finished()
+
+
+class _Reading:
+    """A log as it is read, in which a line counts once the next one has named it."""
+
+    def __init__(self) -> None:
+        self._contents = LogContents()
+        self._chain = Chain()
+        self._waiting: tuple[LogLine, Callable[[], None]] | None = None
+
+    def take(self, line: LogLine) -> None:
         try:
-            contents.add(_unsealed(line), offset)
+            record = _unsealed(line.text)
+            add = self._contents.prepared(record, line.offset)
+            named = Link.parsed(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
-            if line.endswith(b"\n"):
-                contents.damaged.append(DamagedRecord(number, _reason(error)))
+            self._settle()
+            self._chain.skip(line)
+            if line.text.endswith(b"\n"):
+                self._note(line, _reason(error))
             else:
-                contents.torn = True
-        offset += len(line)
-    return contents
+                self._contents.torn = True
+        else:
+            found = self._chain.follow(line, named)
+            if found is not None:
+                self._note(found.line, found.reason)
+            self._settle(None if found is None else found.void)
+            self._waiting = None if found and found.void is line else (line, add)
+        self._contents.end = line.link
+
+    def finished(self) -> LogContents:
+        self._settle()
+        return self._contents
+
+    def _settle(self, void: LogLine | None = None) -> None:
+        if self._waiting is not None and self._waiting[0] is not void:
+            self._waiting[1]()
+        self._waiting = None
+
+    def _note(self, line: LogLine, reason: str) -> None:
+        self._contents.damaged.append(DamagedRecord(line.row, reason))
 
 
 def heads_of(path: Path) -> LogContents:
     """As ``contents_of``, without looking further into a report than its head; many times faster.
 
-    Skips what reports share, and every line it cannot read.
+    Skips what reports share, and every line it cannot read; believes what the lines say.
     """
-    contents, offset = LogContents(), 0
-    for line in _lines(path):
-        end = line.find(_END_OF_HEAD)
+    contents = LogContents()
+    for each in lines_of(path):
+        line, end = each.text, each.text.find(_END_OF_HEAD)
         with suppress(*_UNREADABLE):
-            contents.add(strict_json.loads_object(line if end < 0 else line[:end] + b"}"), offset)
-        offset += len(line)
+            contents.add(
+                strict_json.loads_object(line if end < 0 else line[:end] + b"}"), each.offset
+            )
     contents.shared.clear()
     return contents
 
@@ -177,13 +246,35 @@ def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - at_most))
             return strict_json.loads_object(file.read().splitlines(keepends=True)[-1])
-    except (OSError, ValueError, IndexError, RecursionError):
+    except (OSError, ValueError, IndexError):
         return {}
 
 
 def is_closing(record: Mapping[str, object]) -> TypeGuard[Closing]:
     """Whether a record ends a session, with all its counts."""
-    return record.get("kind") == "closed" and record.keys() >= Closing.__required_keys__
+    if record.get("kind") != "closed" or not record.keys() >= Closing.__required_keys__:
+        return False
+    counts = (record[key] for key in ("done", "failed", "planned"))
+    used = (record.get(key, 0) for key in ("cost", "tokens"))
+    score = record.get("pass_1")
+    return (
+        all(type(count) is int for count in counts)
+        and all(number(each) is not None for each in used)
+        and (score is None or _is_score(score))
+        and (record["config"] is None or _is_config(record["config"]))
+    )
+
+
+def _is_score(value: object) -> bool:
+    return all(number(mapping(value).get(key)) is not None for key in Score.__required_keys__)
+
+
+def _is_config(value: object) -> bool:
+    try:
+        RunConfig.of(_mapping(value))
+    except ValueError:
+        return False
+    return True
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
@@ -198,17 +289,12 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    if path.exists():
-        with path.open("rb", buffering=_BUFFER) as file:
-            yield from file
-
-
 def simulation_of(record: Mapping[str, object]) -> Simulation:
     """The simulation that a line is about."""
     domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
     if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
-        raise ValueError(f"not a simulation: {domain!r}, {task_id!r}, {trial!r}")
+        given = (domain, task_id, trial)
+        raise ValueError(f"not a simulation: {', '.join(excerpt(one, 40) for one in given)}")
     return Simulation(domain, task_id, trial)
 
 
@@ -219,4 +305,4 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _reason(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return f"{error} is missing" if isinstance(error, KeyError) else excerpt(error)

@@ -4,21 +4,27 @@ Nothing here is imported by the rest of the package.
 """
 
 from maseval.testing.chaos import ChaosServer, Played
+from maseval.testing.damage import DAMAGES, Damage
 from maseval.testing.faults import FAULTS, Fault, faults_named
+from maseval.testing.kills import KillRig, results_in
 from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 from maseval.testing.provider_server import ProviderServer, Reply, Request, serving
 
 __all__ = [
+    "DAMAGES",
     "FAULTS",
     "AnthropicProtocol",
     "ChaosServer",
+    "Damage",
     "Fault",
     "GoogleProtocol",
+    "KillRig",
     "OpenAIProtocol",
     "Played",
     "ProviderServer",
     "Reply",
     "Request",
     "faults_named",
+    "results_in",
     "serving",
 ]

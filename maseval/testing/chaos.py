@@ -24,6 +24,11 @@ class Played(NamedTuple):
     number: int
     fault: str
 
+    @property
+    def is_good(self) -> bool:
+        """Whether the request was answered well."""
+        return self.fault == GOOD
+
 
 class ChaosServer(ProviderServer):
     """Answers some requests well and the others with one of ``faults``.

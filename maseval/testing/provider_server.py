@@ -8,10 +8,10 @@ import json
 import socketserver
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.server.completion import encoded, streamed
@@ -158,10 +158,20 @@ def _content(reply: Reply, request: Request) -> bytes:
 _NOTHING_LEFT = Reply({"error": {"message": "the script has no more replies"}}, status=418)
 
 
-@contextmanager
-def serving(server: ProviderServer | None = None) -> Iterator[ProviderServer]:
+ServerT = TypeVar("ServerT", bound=ProviderServer)
+
+
+@overload
+def serving() -> AbstractContextManager[ProviderServer]: ...
+@overload
+def serving(server: ServerT) -> AbstractContextManager[ServerT]: ...
+def serving(server: ProviderServer | None = None) -> AbstractContextManager[ProviderServer]:
     """A server that runs while the block does; a plain one unless another is given."""
-    server = server or ProviderServer()
+    return _serving(server or ProviderServer())
+
+
+@contextmanager
+def _serving(server: ServerT) -> Iterator[ServerT]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -18,6 +18,7 @@ COMMANDS = [
     ("plots",),
     ("new",),
     ("replay-server",),
+    ("chaos-server",),
     ("tau2",),
     ("tau2", "run"),
     ("tau2", "mcp"),

@@ -7,7 +7,12 @@ from typing import NamedTuple, TypeVar
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
-MODULES = ("test_provider_faults", "test_run_faults", "test_folder_faults")
+MODULES = (
+    "faults.test_provider_faults",
+    "faults.test_run_faults",
+    "faults.test_folder_faults",
+    "runs.test_kill",
+)
 
 TestT = TypeVar("TestT", bound=Callable[..., object])
 
@@ -39,9 +44,10 @@ def shows(area: str, *faults: tuple[str, str]) -> Callable[[TestT], TestT]:
 def rendered() -> str:
     """The table as Markdown, from all modules of this folder."""
     for module in MODULES:
-        import_module(f"tests.faults.{module}")
-    order = {f"tests/faults/{module}.py": place for place, module in enumerate(MODULES)}
-    rows = sorted(ROWS, key=lambda row: order[row.test.partition("::")[0]])
+        import_module(f"tests.{module}")
+    order = [f"tests/{module.replace('.', '/')}.py" for module in MODULES]
+    # Each once: the test runner may have imported a module under another name.
+    rows = sorted(dict.fromkeys(ROWS), key=lambda row: order.index(row.test.partition("::")[0]))
     lines = []
     for area in dict.fromkeys(row.area for row in rows):
         lines += [f"### {area}", "", "| fault | what happens | shown by |", "|---|---|---|"]

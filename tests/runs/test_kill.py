@@ -1,10 +1,8 @@
 """Real processes that are killed, refused the disk or set against each other."""
 
-import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -13,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from maseval import normalise
 from maseval.runs import RunFolder, RunWriteError, run_into, run_state
+from maseval.testing import KillRig, results_in
+from tests.faults.table import shows
 from tests.runs.program import IDS
 from tests.runs.worlds import config, desk, tasks
 
@@ -41,43 +40,16 @@ def ended(path, *arguments, **options):
     )
 
 
-def results(folder):
-    """Every report of a run as text, without what differs between equal runs."""
-    reports = RunFolder.read(folder).reports()
-    return [json.dumps(normalise(report)) for report in reports]
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "run"
     with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
         run_into(folder, desk(), tasks(*IDS))
-    return results(path)
+    return results_in(path)
 
 
-def wait_for_records(process, path, count):
-    """Return when the log has got so many more lines, or the process is over."""
-    log = path / "log.jsonl"
-    before = log.read_bytes().count(b"\n")
-    while process.poll() is None and log.read_bytes().count(b"\n") < before + count:
-        time.sleep(0.002)
-
-
-def killed(path, chance):
-    """Whether a process that resumes the run was killed before it finished."""
-    process = started(path, len(IDS), TRIALS, 0.012)
-    try:
-        # Some die while they start or open the folder, most while they run.
-        if chance.random() < 0.9:
-            process.stdout.readline()
-            wait_for_records(process, path, chance.randrange(25))
-            time.sleep(chance.uniform(0, 0.02))
-        else:
-            time.sleep(chance.uniform(0, 0.4))
-    finally:
-        process.kill()
-        process.communicate()
-    return process.returncode == -signal.SIGKILL
+def rig(path, seconds, seed=0, **options):
+    return KillRig(command(path, len(IDS), TRIALS, seconds), path, seed=seed, cwd=ROOT, **options)
 
 
 @pytest.mark.slow
@@ -86,30 +58,34 @@ def test_a_hundred_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted)
     chance, kills, number = random.Random(2024), 0, 0
     while kills < KILLS:
         number += 1
-        path = tmp_path / f"run{number}"
+        victim = rig(tmp_path / f"run{number}", 0.012, chance)
         finished: set[str] = set()
-        while kills < KILLS and killed(path, chance):
+        while kills < KILLS and victim.kill():
             kills += 1
-            now = set(results(path)) if (path / "config.json").exists() else set()
+            now = set(victim.results())
             assert finished <= now <= set(uninterrupted)
             finished = now
-        assert ended(path, len(IDS), TRIALS).returncode == 0
-        assert results(path) == uninterrupted
-        assert run_state(path).state == "complete"
+        assert victim.finish().returncode == 0
+        assert victim.results() == uninterrupted
+        assert RunFolder.read(victim.folder).damaged == []
+        assert run_state(victim.folder).state == "complete"
     assert number > 5
 
 
+@shows(
+    "The files of a run",
+    ("`kill -9` at any moment", "the run resumes, and equals one that was never disturbed"),
+)
 def test_a_killed_run_goes_on(tmp_path, uninterrupted):
-    process = started(tmp_path / "run", len(IDS), TRIALS, 0.5)
-    process.stdout.readline()
-    wait_for_records(process, tmp_path / "run", 5)
-    process.kill()
-    process.communicate()
+    victim = rig(tmp_path / "run", 0.3, seed=1, most_results=2)
+
+    while not victim.results():
+        assert victim.kill(), "it came to its end, though it is slow"
 
     state = run_state(tmp_path / "run")
     assert state.state == "incomplete" and 0 < state.done < state.planned
-    assert ended(tmp_path / "run", len(IDS), TRIALS).returncode == 0
-    assert results(tmp_path / "run") == uninterrupted
+    assert victim.finish().returncode == 0
+    assert victim.results() == uninterrupted
 
 
 def test_the_second_process_on_a_folder_learns_who_is_there(tmp_path):
@@ -135,7 +111,7 @@ def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_pat
     assert message in full.stdout and "results written so far are intact" in full.stdout
     state = run_state(tmp_path / "run")
     assert state.state == "incomplete" and state.done > 0
-    assert len(results(tmp_path / "run")) == state.done
+    assert len(results_in(tmp_path / "run")) == state.done
 
     # The two that were running when the disk refused are in the rescued file, and not run again.
     [rescued] = (tmp_path / "run").glob("log.rescued*.jsonl")
@@ -143,7 +119,7 @@ def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_pat
     with RunFolder.open(tmp_path / "run", config(*IDS, trials=TRIALS)) as folder:
         assert len(folder.recorded) == state.done + kept
     assert ended(tmp_path / "run", len(IDS), TRIALS).returncode == 0
-    assert results(tmp_path / "run") == uninterrupted
+    assert results_in(tmp_path / "run") == uninterrupted
 
 
 @contextmanager
@@ -185,11 +161,11 @@ def test_a_read_only_folder_is_named_and_left_as_it_is(open_folder, uninterrupte
     assert f"{path} cannot be written to: Permission denied." in str(caught.value)
     assert "make it writable, then start the run again" in str(caught.value)
     assert {each.name: each.read_bytes() for each in path.iterdir()} == before
-    assert len(results(path)) == 5 * TRIALS
+    assert len(results_in(path)) == 5 * TRIALS
     for each in (path, *path.iterdir()):
         each.chmod(0o777)
     assert ended(path, len(IDS), TRIALS).returncode == 0
-    assert results(path) == uninterrupted
+    assert results_in(path) == uninterrupted
 
 
 def test_a_run_cannot_begin_where_nothing_can_be_written(open_folder):

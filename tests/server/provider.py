@@ -5,10 +5,11 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from maseval.testing import ProviderServer, Reply, Request, serving
 
 
 def asking(text: str, **more: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def saying(text: str | None, **message: Any) -> dict[str, Any]:
 
 
 @dataclass
-class Reply:
+class Answered:
     """What comes back."""
 
     status: int
@@ -58,7 +59,7 @@ class Reply:
 
 def ask(
     url: str, body: object, path: str = "/chat/completions", method: str = "POST", **headers: str
-) -> Reply:
+) -> Answered:
     """One request over a connection of its own; an underscore in a header's name is a dash."""
     address = urlsplit(url)
     with closing(http.client.HTTPConnection(address.hostname, address.port, timeout=60)) as line:
@@ -66,62 +67,44 @@ def ask(
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         line.request(method, address.path + path, sent, named)
         response = line.getresponse()
-        return Reply(response.status, response.headers, response.read().decode())
+        return Answered(response.status, response.headers, response.read().decode())
 
 
-@dataclass
-class Provider:
-    """Plays ``replies`` in order, the last one for ever; keeps bodies and headers."""
+class Provider(ProviderServer):
+    """Plays its replies in order, the last one for ever, and each once the gate is open."""
 
-    url: str
-    replies: list[tuple[int, Mapping[str, str], object]] = field(default_factory=list)
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    gate: threading.Event = field(default_factory=threading.Event)
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
 
-    def will(self, *answers: object) -> None:
-        self.replies += [(200, {}, answer) for answer in answers]
+    @property
+    def url(self) -> str:
+        return f"{super().url}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [request.body for request in self.requests]
+
+    @property
+    def headers(self) -> list[Mapping[str, str]]:
+        return [request.headers for request in self.requests]
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
 
     def will_fail(self, status: int, body: object, **headers: str) -> None:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.replies.append((status, named, body))
+        self.will(Reply(body, status, named))
+
+    def reply_to(self, request: Request) -> Reply:
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        self.gate.wait(60)
+        return reply
 
 
 @contextmanager
 def provider() -> Iterator[Provider]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
-            there.bodies.append(json.loads(self.rfile.read(length)))
-            there.headers.append({name.lower(): value for name, value in self.headers.items()})
-            there.paths.append(self.path)
-            replies = there.replies
-            status, headers, body = replies.pop(0) if len(replies) > 1 else replies[0]
-            there.gate.wait(60)
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Some clients are meant to hang up."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    there = Provider(f"http://127.0.0.1:{server.server_port}/v1")
-    there.gate.set()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(Provider()) as there:
         yield there
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

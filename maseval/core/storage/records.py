@@ -61,7 +61,11 @@ class RecordWriter:
 
         If it cannot be written whole, nothing of it stays in the file.
         """
-        line = strict_json.dumps(record).encode("ascii") + b"\n"
+        return self.append_line(strict_json.dumps(record).encode("ascii"))
+
+    def append_line(self, text: bytes) -> int:
+        """``append`` for a record that is JSON already, in one line."""
+        line = text + b"\n"
         try:
             self._check_in_place()
             self._cut_torn_line()

@@ -1,0 +1,127 @@
+"""The chain of a log: each line names the one before it by its number and its hash.
+
+A line's own checksum notices damage, but whoever edits a line can make its checksum right again.
+The next line then still names what was there before. So an edited, added or missing line shows,
+unless everything after it was written anew as well. The last line has no successor: whoever wants
+to notice a change of that, or a log that was written anew, keeps the run's ``seal`` elsewhere.
+
+Lines of earlier releases have no link; they are read as before.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from maseval.runs.disk import check_regular
+
+LINK = "after"
+_DIGITS = 32
+_MARK = b"\xef\xbb\xbf"  # which some editors put in front of a text
+# A line is many kilobytes long; the usual buffer would cut it into pieces.
+_BUFFER = 1 << 20
+
+
+class Link(NamedTuple):
+    """A line of a log: its number, counted from 1, and a hash of its text."""
+
+    number: int
+    hash: str
+
+    @classmethod
+    def of(cls, number: int, line: bytes) -> "Link":
+        """The link to a line."""
+        digest = hashlib.sha256(line.strip(b"\r\n")).hexdigest()
+        return cls(number, digest[:_DIGITS])
+
+    @classmethod
+    def parsed(cls, text: object) -> "Link":
+        """The link in a record; raises ``ValueError`` for anything else."""
+        number, _, digest = str(text).partition(" ")
+        if not number.isdecimal() or len(number) > 15:
+            raise ValueError("its link to the line before cannot be read")
+        return cls(int(number), digest)
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.hash}"
+
+
+BEGINNING = Link(0, "")
+
+
+class LogLine(NamedTuple):
+    """A line of a log that has content: its number among these, and its place in the file."""
+
+    number: int
+    row: int
+    offset: int
+    text: bytes
+
+    @property
+    def link(self) -> Link:
+        """What the next line should name."""
+        return Link.of(self.number, self.text)
+
+
+def lines_of(path: Path) -> Iterator[LogLine]:
+    """The lines of a log, without blank ones and without a byte order mark."""
+    number = offset = 0
+    check_regular(path)
+    if not path.exists():
+        return
+    with path.open("rb", buffering=_BUFFER) as file:
+        for row, line in enumerate(file, 1):
+            text = line.removeprefix(_MARK)
+            if text and not text.isspace():
+                number += 1
+                yield LogLine(number, row, offset + len(line) - len(text), text)
+            offset += len(line)
+
+
+class Break(NamedTuple):
+    """A place where the chain does not hold; ``void`` is the line that does not count for it."""
+
+    line: LogLine
+    reason: str
+    void: LogLine | None
+
+
+class Chain:
+    """Follows the links of a log while it is read."""
+
+    def __init__(self) -> None:
+        self._before: LogLine | None = None
+        self._intact = True
+        self._begun = False
+        self._missing = 0
+
+    def skip(self, line: LogLine) -> None:
+        """Go past a line that is damaged anyway."""
+        self._before, self._intact = line, False
+
+    def follow(self, line: LogLine, named: Link | None) -> Break | None:
+        """Go on to a line, which names the one before it, if any; says what is wrong with that."""
+        before, intact = self._before, self._intact
+        self._before, self._intact = line, True
+        if named is None:
+            reason = "it does not name the line before it, as others do"
+            return Break(line, reason, line) if self._begun else None
+        self._begun = True
+        expected = BEGINNING if before is None else before.link
+        gap = named.number - expected.number - self._missing
+        self._missing += gap
+        if gap > 0:
+            missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
+            return Break(line, f"{missing} missing", None)
+        if before is None or not intact or (gap == 0 and named.hash == expected.hash):
+            return None
+        how = "added" if gap < 0 else "changed"
+        return Break(before, f"it was {how} after line {line.row} was written", before)
+
+
+def link_to_end(path: Path) -> Link:
+    """The link that the next line of a log should have."""
+    link = BEGINNING
+    for line in lines_of(path):
+        link = line.link
+    return link

@@ -1,0 +1,43 @@
+"""``maseval chaos-server`` as a process."""
+
+import re
+import signal
+
+import pytest
+
+from tests.cli.commandline import maseval, started
+from tests.server.provider import ask, asking
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_says_what_it_spoiled_and_sums_up(tmp_path, number):
+    options = ("--faults", "429, 500", "--rate", "0.5", "--seed", "3", "--port", "0")
+    process = started("chaos-server", *options, folder=tmp_path, COLUMNS="200")
+    try:
+        said = [process.stdout.readline() for _ in range(2)]
+        url = re.search(r"http://\S+/v1", said[0])[0]
+        statuses = [ask(url, asking("hi")).status for _ in range(20)]
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert process.returncode == 0, errors
+    assert set(statuses) == {200, 429, 500} and f"OPENAI_BASE_URL={url}" in said[1]
+    spoiled = sum(status != 200 for status in statuses)
+    assert out.count("request ") == spoiled
+    assert f"{20 - spoiled} good" in out.splitlines()[-1]
+
+
+def test_the_faults_are_listed():
+    listed = maseval("chaos-server", "--list").stdout
+
+    assert "malformed" in listed and "an answer that is not JSON" in listed
+
+
+def test_an_unknown_fault_is_an_error_without_a_traceback():
+    refused = maseval("chaos-server", "--faults", "429,rain", "--port", "0")
+
+    assert refused.exit_code != 0 and "'rain' is not a fault" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,76 @@
+import http.client
+import json
+
+import pytest
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.testing import FAULTS, ChaosServer, OpenAIProtocol, faults_named, serving
+from tests.server.provider import ask, asking, provider
+
+
+def played(seed, requests=40, **options):
+    server = ChaosServer(faults_named(["429", "500"]), seed=seed, **options)
+    with serving(server):
+        return [ask(server.base_url, asking("hi")).status for _ in range(requests)]
+
+
+def test_the_same_seed_spoils_the_same_requests():
+    assert played(1) == played(1) != played(2)
+    assert {*played(1)} == {200, 429, 500}
+
+
+def test_the_rate_is_the_share_of_requests_that_are_spoiled():
+    assert set(played(1, rate=0.0)) == {200}
+    assert 200 not in played(1, rate=1.0)
+
+
+def test_a_good_answer_says_the_text_in_the_protocols_form_also_as_a_stream():
+    with serving(ChaosServer([], text="Well?")) as server:
+        answer = ask(server.base_url, asking("hi")).json
+        stream = ask(server.base_url, asking("hi", stream=True)).text
+
+    assert answer["choices"][0]["message"]["content"] == "Well?"
+    assert '"content": "Well?"' in stream and stream.endswith("data: [DONE]\n\n")
+    assert server.played == {"good": 2}
+
+
+def test_what_is_not_spoiled_is_answered_by_the_upstream():
+    from maseval.server.upstream import Upstream
+
+    with provider() as real, serving(ChaosServer([], upstream=Upstream(real.url))) as server:
+        real.will(OpenAIProtocol.text("The real one"))
+        assert ask(server.base_url, asking("hi")).content == "The real one"
+        real.replies.clear()
+        real.will_fail(404, OpenAIProtocol.error("no such model"))
+        assert ask(server.base_url, asking("hi")).status == 404
+
+
+def test_every_fault_can_be_played_to_a_client_that_reads_bytes():
+    for name in FAULTS:
+        if name in ("slow", "drip", "huge"):
+            continue
+        with serving(ChaosServer(faults_named([name]), rate=1.0)) as server:
+            line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+            try:
+                line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
+                status = line.getresponse().status
+            except http.client.RemoteDisconnected:
+                status = None
+            finally:
+                line.close()
+        assert (status is None) is (name == "drop")
+        assert server.played == {name: 1}
+
+
+def test_a_fault_that_is_none_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match="'rain' is not a fault; choose from 401, 404"):
+        faults_named(["rain"])
+    with pytest.raises(ConfigurationError, match="no fault is named"):
+        faults_named([])
+    with pytest.raises(ConfigurationError, match="a share from 0 to 1"):
+        ChaosServer([], rate=2)
+
+
+def test_a_port_that_is_taken_is_named():
+    with serving() as first, pytest.raises(ConfigurationError, match="cannot listen on"):
+        ChaosServer([], port=first.server_port)
