@@ -73,8 +73,8 @@ def _totals(totals: "ReleaseTotals") -> str:
         )
     if totals.asks_judge:
         words += f"; {totals.asks_judge} need the judge"
-        if totals.asks_judge > totals.open:
-            words += f", {totals.asks_judge - totals.open} of them fail whatever it says"
+        if totals.judge_is_moot:
+            words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
 
 

@@ -33,6 +33,7 @@ def test_verdicts_change_as_the_differential_figures_say(
     totals = found.totals["1.0.1"]
     assert totals.simulations == conversations
     assert (totals.up_if_met, totals.down, totals.asks_judge) == (up, down, asks_judge)
+    assert totals.judge_is_moot == asks_judge - totals.open
     assert counted_reasons(found.every["1.0.1"]) == Counter(why)
     assert found.changes("1.0.1+tasks.0.2.0") == []
 

@@ -18,13 +18,14 @@ class Change:
     """One simulation whose verdict is another, or depends on a judge, under a later release.
 
     ``before`` and ``after`` are whether it passes, None if a judge decides. ``asks_judge`` if the
-    release asks one about it, be it only for the record.
+    release asks one about it; ``judge_is_moot`` if it fails whatever one would say.
     """
 
     trial: PlannedTrial
     before: bool | None
     after: bool | None
-    asks_judge: bool
+    asks_judge: bool = False
+    judge_is_moot: bool = False
     reasons: tuple[Reason, ...] = ()
 
     @classmethod
@@ -32,7 +33,8 @@ class Change:
         """What becomes of a simulation."""
         old, new = (None if each.open else each.passed for each in (before, after))
         why = reasons(before, after) if old != new else ()
-        return cls(after.again.judged.slot, old, new, after.asks_judge, why)
+        slot = after.again.judged.slot
+        return cls(slot, old, new, after.asks_judge, after.judge_is_moot, why)
 
     @property
     def direction(self) -> Direction:
@@ -60,8 +62,8 @@ class ReleaseTotals:
 
     ``open`` are those that a judge decides: if it says yes each time, ``up_if_met`` go up, and if
     it says no each time, ``down_if_not_met`` go down. ``asks_judge`` counts all that the release
-    asks a judge about, also where the rest fails already. ``ended_early`` neither side ended:
-    these fail under every release.
+    asks a judge about, of which ``judge_is_moot`` fail whatever it would say. ``ended_early``
+    neither side ended: these fail under every release.
     """
 
     simulations: int = 0
@@ -72,6 +74,7 @@ class ReleaseTotals:
     up_if_met: int = 0
     down_if_not_met: int = 0
     asks_judge: int = 0
+    judge_is_moot: int = 0
     ended_early: int = 0
 
     @classmethod
@@ -85,6 +88,7 @@ class ReleaseTotals:
             up_if_met=ways["up"] + sum(each.before is False for each in waiting),
             down_if_not_met=ways["down"] + sum(each.before is True for each in waiting),
             asks_judge=sum(each.asks_judge for each in changes),
+            judge_is_moot=sum(each.judge_is_moot for each in changes),
             ended_early=ended_early,
         )
 

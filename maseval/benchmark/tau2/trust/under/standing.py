@@ -46,6 +46,11 @@ class Standing:
         return self.again.judged.asks_judge
 
     @property
+    def judge_is_moot(self) -> bool:
+        """Whether there was no judge, and none could have turned the failure."""
+        return self.asks_judge and self.again.verdict.so_far is not None and not self.open
+
+    @property
     def parts(self) -> Mapping[str, float]:
         """What counts, and how it came out; without a judge who was not there."""
         verdict = self.again.verdict.reward_info or self.again.verdict.so_far
