@@ -57,17 +57,20 @@ def too_many_errors(failure: Failure) -> Label | None:
 
 
 def information_not_given(failure: Failure) -> Label | None:
-    """Everything was done, and something was not said."""
+    """Everything was done, and something was not said; unclear if the user did not ask for it."""
     if failure.explanation.failed_gates != ("COMMUNICATE",):
-        return None
-    if not _still_wanted(failure):
         return None
     evidence = []
     for found in failure.explanation.communication:
         if not found.met:
             near = f"; nearest in message {found.quote.message_index}" if found.quote else ""
             evidence.append(f"{found.info!r} was never said{near}")
-    return Label("agent", "information not given", "information not given", tuple(evidence))
+    if _still_wanted(failure):
+        return Label("agent", "information not given", "information not given", tuple(evidence))
+    what = "information not asked for"
+    return Label(
+        "unclear", what, what, (*evidence, "the user did not ask, or only before a refusal")
+    )
 
 
 def _still_wanted(failure: Failure) -> bool:
