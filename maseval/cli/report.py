@@ -24,7 +24,7 @@ EXAMPLES = examples(
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report careful --against hurried", "two runs compared, trial beside trial"),
-    ("maseval report last --audit", "with badges on tasks that are known to be faulty"),
+    ("maseval report last --no-audit", "without badges on tasks that are known to be faulty"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
 
@@ -44,8 +44,9 @@ def report(
     ] = None,
     explain: Explain = True,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Mark tasks in which an audit finds something.")
-    ] = False,
+        bool,
+        typer.Option("--audit/--no-audit", help="Mark tasks in which an audit finds something."),
+    ] = True,
     against: Annotated[
         str | None, typer.Option(help="A second run or file, to be compared with the first.")
     ] = None,

@@ -4,7 +4,7 @@ A run's configuration names its benchmark. To let one contribute, subclass ``Ben
 name the module here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -119,8 +119,8 @@ class BenchmarkSupport:
         """What the task of a simulation is about, in a sentence; None if nobody says."""
         return None
 
-    def findings(self, tasks: Iterable[tuple[str, str]]) -> TaskFindings:
-        """What is wrong with these tasks themselves, by domain and id."""
+    def findings(self, folder: Recording) -> TaskFindings:
+        """What is wrong with the tasks of a run themselves, by domain and id."""
         return {}
 
     def settings(self, folder: RunFolder) -> dict[str, object]:

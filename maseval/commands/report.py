@@ -15,6 +15,7 @@ from maseval.commands.recording import Recording, beside, name_of, notes_on
 from maseval.commands.results import lines_of, run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
+from maseval.core.outcome import TaskKey, task_key
 from maseval.report import write_report
 from maseval.runs import Simulation
 
@@ -25,7 +26,7 @@ def report(
     *,
     title: str | None = None,
     explain: bool = True,
-    audit: bool = False,
+    audit: bool = True,
     against: str | os.PathLike[str] | None = None,
     as_recorded: bool = False,
     embedded_tasks: bool = False,
@@ -68,14 +69,14 @@ def report(
         found = compare(names, options=options)
         summary, plots = for_report(found), comparison_plots(found)
         told = [each._replace(name=name) for each, name in zip(told, found.runs, strict=True)]
-    tasks = {one[:2] for folder in opened for one in folder.recorded}
+    audited = opened if audit else ()
     return write_report(
         (each for one in told for each in _completed(one)),
         output or beside(opened[0], "report.html" if against is None else "comparison.html"),
         title=title or " and ".join(map(name_of, opened)),
         summary=summary,
         plots=plots,
-        findings=support_for(opened[0]).findings(tasks) if audit else None,
+        findings={k: v for each in audited for k, v in support_for(each).findings(each).items()},
         facts=_commands(told),
     )
 
@@ -124,8 +125,12 @@ def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
 def _completed(told: _Told) -> Iterator[Mapping[str, object]]:
     """The reports with what the page shows beside: the task's title, and why it failed."""
     support = support_for(told.folder)
+    titles: dict[TaskKey, str | None] = {}
     for each in told.folder.reports():
-        shown: dict[str, object] = {**each, "title": support.task_title(each)}
+        key = task_key(each)
+        if key not in titles:
+            titles[key] = support.task_title(each)
+        shown: dict[str, object] = {**each, "title": titles[key]}
         if told.name is not None:
             shown["run"] = told.name
         diagnosis = None if told.found is None else told.found.found.get(Simulation.of(each))

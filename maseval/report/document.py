@@ -12,7 +12,6 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
@@ -22,11 +21,8 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
 from maseval.report.facts import Fact
 from maseval.report.page import Page, TaskFindings, build_page
+from maseval.report.script import asset, bundled
 
-_SCRIPTS = (
-    *("text.js", "dom.js", "data.js", "address.js", "search.js", "download.js", "overview.js"),
-    *("tasks.js", "simulation.js", "page.js"),
-)
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -73,9 +69,8 @@ def write_report(
 
 
 def _document(page: Page) -> str:
-    script = "\n".join(_asset(name) for name in _SCRIPTS)
-    style = _asset("page.css")
-    return Template(_asset("page.html")).substitute(
+    script, style = bundled("report"), asset("page.css")
+    return Template(asset("page.html")).substitute(
         title=html.escape(_visible(str(page.index["title"]))),
         policy=_policy(script, style),
         style=style,
@@ -83,10 +78,6 @@ def _document(page: Page) -> str:
         index=_inert(page.index),
         packets="\n".join(_packets(page)),
     )
-
-
-def _asset(name: str) -> str:
-    return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _policy(script: str, style: str) -> str:

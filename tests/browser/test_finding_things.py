@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from importlib.resources import files
 
 import pytest
 from playwright.sync_api import expect
@@ -277,3 +279,50 @@ def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_
     panel.get_by_role("button", name="Show both side by side").click()
     page.wait_for_selector("#panel.two[data-ready]")
     assert panel.locator("h2 .trial").all_text_contents() == ["trial hurried.0", "trial careful.0"]
+
+
+def test_n_leads_from_failure_to_failure(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    for name in ("retail/0/1", "retail/1/0", "retail/0/1"):
+        page.keyboard.press("n")
+        page.wait_for_url(f"**#{name}")
+        assert visited.wait_for_simulation().locator("span.chip.fail").count() == 1
+
+
+def test_the_modules_run_as_they_are_when_a_server_sends_them(browser, run, tmp_path):
+    assets = files("maseval.report").joinpath("assets")
+    page = browser.new_page()
+    noise = []
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    document = re.sub(
+        r'<meta http-equiv="Content-Security-Policy"[^>]*>|<script type="module">.*?</script>',
+        "",
+        run.read_text(),
+        flags=re.S,
+    )
+    script = '<script type="module" src="report.js"></script>'
+    served = document.replace("</body>", f"{script}</body>")
+    page.route(
+        "http://view.test/**",
+        lambda route: route.fulfill(
+            body=(
+                assets.joinpath(name).read_text()
+                if (name := route.request.url.rpartition("/")[2]).endswith(".js")
+                else served
+            ),
+            content_type="text/javascript" if name.endswith(".js") else "text/html",
+        ),
+    )
+
+    page.goto("http://view.test/")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.locator(".cell.fail").first.click()
+    page.wait_for_selector("#panel[data-ready]")
+    page.keyboard.press("n")
+
+    assert page.locator("#panel .message").count() > 3
+    assert status(page) == "4 of 4 simulations"
+    assert noise == []
+    page.close()

@@ -39,10 +39,12 @@ def test_an_audit_marks_the_tasks_it_finds_something_in(runs, tmp_path):
         if remark.severity != "info" and remark.task_id is not None
     }
 
-    page = report(runs[0], tmp_path / "page.html", audit=True, explain=False)
+    page = report(runs[0], tmp_path / "page.html", explain=False)
+    bare = report(runs[0], tmp_path / "bare.html", explain=False, audit=False)
 
     tasks = index_of(page)["tasks"]
     assert {(task["domain"], task["id"]) for task in tasks if "findings" in task} == found
+    assert not any("findings" in task for task in index_of(bare)["tasks"])
 
 
 def test_two_runs_are_compared_on_one_page(runs, tmp_path):

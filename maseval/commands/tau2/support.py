@@ -1,6 +1,6 @@
 """What tau2 adds to the commands that take any run: labels, explanations, and its results files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -207,9 +207,16 @@ class Tau2Support(BenchmarkSupport):
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
-    def findings(self, tasks: Iterable[tuple[str, str]]) -> TaskFindings:
-        wanted, found = set(tasks), dict[tuple[str, str], list[tuple[str, str]]]()
-        for remark in audit([*dict.fromkeys(domain for domain, _ in wanted)]).remarks:
+    def findings(self, folder: Recording) -> TaskFindings:
+        wanted = {one[:2] for one in folder.recorded}
+        domains = [*dict.fromkeys(domain for domain, _ in wanted)]
+        release = release_of_report(next(iter(folder.reports())))
+        found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        try:
+            remarks = audit(domains, data_version=release.name).remarks
+        except MASEvalError:  # the data is elsewhere, or the domain somebody else's
+            return found
+        for remark in remarks:
             key = remark.domain, str(remark.task_id)
             if key in wanted and remark.severity in _BADGES:
                 found.setdefault(key, []).append((remark.kind, f"{remark.meaning}: {remark.text}"))

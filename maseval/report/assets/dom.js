@@ -1,6 +1,8 @@
 // The only way anything gets into the page. Strings become text nodes and attribute values, never
 // markup, whoever wrote them.
 
+import { counted, indented, textNodes, visible } from "./text.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, attributes, children) {
@@ -13,7 +15,7 @@ function fill(element, attributes, children) {
   return element;
 }
 
-function add(element, children) {
+export function add(element, children) {
   for (const child of children.flat(Infinity)) {
     if (child == null || child === false) continue;
     if (child instanceof Node) element.append(child);
@@ -23,17 +25,17 @@ function add(element, children) {
 }
 
 /** An element: `h("p", { class: "note", click: handler }, "text", otherElement)`. */
-function h(name, attributes = {}, ...children) {
+export function h(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
 /** The same for drawings. */
-function svg(name, attributes = {}, ...children) {
+export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
 /** Something folded away, whose inside is made when it is first looked at. */
-function folded(summary, inside, open = false) {
+export function folded(summary, inside, open = false) {
   const details = h("details", { open }, h("summary", {}, summary));
   const unfold = () => {
     if (details.open && details.children.length === 1) add(details, [inside()]);
@@ -49,7 +51,7 @@ const PORTION = 60000;
 const LONG_LINES = 14;
 
 /** A text of any length; what is very long is cut until somebody asks for more. */
-function prose(text, attributes = {}) {
+export function prose(text, attributes = {}) {
   const block = h("div", { ...attributes, class: `prose ${attributes.class ?? ""}`, dir: "auto" });
   if (text.length <= LONG_TEXT) return add(block, [text]);
   const more = h("button", { type: "button", class: "more" });
@@ -66,7 +68,7 @@ function prose(text, attributes = {}) {
 }
 
 /** JSON or program text: short pieces are open, long ones folded under their beginning. */
-function code(text, name = "") {
+export function code(text, name = "") {
   const shown = indented(text);
   const lines = shown.split("\n").length;
   if (lines <= LONG_LINES && shown.length <= 1200) return prose(shown, { class: "code" });
@@ -77,6 +79,6 @@ function code(text, name = "") {
 }
 
 /** Names and values, side by side. */
-function pairs(list, show = (value) => value) {
+export function pairs(list, show = (value) => value) {
   return h("dl", { class: "pairs" }, list.map(([name, value]) => [h("dt", {}, name), h("dd", {}, show(value))]));
 }

@@ -1,5 +1,8 @@
 // The simulations that the filters leave, as a file for a spreadsheet or a program.
 
+import { index, taskOf } from "./data.js";
+import { h } from "./dom.js";
+
 const COLUMNS = ["domain", "task", "trial", "outcome", "reward", "ended", "labels", "cost", "tokens", "seconds"];
 
 function plainRow(simulation) {
@@ -37,7 +40,8 @@ function save(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-function downloads() {
+/** `shown` gives the simulations to save. */
+export function downloads(shown) {
   const name = index.title.replace(/[^\w.-]+/g, "-").slice(0, 80) || "report";
   const button = (label, title, click) => h("button", { type: "button", title, click }, label);
   return h(

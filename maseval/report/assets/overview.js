@@ -1,22 +1,9 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
-const BAR = { width: 132, height: 16 };
-
-/** A value within its interval, on a line from 0 to 1. */
-function intervalBar({ value, low, high }) {
-  const at = (share) => 2 + Math.min(1, Math.max(0, share)) * (BAR.width - 4);
-  const middle = BAR.height / 2;
-  const band =
-    low != null && high != null &&
-    svg("rect", { class: "band", x: at(low), y: middle - 4, width: Math.max(1, at(high) - at(low)), height: 8, rx: 2 });
-  return svg(
-    "svg",
-    { class: "interval", viewBox: `0 0 ${BAR.width} ${BAR.height}`, width: BAR.width, height: BAR.height, "aria-hidden": "true" },
-    svg("line", { class: "track", x1: at(0), x2: at(1), y1: middle, y2: middle }),
-    band,
-    svg("circle", { class: "point", cx: at(value), cy: middle, r: 3.5 }),
-  );
-}
+import { distributions, drawn, intervalBar } from "./charts.js";
+import { index, simulations } from "./data.js";
+import { folded, h, pairs } from "./dom.js";
+import { count, counted, duration, money, percent } from "./text.js";
 
 function measure(found) {
   if (found == null) return "–";
@@ -31,6 +18,8 @@ function measure(found) {
   ];
 }
 
+const MANY_MEASURES = 6;
+
 function resultsTable({ counts, measures, rows }) {
   const head = ["", ...counts, ...measures].map((name) => h("th", { scope: "col" }, name));
   const body = rows.map((row) =>
@@ -42,51 +31,7 @@ function resultsTable({ counts, measures, rows }) {
       row.measures.map((found, at) => h("td", { class: "measure", "data-name": measures[at] }, measure(found))),
     ),
   );
-  return h("div", { class: "scroll" }, h("table", { class: "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
-}
-
-function tally(select) {
-  const found = new Map();
-  for (const simulation of simulations) {
-    for (const key of [select(simulation)].flat()) if (key != null) found.set(key, (found.get(key) ?? 0) + 1);
-  }
-  return new Map([...found].sort((a, b) => b[1] - a[1]));
-}
-
-function countsOf(title, filter, found, classOf = () => "") {
-  const most = Math.max(...found.values(), 1);
-  const rows = [...found].map(([name, number]) => {
-    const bar = svg(
-      "svg",
-      { class: `bar ${classOf(name)}`, viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-      svg("rect", { width: Math.max(1, (100 * number) / most), height: 8, rx: 1 }),
-    );
-    const pick = h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose(filter, name) }, OUTCOMES[name]?.word ?? name);
-    return h("tr", { class: "choice", click: ({ target }) => target !== pick && choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
-  });
-  return h("section", { class: "counts" }, h("h3", {}, title), h("table", {}, h("tbody", {}, rows)));
-}
-
-function distributions() {
-  const labels = tally((simulation) => simulation.labels);
-  return h(
-    "div",
-    { class: "distributions" },
-    countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
-    countsOf("Termination", "ended", tally((simulation) => simulation.ended)),
-    labels.size > 0 && countsOf("Labels", "label", labels),
-  );
-}
-
-/** A drawing, element by element; its style is the page's. Marks of simulations and labels lead to them. */
-function drawn([name, attributes, inside]) {
-  const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
-  return svg(name, { ...attributes, click: leadsTo(attributes) }, children);
-}
-
-function leadsTo({ "data-simulation": simulation, "data-label": label }) {
-  if (simulation != null) return () => go(named.get(visible(simulation)));
-  return label != null && (() => choose("label", label));
+  return h("div", { class: "scroll" }, h("table", { class: measures.length > MANY_MEASURES ? "results many" : "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 // Hashes and versions matter, but not to every reader.
@@ -109,7 +54,7 @@ function totals() {
   return parts.join(" · ");
 }
 
-function drawOverview(themeButton) {
+export function drawOverview(themeButton) {
   return [
     h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), h("p", { class: "totals" }, totals())), themeButton),
     h("section", { "aria-label": "Run", class: "card about" }, runFacts()),

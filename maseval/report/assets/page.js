@@ -1,27 +1,38 @@
 // Puts the parts together: what is open follows the address, keys and clicks change the address.
 
+import { detailOf, load, OUTCOMES, simulations } from "./data.js";
+import { add, h } from "./dom.js";
+import { drawOverview } from "./overview.js";
+import { banner, drawSections, wishLine } from "./simulation.js";
+import { cellOf, drawTasks, makeReachable, moveInTable, shown } from "./table.js";
+import { filtersChanged, go, hasQuery, readFilters, reading, readReading, writeAddress } from "./view.js";
+
 const overview = document.getElementById("overview");
 const panel = document.getElementById("panel");
-let opened;
-let besides;
 
 function neighbour(step) {
   const list = shown();
-  if (!opened) return list[step > 0 ? 0 : list.length - 1];
-  const here = list.indexOf(opened);
+  const { one } = reading;
+  if (!one) return list[step > 0 ? 0 : list.length - 1];
+  const here = list.indexOf(one);
   if (here >= 0) return list[here + step];
   // What is open was filtered out: go on from where it stands in the whole list.
-  const all = simulations.indexOf(opened);
+  const all = simulations.indexOf(one);
   const rest = list.filter((each) => (simulations.indexOf(each) - all) * step > 0);
   return rest.at(step > 0 ? 0 : -1);
 }
 
-function go(simulation, beside) {
-  if (simulation) location.hash = addressOf(simulation, beside);
+/** The next simulation that the filters leave and that did not pass. */
+function nextFailure() {
+  const list = shown();
+  const here = reading.one ? simulations.indexOf(reading.one) : -1;
+  const failed = list.filter((each) => each.outcome !== "pass" && each !== reading.one);
+  return failed.find((each) => simulations.indexOf(each) > here) ?? failed[0];
 }
 
 function close() {
-  const cell = cells.get(opened);
+  const cell = cellOf(reading.one);
+  reading.one = reading.other = undefined;
   writeAddress();
   follow();
   cell?.focus();
@@ -35,9 +46,10 @@ function counterpart(simulation) {
 }
 
 function besideButton(button) {
-  if (besides) return button("⇤ one trial", "Show one trial only", () => go(opened));
-  const other = counterpart(opened);
-  return other && button(`⇥ beside trial ${other.trial} (${OUTCOMES[other.outcome].word})`, "Show both side by side", () => go(opened, other));
+  const { one, other } = reading;
+  if (other) return button("⇤ one trial", "Show one trial only", () => go(one));
+  const found = counterpart(one);
+  return found && button(`⇥ beside trial ${found.trial} (${OUTCOMES[found.outcome].word})`, "Show both side by side", () => go(one, found));
 }
 
 function panelBar() {
@@ -54,12 +66,11 @@ function panelBar() {
 }
 
 async function sectionsOf(simulation) {
-  if (!("DecompressionStream" in window)) return "This browser is too old to unpack the conversation.";
   try {
     const detail = await detailOf(simulation);
     return [wishLine(detail), drawSections(detail)];
   } catch (error) {
-    return h("p", { class: "error" }, `This part of the file is damaged: ${error}`);
+    return h("p", { class: "error" }, error.message);
   }
 }
 
@@ -70,7 +81,7 @@ async function show(...list) {
   panel.hidden = false;
   panel.scrollTop = 0;
   const sections = await Promise.all(list.map(sectionsOf));
-  if (opened !== list[0] || besides !== list[1]) return; // another was opened while this was unpacked
+  if (reading.one !== list[0] || reading.other !== list[1]) return; // another was opened meanwhile
   columns.forEach((column, position) => add(column, [sections[position]]));
   // An id stands once in a page: the first column keeps its own.
   for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
@@ -80,7 +91,7 @@ async function show(...list) {
 
 function mark(simulation) {
   document.querySelector(".cell[aria-current]")?.removeAttribute("aria-current");
-  const cell = cells.get(simulation);
+  const cell = cellOf(simulation);
   if (!cell) return;
   cell.setAttribute("aria-current", "true");
   makeReachable(cell);
@@ -88,44 +99,32 @@ function mark(simulation) {
 }
 
 function follow() {
-  const { name, query } = address();
-  opened = named.get(name);
-  besides = opened && named.get(query.get("beside"));
+  readReading();
+  const { one, other } = reading;
   delete panel.dataset.ready;
-  document.body.classList.toggle("reading", Boolean(opened));
-  panel.classList.toggle("two", Boolean(besides));
-  if (opened) show(...[opened, besides].filter(Boolean));
+  document.body.classList.toggle("reading", Boolean(one));
+  panel.classList.toggle("two", Boolean(other));
+  if (one) show(...[one, other].filter(Boolean));
   else {
     panel.hidden = true;
     panel.replaceChildren();
   }
-  mark(opened);
+  mark(one);
 }
 
 /** An address that somebody typed or went back to brings its filters; a link to a cell has none. */
 function addressChanged() {
-  if (address().query.size && readFilters()) applyNow();
+  if (hasQuery() && readFilters()) filtersChanged();
   follow();
-  writeAddress(opened, besides);
-}
-
-function moveInTable(key, cell) {
-  const row = cell.closest("tr");
-  const column = [...row.querySelectorAll(".cell")].indexOf(cell);
-  const near = { ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1] }[key];
-  if (near) return near[0].querySelectorAll(".cell")[near[1]];
-  const next = key === "ArrowUp" ? "previousElementSibling" : "nextElementSibling";
-  let other = row[next];
-  while (other?.hidden) other = other[next];
-  const there = other?.querySelectorAll(".cell");
-  return there?.[Math.min(column, there.length - 1)];
+  writeAddress();
 }
 
 const KEYS = {
   j: () => go(neighbour(1)),
   k: () => go(neighbour(-1)),
+  n: () => go(nextFailure()),
   "/": () => document.getElementById("search").focus(),
-  Escape: () => opened && close(),
+  Escape: () => reading.one && close(),
 };
 
 function pressed(event) {
@@ -160,16 +159,22 @@ function themeButton() {
 
 function keyHelp() {
   const key = (name) => h("kbd", {}, name);
-  return h("footer", {}, key("j"), " ", key("k"), " next and previous · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table");
+  const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
+  return h("footer", {}, parts);
 }
 
-const tasks = drawTasks();
-add(overview, [drawOverview(themeButton()), tasks.section, keyHelp()]);
-readFilters();
-addEventListener("hashchange", addressChanged);
-addEventListener("keydown", pressed);
-// On paper nothing can be unfolded.
-addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
-follow();
-await tasks.start();
-document.documentElement.dataset.ready = "true";
+/** Shows the run of a source. */
+export async function start(source) {
+  await load(source);
+  const tasks = drawTasks();
+  add(overview, [drawOverview(themeButton()), tasks.section, keyHelp()]);
+  readFilters();
+  addEventListener("hashchange", addressChanged);
+  addEventListener("keydown", pressed);
+  // On paper nothing can be unfolded.
+  addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
+  follow();
+  await tasks.start();
+  // In milliseconds since somebody asked for the page.
+  document.documentElement.dataset.ready = Math.round(performance.now());
+}

@@ -1,6 +1,8 @@
 // Search in the conversations. Every packet is unpacked for it and let go again, so that a large
 // run does not fill the memory.
 
+import { detailsOf, trialsOf } from "./data.js";
+
 function* spoken({ messages = [], answer, wish }) {
   if (wish) yield wish;
   if (answer) yield answer;
@@ -16,13 +18,12 @@ function says(detail, words) {
 }
 
 /** The simulations in which the words are said; `progress` gets how many tasks are done. */
-async function searchConversations(words, progress, wanted = () => true) {
+export async function searchConversations(words, progress, wanted = () => true) {
   const found = new Set();
-  const trials = simulationsByTask();
-  for (let task = 0; task < trials.length && wanted(); task += 1) {
-    const { common, trials: details } = await unpack(packets[task]);
-    trials[task].forEach((simulation, place) => says({ ...common, ...details[place] }, words) && found.add(simulation));
-    progress(task + 1, trials.length);
+  for (let task = 0; task < trialsOf.length && wanted(); task += 1) {
+    const details = await detailsOf(task);
+    trialsOf[task].forEach((simulation, place) => says(details[place], words) && found.add(simulation));
+    progress(task + 1, trialsOf.length);
   }
   return found;
 }

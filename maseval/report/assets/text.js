@@ -34,7 +34,7 @@ function escaped(character) {
 const PLAIN = /^[\n\t\x20-\x7E\u00A0-\u00AC\u00AE-\u024F]*$/;
 
 /** For places that take only plain text: attributes, options, the address. */
-function visible(text) {
+export function visible(text) {
   const plain = String(text);
   return PLAIN.test(plain) ? plain : plain.replace(UNSEEN, escaped);
 }
@@ -49,7 +49,7 @@ function badge(character) {
 }
 
 /** The text as nodes, with a badge for each unseen character. */
-function* textNodes(text) {
+export function* textNodes(text) {
   let from = 0;
   for (const match of PLAIN.test(text) ? [] : text.matchAll(UNSEEN)) {
     if (match.index > from) yield document.createTextNode(text.slice(from, match.index));
@@ -59,7 +59,7 @@ function* textNodes(text) {
   if (from < text.length) yield document.createTextNode(text.slice(from));
 }
 
-function isJSON(text) {
+export function isJSON(text) {
   if (!/^\s*[[{]/.test(text)) return false;
   try {
     JSON.parse(text);
@@ -72,7 +72,7 @@ function isJSON(text) {
 const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /** JSON with line breaks. Tokens are copied, as parsing and printing would change long numbers. */
-function indented(text) {
+export function indented(text) {
   if (!isJSON(text)) return text;
   let out = "";
   let depth = 0;
@@ -90,22 +90,22 @@ function indented(text) {
   return out;
 }
 
-const count = new Intl.NumberFormat("en");
+export const count = new Intl.NumberFormat("en");
 
 /** A count of something, in the singular where there is one. */
-function counted(number, noun) {
+export function counted(number, noun) {
   return `${count.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-function percent(share) {
+export function percent(share) {
   return `${(share * 100).toFixed(1)}\u2009%`;
 }
 
-function money(cost) {
+export function money(cost) {
   return cost ? `$${cost.toFixed(cost < 1 ? 4 : 2)}` : "–";
 }
 
-function duration(seconds) {
+export function duration(seconds) {
   if (seconds == null) return "–";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 90) return `${seconds.toFixed(1)} s`;

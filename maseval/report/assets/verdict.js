@@ -1,0 +1,134 @@
+// Why the verdict is what it is: the error, each check and what it rests on, the explanation, and what
+// the conversation changed.
+
+import { toMessage } from "./conversation.js";
+import { code, folded, h, pairs, prose } from "./dom.js";
+import { counted } from "./text.js";
+
+function errorBlock(error) {
+  return h(
+    "div",
+    { class: "error" },
+    h("strong", {}, error.type),
+    prose(error.message),
+    error.more && code(error.more),
+    error.traceback && folded("Traceback", () => prose(error.traceback, { class: "code" })),
+  );
+}
+
+export function errorSection({ error, attempts = [] }) {
+  if (!error && !attempts.length) return null;
+  const earlier = attempts.map((attempt, number) => [h("h4", {}, `Attempt ${number + 1}: ${attempt.status}`), attempt.error && errorBlock(attempt.error)]);
+  return [error && errorBlock(error), attempts.length > 0 && folded(counted(attempts.length, "earlier attempt"), () => h("div", {}, earlier))];
+}
+
+const KINDS = {
+  DB: "End state",
+  ENV_ASSERTION: "Assertions on the state",
+  ACTION: "Reference actions",
+  COMMUNICATE: "Information given",
+  NL_ASSERTION: "Judged assertions",
+};
+
+function check({ met, name, evidence, arguments: given, message: found }) {
+  return h(
+    "li",
+    { class: met ? "met" : "unmet" },
+    h("span", { class: "mark", "aria-label": met ? "met" : "not met" }, met ? "✓" : "✗"),
+    h(
+      "div",
+      {},
+      h("span", { class: "check-name" }, name),
+      found != null && toMessage(found),
+      given && given !== "{}" && h("div", { class: "given" }, code(given)),
+      evidence && prose(evidence, { class: "evidence" }),
+    ),
+  );
+}
+
+function checkGroup(kind, list) {
+  const met = list.filter((each) => each.met).length;
+  const counts = list[0].counts;
+  const title = [
+    h("span", { class: met === list.length ? "mark met" : counts ? "mark unmet" : "mark" }, met === list.length ? "✓" : "✗"),
+    h("b", {}, KINDS[kind] ?? kind),
+    h("small", {}, `${met} of ${list.length} met`),
+    h("small", { class: counts ? "tag strong" : "tag" }, counts ? "scored" : "not scored"),
+  ];
+  return folded(title, () => h("ul", { class: "checks" }, list.map(check)), counts && met < list.length);
+}
+
+export function verdict({ returned, reward, basis, checks, notes }) {
+  if (returned) return pairs(returned, (value) => code(value));
+  const groups = Map.groupBy ? Map.groupBy(checks, ({ kind }) => kind) : grouped(checks);
+  const product = basis.map(([kind, found]) => `${kind}\u00a0${found ?? "–"}`).join(" × ");
+  return [
+    h("p", {}, "Reward ", h("b", {}, reward ?? "–"), product && [" = ", product]),
+    notes.map((note) => h("p", { class: "note" }, note)),
+    [...groups].map(([kind, list]) => checkGroup(kind, list)),
+  ];
+}
+
+function grouped(checks) {
+  const groups = new Map();
+  for (const each of checks) groups.set(each.kind, [...(groups.get(each.kind) ?? []), each]);
+  return groups;
+}
+
+/** A line of an explanation, in which each message that it names can be jumped to. */
+function explained(line) {
+  const depth = Math.min(2, Math.floor(line.search(/\S|$/) / 2));
+  const parts = line.trim().split(/(message \d+)/);
+  return h("p", { class: `explained depth-${depth}` }, parts.map((part, at) => (at % 2 ? toMessage(Number(part.slice(8))) : part)));
+}
+
+function wrongFields(fields) {
+  const head = ["Field", "expected", "found", "cause"].map((name) => h("th", { scope: "col" }, name));
+  const cause = ({ message, call, remedy }) => [
+    message != null && h("p", {}, toMessage(message), call && h("code", {}, call)),
+    remedy && h("p", {}, "missing: ", h("code", {}, remedy)),
+  ];
+  const same = (one, other) => one && ["message", "call", "remedy"].every((key) => one[key] === other[key]);
+  const lines = fields.map((field, at) => {
+    // One call often leaves several fields wrong; it stands beside all of them once.
+    let alike = 1;
+    while (at + alike < fields.length && same(field, fields[at + alike])) alike += 1;
+    const { place, expected, found } = field;
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("code", {}, place)),
+      h("td", {}, h("code", {}, expected ?? "–")),
+      h("td", {}, h("code", {}, found ?? "–")),
+      !same(fields[at - 1], field) && h("td", { rowspan: alike }, cause(field)),
+    );
+  });
+  return h("div", { class: "scroll" }, h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+}
+
+export function explanationSection({ explanation }) {
+  if (!explanation) return null;
+  const { summary, label, fields, sections } = explanation;
+  return [
+    label && h("p", {}, h("b", {}, label.name), label.rule && h("small", {}, ` rule: ${label.rule}`)),
+    label?.evidence.map(explained),
+    summary && h("p", { class: "evidence" }, summary),
+    fields.length > 0 && [h("h4", {}, "End state"), wrongFields(fields)],
+    sections.map(({ title, lines }) => [h("h4", {}, title), lines.map(explained)]),
+  ];
+}
+
+export function stateSection({ state, messages = [] }) {
+  if (!state) return null;
+  const writers = messages.filter(({ calls = [] }) => calls.some(({ writes, result }) => writes && result && !result.failed));
+  const short = (hash) => h("code", { title: hash }, hash.slice(0, 12));
+  const databases = state.map(({ name, changed, before, after }) => [
+    name,
+    [changed == null ? "" : changed ? "changed " : "unchanged ", before && changed && [short(before), " → "], short(after)],
+  ]);
+  const calls = (said) => said.calls.filter(({ writes }) => writes).map(({ name }) => h("code", {}, name));
+  return [
+    pairs(databases),
+    writers.length > 0 && h("ul", { class: "writes" }, writers.map((said) => h("li", {}, toMessage(said.index), calls(said)))),
+  ];
+}

@@ -1,0 +1,98 @@
+// What the reader looks at: the simulations that are open, and the filters. All of it stands in the
+// address after the #, so that a link leads to the same view: first the name of what is open, then ?
+// and the filters. `#retail/0/1?outcome=fail&label=agent%3A+missing+write&beside=retail%2F0%2F0`
+
+import { linkTo, named, nameOf, OUTCOMES } from "./data.js";
+
+const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label"];
+
+export const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
+/** The simulation that is open, and the one beside it. */
+export const reading = { one: undefined, other: undefined };
+
+const listeners = [];
+
+/** Calls `listener` whenever a filter was set. */
+export function onFilters(listener) {
+  listeners.push(listener);
+}
+
+export function filtersChanged() {
+  for (const listener of listeners) listener();
+}
+
+/** Sets a filter. */
+export function setFilter(name, value) {
+  filters[name] = value;
+  filtersChanged();
+}
+
+export function toggleOutcome(outcome) {
+  if (!filters.outcomes.delete(outcome)) filters.outcomes.add(outcome);
+  filtersChanged();
+}
+
+/** Sets a filter, or takes it back if it is set already; for everything that can be clicked. */
+export function choose(name, value) {
+  if (name === "outcome") toggleOutcome(value);
+  else setFilter(name, filters[name] === value ? "" : value);
+  document.getElementById("tasks").scrollIntoView({ block: "start" });
+}
+
+/** The two halves of the address; what cannot be decoded names nothing. */
+function address() {
+  const [name, query = ""] = location.hash.slice(1).split(/\?(.*)/s);
+  try {
+    return { name: decodeURIComponent(name), query: new URLSearchParams(query) };
+  } catch {
+    return { name: "", query: new URLSearchParams() }; // a lone % cannot be decoded
+  }
+}
+
+/** Sets the filters to those of the address; whether it has any. */
+export function readFilters() {
+  const { query } = address();
+  for (const name of PLAIN_FILTERS) filters[name] = query.get(name) ?? "";
+  const outcomes = query.getAll("outcome").filter((outcome) => Object.hasOwn(OUTCOMES, outcome));
+  filters.outcomes = new Set(outcomes);
+  return [...query.keys()].some((key) => key !== "beside");
+}
+
+/** Whether the address says anything but what is open. */
+export function hasQuery() {
+  return address().query.size > 0;
+}
+
+/** Opens what the address names. */
+export function readReading() {
+  const { name, query } = address();
+  reading.one = named.get(name);
+  reading.other = reading.one && named.get(query.get("beside"));
+}
+
+function filterQuery() {
+  const query = new URLSearchParams();
+  for (const name of PLAIN_FILTERS) if (filters[name]) query.set(name, filters[name]);
+  for (const outcome of filters.outcomes) query.append("outcome", outcome);
+  return query;
+}
+
+/** The address of a simulation, or of none, under the filters as they are. */
+function addressOf(simulation, beside) {
+  const query = filterQuery();
+  if (beside) query.set("beside", nameOf(beside));
+  const name = simulation ? linkTo(simulation) : "#";
+  return query.size ? `${name}?${query}` : name;
+}
+
+/** Makes the address agree with what is shown, without a new step in the history. */
+export function writeAddress(simulation = reading.one, beside = reading.other) {
+  const wanted = addressOf(simulation, beside);
+  const whole = location.pathname + location.search + (wanted === "#" ? "" : wanted);
+  history.replaceState(null, "", whole);
+}
+
+/** Opens a simulation, or two side by side. */
+export function go(simulation, beside) {
+  if (simulation) location.hash = addressOf(simulation, beside);
+}
