@@ -34,8 +34,6 @@ class Framework:
     """Whether an answer that was filtered is a failure of its own kind."""
     kept_of_failure: ClassVar[Sequence[str]] = ("user", "assistant", "tool")
     """Whose messages of a turn are kept in which the model's second answer fails."""
-    counts_inner: ClassVar[bool] = False
-    """Whether the tokens of an agent that is asked by a tool count for the one that asks, too."""
     starts_afresh: ClassVar[bool] = True
     """Whether another adapter of the same agent has a conversation of its own."""
     counted: ClassVar[Sequence[str]] = tuple(COUNTED)

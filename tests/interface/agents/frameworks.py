@@ -90,7 +90,6 @@ class LangGraph(Framework):
     quiet = (QUIET_LITELLM,)
     at_limit = r"[Rr]ecursion limit of 6 reached"
     unreadable = ()
-    counts_inner = True
     page_calls = ()
     graph: ClassVar[Callable[..., Any]] = graphs.agent_graph
 

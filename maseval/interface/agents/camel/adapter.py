@@ -1,7 +1,8 @@
 """CamelAgentAdapter: a ``ChatAgent`` of CAMEL as the agent under evaluation."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -15,7 +16,13 @@ from maseval.interface.agents.camel.chat_agent import (
     StepResponse,
     ToolCallRecord,
 )
-from maseval.interface.agents.camel.models import Ask, followed, is_out_of_attempts
+from maseval.interface.agents.camel.models import (
+    Ask,
+    AskAsync,
+    followed,
+    is_out_of_attempts,
+)
+from maseval.interface.agents.camel.society import listen
 from maseval.interface.agents.camel.tools import Escape
 from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
 from maseval.interface.inference.chat_completions import get, usage_of
@@ -29,7 +36,10 @@ _ROLES = {"developer": "system", "function": "tool"}
 
 
 class CamelAgentAdapter(FrameworkAgentAdapter):
-    """A ``ChatAgent``, which keeps the conversation in its own memory."""
+    """A ``ChatAgent``, which keeps the conversation in its own memory.
+
+    Steps that a society lets the agent take, without this adapter, are recorded as well.
+    """
 
     module, extra, package = "camel", "camel", "camel-ai"
     agent: ChatAgent
@@ -45,6 +55,8 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self._requests: list[TokenUsage] = []
         self._refusal: Exception | None = None  # why the latest request failed
+        if hasattr(agent_instance, "astep"):
+            listen(self.agent)
 
     def run(self, query: str) -> Any:
         logged, number = len(self.logs), len(self._finished) + 1
@@ -52,7 +64,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             return super().run(query)
         finally:
             for entry in self.logs[logged:]:
-                entry |= {"step_number": number, "query": entry.get("query", query[:500])}
+                entry |= {"step_number": number, "query": query[:500]}
 
     def _run_framework(self, query: str) -> str:
         if self.agent.model_backend.model_config_dict.get("stream"):
@@ -72,12 +84,18 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return str(response.msgs[0].content) if response.msgs else ""
 
     def _step(self, query: str) -> StepResponse:
+        with self._following():
+            try:
+                return self.agent.step(query)
+            except Escape as escape:
+                raise escape.error from None
+
+    @contextmanager
+    def _following(self) -> Iterator[None]:
         models = self.agent.model_backend
-        self.agent.model_backend = followed(models, self._request)
+        self.agent.model_backend = followed(models, self)
         try:
-            return self.agent.step(query)
-        except Escape as escape:
-            raise escape.error from None
+            yield
         except Exception as error:
             if self._refusal is not None and is_out_of_attempts(error):
                 raise self._refusal from error
@@ -85,16 +103,40 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         finally:
             self.agent.model_backend = models
 
-    def _request(self, ask: Ask) -> object:
+    @contextmanager
+    def witness(self, query: str) -> Iterator[Callable[[StepResponse], None]]:
+        """Record a step that a society lets the agent take; it is told of the response."""
+        number = len(self._finished) + 1
+        with self._logged(query), self._following():
+            responses: list[StepResponse] = []
+            yield responses.append
+        told = _told(responses[0]) if responses else {}
+        self.logs[-1] |= {"step_number": number, "query": query[:500], **told}
+
+    def request(self, ask: Ask) -> object:
         """Make one request, count its tokens, and check that CAMEL can read the answer."""
+        with self._asking():
+            answer = ask()
+        return self._checked(answer)
+
+    async def request_async(self, ask: AskAsync) -> object:
+        """As ``request``, in an event loop."""
+        with self._asking():
+            answer = await ask()
+        return self._checked(answer)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
         self._refusal = None
         try:
-            answer = ask()
+            yield
         except json.JSONDecodeError as error:
             raise self._unreadable(error) from error
         except Exception as error:
             self._refusal = error
             raise
+
+    def _checked(self, answer: object) -> object:
         if usage := usage_of(get(answer, "usage")):
             cost = usage.pop("cost", 0.0)
             self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))

@@ -1,6 +1,6 @@
 """What is used of CAMEL's classes, which are not there for a type checker to look at."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypedDict
 
 from maseval.core.messages import Message
@@ -13,6 +13,9 @@ class Models(Protocol):
     model_type: object
 
     def run(
+        self, messages: object, response_format: object = None, tools: object = None
+    ) -> object: ...
+    async def arun(
         self, messages: object, response_format: object = None, tools: object = None
     ) -> object: ...
 
@@ -68,4 +71,5 @@ class ChatAgent(Protocol):
     chat_history: Sequence[Message]
     record_message: Callable[[object], None]
 
-    def step(self, input_message: str) -> StepResponse: ...
+    step: Callable[..., StepResponse]
+    astep: Callable[..., Awaitable[StepResponse]]

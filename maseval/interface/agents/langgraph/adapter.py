@@ -16,7 +16,7 @@ from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import FrameworkAgentAdapter
-from maseval.interface.agents.langgraph.callbacks import Heard
+from maseval.interface.agents.langgraph.callbacks import Heard, marked
 from maseval.interface.agents.langgraph.graph import (
     CompiledGraph,
     LangChainMessage,
@@ -33,7 +33,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     """A compiled graph as an agent; ``config`` is LangGraph's, used in every turn.
 
     A graph with a checkpointer keeps the conversation itself, in the thread that ``config`` names
-    or in the adapter's own. Any other graph is sent the earlier messages again.
+    or in the adapter's own. Any other graph is sent the earlier messages again. What a graph within
+    this one does belongs to its own adapter, if it has one.
     """
 
     module = "langgraph"
@@ -52,7 +53,10 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.config = config
         self._own_thread = uuid4().hex
-        self._heard = Heard()
+        self.heard = Heard()
+        """What was heard of the agent's models."""
+        if hasattr(agent_instance, "config"):
+            agent_instance.config = marked(agent_instance, agent_instance.config)
         self._state: State = {}
         self._conversation: list[LangChainMessage] = []
         self._memory: list[LangChainMessage] = []
@@ -61,16 +65,19 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         """The questions of a graph that interrupted itself."""
 
     def _run_framework(self, query: str) -> str | None:
-        began, started, heard = now(), time.perf_counter(), len(self._heard.answers)
+        began, started, heard = now(), time.perf_counter(), len(self.heard.answers)
         sent: LangChainMessage = langchain("messages").HumanMessage(query, id=uuid4().hex)
         self._state = {}
-        self._heard.begin()
+        self.heard.begin()
+        self.heard.following, before = True, self._conversation
         try:
             self._follow(self._turn(sent))
-            self._heard.check()
+            self.heard.check()
         finally:
+            self.heard.following = False
             if self._state:
                 self._conversation = self._whole(_messages(self._state), sent)
+                self.heard.count_made(_new(self._conversation, sent, before))
         entry = {
             "timestamp": began,
             "query": query,
@@ -80,7 +87,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             "state_keys": list(self._state),
             "message_count": len(self._conversation),
         }
-        if used := sum(usage for _, usage in self._heard.answers[heard:]):
+        if used := sum(usage for _, usage in self.heard.answers[heard:]):
             entry |= {name: getattr(used, name) for name in TOKEN_FIELDS[:3]}
         if self._has_checkpointer:
             entry |= self._checkpoint()
@@ -105,14 +112,14 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         """Run the graph and keep its latest state, so that a failed turn can be read too."""
         if _is_async(self.agent):
             return run_async(self._follow_async(turn))
-        asked = len(self._heard.asked)
+        asked = len(self.heard.asked)
         try:
             config = self._run_config(listening="sync")
             for state in self.agent.stream(turn, config, stream_mode="values"):
                 self._state = state
         except NotImplementedError:
             # Middleware cannot be checked beforehand. Nothing runs twice: no model was called yet.
-            if len(self._heard.asked) > asked:
+            if len(self.heard.asked) > asked:
                 raise
             run_async(self._follow_async(turn))
 
@@ -124,7 +131,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     def _run_config(self, listening: str | None = None) -> RunnableConfig:
         ours: RunnableConfig = {}
         if listening:
-            ours["callbacks"] = [self._heard.listener(asynchronous=listening == "async")]
+            ours["callbacks"] = [self.heard.listener(asynchronous=listening == "async")]
         if self._has_checkpointer and not self._names_thread:
             ours["configurable"] = {"thread_id": self._own_thread}
         merged: RunnableConfig = langchain("runnables.config").merge_configs(self.config, ours)
@@ -163,21 +170,22 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return messages
 
     def get_messages(self) -> MessageHistory:
-        return MessageHistory([converted(message) for message in self._conversation])
+        said = [*self._conversation, *self.heard.conversation]
+        return MessageHistory([converted(message) for message in said])
 
     def _gave_up(self, error: Exception) -> bool:
         return any(base.__name__ in _LIMITS for base in type(error).__mro__)
 
     def _resolve_model_id(self) -> str | None:
         """The model that was called, if it was only one."""
-        models = set(self._heard.asked)
+        models = set(self.heard.asked)
         return (models.pop() or None) if len(models) == 1 else None
 
     def _gather_usage(self) -> Usage:
-        answers = self._heard.answers
+        answers = self.heard.answers
         usage: Usage = sum(used for _, used in answers) or Usage()
         calculator = self._resolve_cost_calculator()
-        if self._model_id or calculator is None or len(set(self._heard.asked)) < 2:
+        if self._model_id or calculator is None or len(set(self.heard.asked)) < 2:
             return usage
         costs = [calculator.calculate_cost(used, model) for model, used in answers]
         known = [cost for cost in costs if cost is not None]
@@ -205,6 +213,19 @@ def _messages(state: State) -> list[LangChainMessage]:
         state["messages"] or []
     )
     return messages
+
+
+def _new(
+    conversation: list[LangChainMessage],
+    sent: LangChainMessage,
+    before: list[LangChainMessage],
+) -> list[LangChainMessage]:
+    """The messages of this turn; an answer to a graph's own question is not among them."""
+    places = [place for place, message in enumerate(conversation) if message.id == sent.id]
+    if places:
+        return conversation[places[0] + 1 :]
+    known = {message.id for message in before}
+    return [message for message in conversation if known and message.id not in known]
 
 
 def _is_async(graph: object) -> bool:

@@ -9,12 +9,13 @@ from maseval.core.event_loop import run_async
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
-from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.framework import FrameworkAgentAdapter, adapter_of, without
 from maseval.interface.agents.llamaindex.messages import (
     Transcript,
     answer_text,
     message_of,
     tokens_of,
+    tokens_of_output,
 )
 from maseval.interface.agents.llamaindex.run import in_order, overheard
 from maseval.interface.agents.llamaindex.workflow import (
@@ -35,6 +36,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     ``max_iterations`` limits how often an agent may call its model in one turn (LlamaIndex: 20).
     ``memory`` is one of LlamaIndex's; the default is the one that its agents create themselves.
+    What an agent of a workflow does belongs to its own adapter, if it has one.
     """
 
     module: ClassVar[str] = MODULE
@@ -58,6 +60,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._transcript = Transcript()
         self._context: Context | None = None
         self._usage: list[TokenUsage] = []
+        self._speaker: LlamaIndexAgentAdapter | None = None
+        """The adapter of the agent of a workflow whose turn it is."""
 
     def _run_framework(self, query: str) -> str:
         self._transcript.add_message("user", query)
@@ -91,14 +95,36 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
                 user_msg=query, memory=self.memory, ctx=context, **limit
             )
             try:
+                self._speaker = None
                 async for event in handler.stream_events():
                     self._transcript.record(event)
+                    self._pass_on(event)
                 result = await handler
             except BaseException:
                 await handler.cancel_run()
                 raise
         await self._keep(context)
         return answer_text(result)
+
+    def _pass_on(self, event: object) -> None:
+        """Tell the adapter of an agent of a workflow what the agent does."""
+        before = self._speaker
+        if name := getattr(event, "current_agent_name", None):
+            found = adapter_of(self._members.get(name))
+            self._speaker = found if isinstance(found, LlamaIndexAgentAdapter) else None
+        if self._speaker is not None and self._speaker is not self:
+            self._speaker._overhear(event, first=self._speaker is not before)
+            if (used := tokens_of_output(event)) is not None:
+                self._speaker._usage.append(used)
+                self.passed_on.append(used)
+
+    def _overhear(self, event: object, *, first: bool) -> None:
+        """Record an event of a workflow that this agent is a part of."""
+        if first and (asked := getattr(event, "input", None)):
+            questions = [one for one in asked if one.role.value == "user"]
+            for question in questions[-1:]:
+                self._transcript.add_message("user", question.content or "")
+        self._transcript.record(event)
 
     async def _keep(self, context: Context) -> None:
         """Keep what the agents share, such as whose turn it is, but not what is of this turn."""
@@ -138,7 +164,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         return self._transcript
 
     def _gather_usage(self) -> Usage:
-        return sum(self._usage) or Usage()
+        total = sum(self._usage) or Usage()
+        return without(total, self.passed_on) if isinstance(total, TokenUsage) else total
 
     @property
     def _members(self) -> dict[str, object]:

@@ -92,6 +92,12 @@ def answer_text(result: object) -> str:
     return content if isinstance(content, str) else str(result)
 
 
+def tokens_of_output(event: object) -> TokenUsage | None:
+    """The tokens of an agent's answer, if the event is one and its model reports them."""
+    events = library("llama_index.core.agent.workflow")
+    return tokens_of(event.raw) if isinstance(event, events.AgentOutput) else None
+
+
 def tokens_of(raw: object) -> TokenUsage | None:
     """The tokens of one answer, as the provider reports them."""
     usage = get(raw, "usage")

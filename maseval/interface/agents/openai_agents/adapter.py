@@ -15,9 +15,9 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.usage import CostCalculator, Usage
 from maseval.interface.agents.failures import is_unreadable_answer
-from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.framework import FrameworkAgentAdapter, without
 from maseval.interface.agents.openai_agents.messages import add_items
 from maseval.interface.agents.openai_agents.sdk import (
     EXTRA,
@@ -28,7 +28,9 @@ from maseval.interface.agents.openai_agents.sdk import (
     SdkAgent,
     SdkRunResult,
     sdk_module,
+    tokens_of,
 )
+from maseval.interface.agents.openai_agents.team import Work, listen
 from maseval.interface.agents.tools import as_text
 
 # The SDK's own limit, 10, is too low for the reference solutions of some tasks.
@@ -39,6 +41,8 @@ _FILTERED = "content filter"
 
 class OpenAIAgentsAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of the SDK; after a handoff, the next turn goes to the other agent.
+
+    What an agent does after a handoff, or as a tool, belongs to its own adapter, if it has one.
 
     Several calls in one answer run one after another, in the model's order, unless ``run_config``
     sets ``tool_execution``.
@@ -80,6 +84,10 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.context = context
         self.current_agent = self.agent
         """The agent that currently holds the conversation."""
+        if hasattr(agent_instance, "hooks"):
+            listen(self.agent)
+        self.work = Work()
+        """What the agent did for others, without this adapter."""
         self._memory: list[InputItem] = []
         self._run_context: RunContext | None = None  # counts the tokens of all turns
 
@@ -154,20 +162,13 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.messages.add_message("user", query)
 
     def _gather_usage(self) -> Usage:
-        if self._run_context is None or not self._run_context.usage.total_tokens:
-            return Usage()
-        usage = self._run_context.usage
-        details = usage.input_tokens_details
-        return TokenUsage.from_chat_response_usage(
-            {
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "total_tokens": usage.total_tokens,
-                "cached_input_tokens": details.cached_tokens,
-                "cache_creation_input_tokens": getattr(details, "cache_write_tokens", 0),
-                "reasoning_tokens": usage.output_tokens_details.reasoning_tokens,
-            }
-        )
+        used = list(self.work.usage)
+        if self._run_context is not None and self._run_context.usage.total_tokens:
+            used.append(without(tokens_of(self._run_context.usage), self.passed_on))
+        return sum(used) or Usage()
+
+    def get_messages(self) -> MessageHistory:
+        return MessageHistory([*self.messages, *self.work.messages])
 
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)

@@ -29,6 +29,20 @@ def add_items(history: MessageHistory, items: Iterable[RunItem]) -> None:
             history.add_message("assistant", text, metadata={"agent": agent})
 
 
+def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
+    """Add what a model was sent and answered, in the form in which it is sent."""
+    names: dict[str, str] = {}
+    for item in items:
+        if item.get("type") == "function_call":
+            calls = _tool_calls([item])
+            names[calls[0]["id"]] = calls[0]["function"]["name"]
+            history.add_tool_call(calls)
+        elif item.get("type") == "function_call_output":
+            _add_results(history, [item], names)
+        elif "role" in item and "content" in item:
+            history.add_message(item["role"], _said(item["content"]))
+
+
 def _add_results(
     history: MessageHistory, results: Iterable[InputItem], names: Mapping[str, str]
 ) -> None:

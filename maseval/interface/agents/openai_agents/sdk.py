@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Protocol, TypedDict
 
+from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 
 MODULE, EXTRA, PACKAGE = "agents", "openai-agents", "openai-agents"
@@ -87,6 +88,29 @@ class RunUsage(Protocol):
     output_tokens_details: OutputDetails
 
 
+class ModelAnswer(Protocol):
+    """What a model answered."""
+
+    usage: RunUsage
+
+    def to_input_items(self) -> list[InputItem]: ...
+
+
+def tokens_of(usage: RunUsage) -> TokenUsage:
+    """The SDK's count of tokens."""
+    details = usage.input_tokens_details
+    return TokenUsage.from_chat_response_usage(
+        {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+            "cached_input_tokens": details.cached_tokens,
+            "cache_creation_input_tokens": getattr(details, "cache_write_tokens", 0),
+            "reasoning_tokens": usage.output_tokens_details.reasoning_tokens,
+        }
+    )
+
+
 class RunContext(Protocol):
     """What runs share."""
 
@@ -108,4 +132,5 @@ class SdkAgent(Protocol):
     model_settings: ModelSettings
     tools: Sequence[Named]
     handoffs: Sequence["SdkAgent"]
+    hooks: object
     output_type: object

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -25,7 +26,7 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.failures import is_unreadable_answer
-from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.framework import FrameworkAgentAdapter, without
 from maseval.interface.agents.pydantic_ai.agent import (
     EXTRA,
     MODULE,
@@ -35,8 +36,10 @@ from maseval.interface.agents.pydantic_ai.agent import (
     TurnResult,
     TurnUsage,
     pydantic_ai,
+    token_usage,
 )
 from maseval.interface.agents.pydantic_ai.messages import add_messages
+from maseval.interface.agents.pydantic_ai.team import Work, listen
 from maseval.interface.agents.tools import as_text
 
 _UNUSABLE = "Invalid response from"
@@ -59,6 +62,9 @@ _KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
 
 class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of Pydantic AI.
+
+    What an agent does that is run by a tool belongs to its own adapter, if it has one. Otherwise it
+    counts here, if the tool passes on its count: ``await other.run(..., usage=ctx.usage)``.
 
     Args:
         agent_instance: The agent.
@@ -89,6 +95,10 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.messages: MessageHistory = MessageHistory()
         self.deps = deps
         self.usage_limits = usage_limits
+        self.work = Work()
+        """What the agent did for others, without this adapter."""
+        if hasattr(agent_instance, "iter"):
+            listen(self.agent)
         self._memory: list[ModelMessage] = []
         self._usages: list[TurnUsage] = []  # one per turn, because limits apply to a turn
 
@@ -151,11 +161,20 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
 
     def _gather_usage(self) -> Usage:
         counted = [usage for usage in self._usages if usage.total_tokens]
-        total = sum(map(_token_usage, counted)) or Usage()
-        costs = [usage.cost for usage in counted if usage.cost is not None]
-        if self._cost_calculator is None and len(costs) == len(counted):
-            total.cost = float(sum(costs))
-        return total
+        used = [*map(token_usage, counted), *self.work.usage]
+        total = sum(used) or Usage()
+        if isinstance(total, TokenUsage):
+            total = without(total, self.passed_on)
+        known = self._cost_calculator is None and all(one.cost is not None for one in counted)
+        return total if known else replace(total, cost=0.0)
+
+    def get_messages(self) -> MessageHistory:
+        return MessageHistory([*self.messages, *self.work.messages])
+
+    @property
+    def count(self) -> TurnUsage | None:
+        """What the framework counts in this turn."""
+        return self._usages[-1] if self._usages else None
 
     def _resolve_model_id(self) -> str | None:
         model = getattr(self.agent, "model", None)
@@ -177,16 +196,3 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
             "usage_limits": None if self.usage_limits is None else repr(self.usage_limits),
         }
         return {**super().gather_config(), "pydantic_ai_config": redact(config)}
-
-
-def _token_usage(usage: TurnUsage) -> TokenUsage:
-    return TokenUsage(
-        kind="llm",
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        total_tokens=usage.total_tokens,
-        cached_input_tokens=usage.cache_read_tokens,
-        cache_creation_input_tokens=usage.cache_write_tokens,
-        reasoning_tokens=usage.output_reasoning_tokens,
-        audio_tokens=usage.input_audio_tokens + usage.output_audio_tokens,
-    )

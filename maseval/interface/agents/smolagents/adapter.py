@@ -8,6 +8,7 @@ agent's memory, follows the events of a run and inspects every step; it replaces
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -23,7 +24,7 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes
-from maseval.interface.agents.framework import FrameworkAgentAdapter
+from maseval.interface.agents.framework import FrameworkAgentAdapter, adapter_of
 from maseval.interface.agents.smolagents.memory import AgentStep, MultiStepAgent
 from maseval.interface.agents.smolagents.steps import (
     TOKENS,
@@ -52,7 +53,8 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
 
     The adapter's first run starts a new conversation, later ones continue it. Several calls in one
-    answer run one after another, in order, unless the agent sets ``max_tool_threads``.
+    answer run one after another, in order, unless the agent sets ``max_tool_threads``. The steps of
+    a managed agent belong to its own adapter, if it has one, and otherwise to its manager's.
     """
 
     module = extra = EXTRA
@@ -71,16 +73,14 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._used: list[TokenUsage] = []
         self._results: dict[str, str] = {}  # of the current step, by call id
         self._begun = self._running = False
+        self._assignment: object = None  # the latest task that a manager gave
 
     def _run_framework(self, query: str) -> str:
         first, self._begun = not self._begun, True
         if first:
             self._accompany()
         events = self.agent.run(query, stream=True, reset=first)
-        if first:
-            self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
-        self.messages.add_message("user", query)
-        self.logs.append({"step_type": "TaskStep", "task": query})
+        self._open(query)
         self._running = True
         try:
             answer = self._follow(events)
@@ -88,6 +88,12 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             self._running = False
         self.messages.add_message("assistant", answer)
         return answer
+
+    def _open(self, task: str) -> None:
+        if not self.messages:
+            self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
+        self.messages.add_message("user", task)
+        self.logs.append({"step_type": "TaskStep", "task": task})
 
     def _follow(self, events: Iterator[object]) -> str:
         output: object = None
@@ -109,14 +115,31 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         step = extras.load("smolagents.memory", extra=EXTRA).MemoryStep
         self.agent.step_callbacks.register(step, self._record)
         for member in _team(self.agent):
-            member.step_callbacks.register(step, self._attend)
+            member.step_callbacks.register(step, partial(self._attend, member))
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
 
-    def _attend(self, step: AgentStep) -> None:
-        if self._running:  # another adapter may use the same agent
+    def _attend(self, member: MultiStepAgent, step: AgentStep) -> None:
+        if not self._running:  # another adapter may use the same agent
+            return
+        own = self if member is self.agent else adapter_of(member)
+        if isinstance(own, SmolAgentAdapter) and own is not self:
+            own._overhear(step)
+        else:
             self._count(step)
-            self._check(step)
+        self._check(step)
+
+    def _overhear(self, step: AgentStep) -> None:
+        """Record a step that the agent takes for its manager."""
+        assigned = [each for each in self.agent.memory.steps if type(each).__name__ == "TaskStep"]
+        if assigned and assigned[-1] is not self._assignment:
+            self._assignment = assigned[-1]
+            self._open(str(assigned[-1].task))
+        if type(step).__name__ == "FinalAnswerStep":
+            self.messages.add_message("assistant", plain(get(step, "output")))
+            return
+        self._count(step)
+        self._note(step)
 
     def _count(self, step: AgentStep) -> None:
         tokens = get(step, "token_usage")
@@ -143,8 +166,10 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
                 raise cause
 
     def _record(self, step: AgentStep) -> None:
-        if not self._running:
-            return
+        if self._running:
+            self._note(step)
+
+    def _note(self, step: AgentStep) -> None:
         match type(step).__name__:
             case "PlanningStep":
                 self.messages.add_message("assistant", step.plan)
@@ -201,11 +226,13 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "smolagents_config": redact(_config(self.agent))}
 
 
-def _team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
-    """The agent and all agents it manages, at any depth."""
-    yield agent
-    for member in agent.managed_agents.values():
-        yield from _team(member)
+def _team(agent: MultiStepAgent) -> list[MultiStepAgent]:
+    """The agent and all agents it manages, at any depth, each once."""
+    team = [agent]
+    for member in team:  # which grows meanwhile
+        found = member.managed_agents.values()
+        team += [one for one in found if all(one is not known for known in team)]
+    return team
 
 
 def _config(agent: MultiStepAgent) -> dict[str, object]:

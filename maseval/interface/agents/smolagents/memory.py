@@ -51,10 +51,17 @@ class SystemPromptStep(Protocol):
     system_prompt: str
 
 
+class TaskStep(Protocol):
+    """What an agent was asked to do; other steps of a memory have no ``task``."""
+
+    task: str
+
+
 class AgentMemory(Protocol):
     """What an agent remembers."""
 
     system_prompt: SystemPromptStep
+    steps: Sequence[TaskStep]
 
 
 class CallbackRegistry(Protocol):

@@ -340,6 +340,50 @@ def test_the_tokens_of_managed_agents_count(team):
     assert agent.gather_usage() == boss.gather_usage() + worker.gather_usage()
 
 
+def test_a_managed_agent_with_an_adapter_has_its_own_messages_steps_and_tokens(team):
+    with (
+        served(TASK, TASK, say("All done.")) as (boss, url),
+        served(*[{"name": "look"}, say("Seen.")] * 2) as (worker, worker_url),
+    ):
+        agent = team(url, worker_url, [look])
+        other = SmolAgentAdapter(agent.agent.managed_agents["worker"], "worker")
+        agent.run("Look twice")
+
+    assert agent.gather_usage() == boss.gather_usage()
+    assert other.gather_usage() == worker.gather_usage()
+    roles = [message["role"] for message in other.get_messages()]
+    assert roles == ["system", *["user", "assistant", "tool", "assistant"] * 2]
+    assert other.get_messages()[-1]["content"] == "Seen."
+    assert "Look" in other.get_messages()[1]["content"]
+    traces = other.gather_traces()
+    assert (traces["total_steps"], traces["message_count"]) == (4, 9)
+    assert [step["input_tokens"] for step in traces["steps_detail"]] == [
+        *(usage.input_tokens for usage in worker._usage_records),
+    ]
+    assert agent.gather_traces()["total_steps"] == 3
+    assert "Here is the final answer from your managed agent 'worker'" in str(
+        agent.get_messages()[3]["content"]
+    )
+
+
+def test_an_agent_that_two_managers_share_is_counted_once(sdk, framework):
+    quiet = {"verbosity_level": sdk.LogLevel.OFF, "description": "Works"}
+    with (
+        served({"name": "chief", "arguments": {"task": "Go"}}, say("Done.")) as (top, url),
+        served(TASK, say("Did it.")) as (chief, chief_url),
+        served(say("Seen.")) as (worker, worker_url),
+    ):
+        make = sdk.ToolCallingAgent
+        one = make([], framework.model_at(worker_url), name="worker", **quiet)
+        two = make([], framework.model_at(chief_url), name="chief", managed_agents=[one], **quiet)
+        boss = make([], framework.model_at(url), managed_agents=[one, two], **quiet)
+        agent, middle = SmolAgentAdapter(boss, "boss"), SmolAgentAdapter(two, "chief")
+        agent.run("Go")
+
+    assert middle.gather_usage() == chief.gather_usage()
+    assert agent.gather_usage() == top.gather_usage() + worker.gather_usage()
+
+
 def test_a_failing_provider_of_a_managed_agent_is_no_mistake_of_its_boss(team, server):
     server.will(Reply({"error": {"message": "slow"}}, 429, {"Retry-After": "7"}))
 

@@ -1,0 +1,165 @@
+"""Graphs within graphs: each agent's own messages and tokens, and no call counted twice."""
+
+from importlib import import_module
+
+import pytest
+
+from maseval.core.clock import Clock
+from maseval.core.usage import Usage
+from maseval.interface.agents.langgraph import LangGraphAgentAdapter
+from tests.interface.agents.frameworks import LangGraph
+from tests.interface.agents.langgraph import graphs
+from tests.interface.agents.served import served
+
+pytestmark = LangGraph.marks()
+
+
+@pytest.fixture(scope="module")
+def kind():
+    return LangGraph
+
+
+def message(text, **more):
+    return import_module("langchain_core.messages").AIMessage(text, **more)
+
+
+def tokens(asked, answered):
+    return {"input_tokens": asked, "output_tokens": answered, "total_tokens": asked + answered}
+
+
+def graph_of(*nodes):
+    """A graph that runs the nodes one after another."""
+    library = import_module("langgraph.graph")
+    graph = library.StateGraph(library.MessagesState)
+    graph.add_sequence(list(nodes))
+    graph.add_edge(library.START, nodes[0][0])
+    return graph.compile()
+
+
+def test_tokens_of_messages_that_a_node_makes_itself_count():
+    made = [message("one", usage_metadata=tokens(3, 4)), message("two")]
+    agent = LangGraphAgentAdapter(graph_of(("say", lambda state: {"messages": made})), "maker")
+
+    agent.run("Hi")
+    assert agent.gather_usage().total_tokens == 7
+    agent.run("Again")
+    assert agent.gather_usage().total_tokens == 7, "the same messages"
+
+
+def test_an_answer_that_a_node_passes_on_in_another_form_counts_once(framework):
+    with served("Hello.") as (model, url):
+        chat = framework.model_at(url)
+
+        def say(state):
+            answer = chat.invoke(state["messages"])
+            return {"messages": [message("Hi!", usage_metadata=answer.usage_metadata)]}
+
+        agent = LangGraphAgentAdapter(graph_of(("say", say)), "repeater")
+        assert agent.run("Hi") == "Hi!"
+
+    assert agent.gather_usage().total_tokens == model.gather_usage().total_tokens
+
+
+@pytest.fixture
+def pair(framework):
+    """Serves two models; yields them and a way to put an agent with the second into a graph."""
+    with served("One.", "Two.", loop=True) as (inner, inner_url):
+        expert = graphs.agent_graph(framework.model_at(inner_url), [], system_prompt="Know.")
+        yield inner, expert
+
+
+def as_node(expert):
+    return expert
+
+
+def as_function(expert):
+    return lambda state: {"messages": expert.invoke({"messages": state["messages"]})["messages"]}
+
+
+def as_async_function(expert):
+    async def run(state):
+        answer = await expert.ainvoke({"messages": state["messages"]})
+        return {"messages": answer["messages"]}
+
+    return run
+
+
+WAYS = [as_node, as_function, as_async_function]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("adapted", [True, False])
+def test_a_graph_within_another_counts_for_its_own_adapter_if_it_has_one(
+    framework, pair, way, adapted
+):
+    inner, expert = pair
+    with served("Ask the expert.", loop=True) as (outer, url):
+        chat = framework.model_at(url)
+        lead = ("lead", lambda state: {"messages": [chat.invoke(state["messages"])]})
+        other = LangGraphAgentAdapter(expert, "expert") if adapted else None
+        agent = LangGraphAgentAdapter(graph_of(lead, ("expert", way(expert))), "lead")
+        agent.run("Hi")
+        assert agent.run("More") in ("One.", "Two.")
+
+    own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
+    if other is None:
+        assert agent.gather_usage().total_tokens == own + others
+        return
+    assert agent.gather_usage().total_tokens == own
+    assert other.gather_usage().total_tokens == others
+    said = [m["content"] for m in other.get_messages() if m["role"] == "assistant"]
+    assert said == ["Ask the expert.", "One.", "Ask the expert.", "Two."]
+    assert other.gather_traces()["message_count"] == 6
+
+
+def test_a_graph_that_a_tool_runs_counts_for_its_own_adapter(framework, pair):
+    inner, expert = pair
+    other = LangGraphAgentAdapter(expert, "expert")
+
+    def ask(question: str) -> str:
+        """Ask the expert."""
+        return expert.invoke({"messages": [("user", question)]})["messages"][-1].content
+
+    call = {"name": "ask", "arguments": {"question": "What now?"}}
+    with served(call, "Thanks.") as (outer, url):
+        agent = framework.make(url, [ask])
+        assert agent.run("Help") == "Thanks."
+
+    assert agent.gather_usage().total_tokens == outer.gather_usage().total_tokens
+    assert other.gather_usage().total_tokens == inner.gather_usage().total_tokens
+    assert [m["content"] for m in other.get_messages()] == ["What now?", "One."]
+
+
+def test_hand_made_messages_of_an_inner_graph_are_its_own():
+    made = [message("inner", usage_metadata=tokens(1, 1))]
+    expert = graph_of(("say", lambda state: {"messages": made}))
+    other = LangGraphAgentAdapter(expert, "expert")
+    agent = LangGraphAgentAdapter(graph_of(("expert", expert)), "lead")
+
+    agent.run("Hi")
+
+    assert other.gather_usage().total_tokens == 2
+    assert agent.gather_usage() == Usage()
+
+
+def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
+    inner, expert = pair
+    with Clock().active():
+        elsewhere = LangGraphAgentAdapter(expert, "expert")
+    agent = LangGraphAgentAdapter(graph_of(("expert", expert)), "lead")
+
+    agent.run("Hi")
+
+    assert elsewhere.gather_usage() == Usage()
+    assert agent.gather_usage().total_tokens == inner.gather_usage().total_tokens
+
+
+def test_a_failed_turn_is_logged_with_its_query():
+    def fail(state):
+        raise ZeroDivisionError
+
+    agent = LangGraphAgentAdapter(graph_of(("fail", fail)), "failing")
+    with pytest.raises(ZeroDivisionError):
+        agent.run("Divide")
+
+    assert (agent.logs[-1]["status"], agent.logs[-1]["query"]) == ("error", "Divide")
