@@ -5,6 +5,7 @@ left out. What cannot be read is an ``UnreadableAnswerError``, which a model rep
 provider's fault. What the model itself wrote, such as the arguments of a call, is the agent's.
 """
 
+import json
 import logging
 import math
 from collections.abc import Sequence
@@ -96,10 +97,13 @@ def _checked_calls(calls: object) -> list[ToolCall] | None:
 
 
 def _checked_call(call: object) -> ToolCall:
-    function = mapping(call, "function")
+    nested = mapping(call, "function")
+    function = nested or mapping(call)  # adapters written for MASEval may give a call flat
     name, arguments = function.get("name"), function.get("arguments")
     if not isinstance(name, str) or not name.strip():
         raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(call)}")
+    if not nested and isinstance(arguments, dict):
+        arguments = json.dumps(arguments)
     if not isinstance(arguments, str):
         raise UnreadableAnswerError(f"the arguments of {name!r} are no text: {excerpt(call)}")
     return {

@@ -126,8 +126,9 @@ def test_a_customer_of_tau2_may_be_stopped_by_its_subclass():
     assert user.is_done() and user._stopped
 
 
-def test_a_model_may_give_its_tool_calls_flat():
-    flat = [{"id": "1", "name": "double", "arguments": '{"number": 4}'}]
+@pytest.mark.parametrize("arguments", ['{"number": 4}', {"number": 4}])
+def test_a_model_may_give_its_tool_calls_flat(arguments):
+    flat = [{"id": "1", "name": "double", "arguments": arguments}]
     model = ScriptedModelAdapter([ChatResponse(tool_calls=flat), "8 it is."])
 
     def double(number: int) -> str:
