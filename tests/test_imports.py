@@ -30,7 +30,7 @@ CORE_LAYERS = [
         "providers",
         *("messages", "tracing", "usage", "seeding", "validation", "system_info"),
         *("provider_errors", "call_policy", "throttle", "clock", "shapes"),
-        "event_loop",
+        *("event_loop", "hooks"),
     },
     {"storage"},
     {"exceptions", "lazy", "visible"},

@@ -20,6 +20,7 @@ from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.hooks import hook
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.plan import (
     AgentData,
@@ -102,6 +103,7 @@ class Benchmark(ABC):
 
     # The parts of a benchmark.
 
+    @hook
     @abstractmethod
     def setup_environment(
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
@@ -111,6 +113,7 @@ class Benchmark(ABC):
         Every ``setup_*`` method may omit ``seed_generator``.
         """
 
+    @hook
     def setup_user(
         self,
         agent_data: JsonObject,
@@ -121,6 +124,7 @@ class Benchmark(ABC):
         """The user who talks to the agents; none by default."""
         return None
 
+    @hook
     @abstractmethod
     def setup_agents(
         self,
@@ -132,6 +136,7 @@ class Benchmark(ABC):
     ) -> Agents:
         """The agents to be invoked, in order, and all agents by name."""
 
+    @hook
     @abstractmethod
     def setup_evaluators(
         self,

@@ -42,6 +42,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.hooks import hook
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.plan import AgentData, TasksToRun
@@ -199,6 +200,7 @@ class Tau2Benchmark(Benchmark):
         own = release_of(domain, task.environment_data.get("version"))
         return own if self.release is None else self.release.with_tasks_of(own.tasks)
 
+    @hook
     def setup_environment(
         self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
     ) -> Tau2Environment:
@@ -214,6 +216,7 @@ class Tau2Benchmark(Benchmark):
         describe_tools(environment, self.wording(environment.release))
         return environment
 
+    @hook
     def setup_user(
         self,
         agent_data: dict[str, object],
@@ -287,6 +290,7 @@ class Tau2Benchmark(Benchmark):
             text = f"{text}\n\n{template('short_conversations')}"
         return text
 
+    @hook
     def setup_evaluators(
         self,
         environment: Tau2Environment,
@@ -301,6 +305,7 @@ class Tau2Benchmark(Benchmark):
         wording = self.wording(environment.release)
         return [Tau2Evaluator(task, environment, nl_model=judge, wording=wording)]
 
+    @hook
     def run_agents(
         self,
         agents: Sequence[AgentAdapter],
@@ -311,6 +316,7 @@ class Tau2Benchmark(Benchmark):
         """One turn of the agents; several answers are given as a list."""
         return super().run_agents(agents, task, environment, query)
 
+    @hook
     def execution_loop(
         self,
         agents: Sequence[AgentAdapter],
@@ -393,8 +399,11 @@ def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environme
     """Let an agent that keeps no messages show those that it saw and made in the trajectory."""
     for agent in agents if len(agents) == 1 else ():
         if not isinstance(agent, Participant) and not agent.get_messages():
-            said = environment.trajectory.messages
-            agent.messages = MessageHistory(as_history(filtered(said, "assistant")))
+            seen = filtered(environment.trajectory.messages, "assistant")
+            greeted = environment.release.rules.loop.greeting_is_seen
+            start = 0 if greeted or not seen or seen[0]["role"] == "user" else 1
+            end = -1 if seen and seen[-1]["role"] == "user" else len(seen)  # it was not answered
+            agent.messages = MessageHistory(as_history(seen[start:end]))
 
 
 def model_id_of(data: dict[str, object], role: str, way: str) -> str:

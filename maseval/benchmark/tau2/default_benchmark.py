@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.wording import SOLO
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.hooks import hook
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
@@ -24,6 +25,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
     ``verbose``. With ``mode="oracle-plan"`` the agent is shown the reference solution.
     """
 
+    @hook
     def setup_agents(
         self,
         agent_data: dict[str, Any],

@@ -7,8 +7,8 @@ of a benchmark callback from the one thread that called ``run()``: no observer n
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.environment import Environment
@@ -18,7 +18,6 @@ from maseval.core.tracing import TraceableMixin
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
-    from maseval.core.report import Report
 
 
 class BenchmarkCallback(TraceableMixin, ABC):
@@ -31,20 +30,23 @@ class BenchmarkCallback(TraceableMixin, ABC):
     def on_run_start(self, benchmark: Benchmark) -> None:
         """The run is about to begin; ``benchmark.tasks`` is set."""
 
-    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        """The run is over; ``results`` are the reports it made."""
+    def on_run_end(self, benchmark: Benchmark, results: Any) -> None:
+        """The run is over; ``results`` is the list of the reports it made."""
 
     def on_task_start(self, benchmark: Benchmark, task: Task) -> None:
         """The first repetition of ``task`` is about to be started."""
 
-    def on_task_end(self, benchmark: Benchmark, task: Task, result: Report) -> None:
-        """All repetitions of ``task`` are reported; ``result`` is the last of them."""
+    def on_task_end(self, benchmark: Benchmark, task: Task, result: Any) -> None:
+        """All repetitions of ``task`` are reported; ``result`` is the last report."""
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         """One repetition is about to be started."""
 
-    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        """One repetition has finished, successfully or not."""
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Any) -> None:
+        """One repetition has finished, successfully or not; ``report`` is its ``Report``.
+
+        The type is left open, so that an observer may also call it a plain ``dict``.
+        """
 
     def on_event(self, event_name: str, **data: object) -> None:
         """Any event, by name; for observers that treat all events alike."""

@@ -50,12 +50,10 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         """
 
     @abstractmethod
-    def update_state(
-        self, task: Task, report: Mapping[str, Any], state: dict[str, object]
-    ) -> dict[str, object]:
-        """The state after one more repetition of ``task``."""
+    def update_state(self, task: Task, report: Any, state: dict[str, Any]) -> dict[str, Any]:
+        """The state after one more repetition of ``task``, whose ``Report`` is given."""
 
-    def on_task_complete(self, task: Task, report: Mapping[str, Any]) -> None:
+    def on_task_complete(self, task: Task, report: Any) -> None:
         """Override to learn that all repetitions of a task are reported; the last one is given."""
 
     def stop(self) -> None:
