@@ -19,6 +19,7 @@ BARE_INSTALL = {
 
 CORE_LAYERS = [
     {"benchmark"},
+    {"walkthrough"},
     {"engine", "plan"},
     {"outcome"},
     {"context", "registry", "report"},

@@ -15,7 +15,6 @@ from maseval.core.engine.components import BenchmarkComponents
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.run import RunInProgress
-from maseval.core.engine.walkthrough import Walkthrough
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
@@ -37,6 +36,7 @@ from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
+from maseval.core.walkthrough import Walkthrough
 
 
 class Benchmark(ABC):
