@@ -173,15 +173,27 @@ def from_id(
     address = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if not (key or address):
         raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
-    given = {} if timeout is None else {"timeout": timeout}
-    client = shared_client(
-        _client, base_url=address, api_key=key or NO_KEY, max_answer_mb=max_answer_mb, **given
-    )
+    client = client_at(address, key, timeout=timeout, max_answer_mb=max_answer_mb)
     return limited(
         OpenAIModelAdapter(
             client, name, {**(generation_params or {}), **params}, seed, cost_calculator
         ),
         max_answer_mb,
+    )
+
+
+def client_at(
+    address: str | None,
+    key: str | None,
+    *,
+    timeout: float | None = None,
+    max_answer_mb: float = MAX_ANSWER_MB,
+) -> Any:
+    """The library's client for an address, shared by all that use it; it does not retry."""
+    extras.load("openai", extra="openai")
+    given = {} if timeout is None else {"timeout": timeout}
+    return shared_client(
+        _client, base_url=address, api_key=key or NO_KEY, max_answer_mb=max_answer_mb, **given
     )
 
 

@@ -87,11 +87,15 @@ class ProviderModelAdapter(ModelAdapter):
         except (ProviderError, UnreadableAnswerError):
             raise
         except Exception as error:
-            known = self._refusal_behind(error) or self._meaning(error)
+            known = self.meaning_of(error)
             if known is None:
                 raise
             # Not chained: the library's message may quote the key, and reports keep tracebacks.
             raise known from None
+
+    def meaning_of(self, error: Exception) -> ProviderError | None:
+        """The named error for a failed request; None if it is not the provider's failure."""
+        return self._refusal_behind(error) or self._meaning(error)
 
     @abstractmethod
     def _ask(

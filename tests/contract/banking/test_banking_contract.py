@@ -3,12 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+import shutil
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from maseval import ScriptedModelAdapter, register_model
 from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import (
     load_guidelines,
@@ -16,8 +17,12 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
     load_tasks,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge import banking, embeddings
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
+from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import SearchOptions
+from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
 from maseval.benchmark.tau2.domains.base import state_hash
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.versions import V1_0_1
@@ -25,6 +30,9 @@ from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
+from maseval.core.call_policy import CallPolicy
+from maseval.core.embedding import register_embedder
+from maseval.core.provider_errors import ProviderConnectionError
 from tests.contract.replay import assert_same, records
 from tests.contract.test_orchestrator_contract import differences
 from tests.contract.v1_0_1.test_orchestrator_contract import played
@@ -73,9 +81,6 @@ def test_the_database_and_the_documents_are_the_recorded_ones(vectors, folder, d
     assert f"ValueError: {refused.value}" == recorded["solo_mode_error"]
 
 
-VARIANTS = ("no_knowledge", "full_kb", "golden_retrieval", "grep_only", "bm25", "bm25_grep")
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 def test_each_variant_has_the_recorded_tools_and_policy(vectors, folder, name):
     recorded, domain = records(vectors / "db.json")[0]["variants"][name], variant(name)
@@ -85,6 +90,14 @@ def test_each_variant_has_the_recorded_tools_and_policy(vectors, folder, name):
     assert offered == recorded["tool_order"]
     assert domain.toolkit.get_statistics() == recorded["toolkit_statistics"]
     assert (len(policy), sha256(policy)) == (recorded["policy_len"], recorded["policy_sha256"])
+
+
+def test_a_variant_is_found_by_the_name_that_the_original_knows(vectors):
+    for name, recorded in records(vectors / "db.json")[0]["resolve_variant"].items():
+        try:
+            assert variant_named(name).name == recorded
+        except ValueError as error:
+            assert f"ValueError: {error}" == recorded
 
 
 def test_every_recorded_call_is_answered_the_same(vectors, folder, domain):
@@ -206,29 +219,109 @@ def of_evaluations(recorded: list[dict[str, Any]], domain) -> Iterator[str]:
             yield f"{record['id']} {record['variant']}\n  {found}\n  {comparable(record)}"
 
 
-@pytest.mark.parametrize(("kind", "count"), [("bm25", 87), ("grep", 81)])
-def test_every_recorded_search_finds_the_same(vectors, folder, kind, count):
-    recorded = [
-        record
-        for record in records(vectors / "retrieval.jsonl.gz")
-        if record["kind"] == kind and record["variant"] in VARIANTS
-    ]
+def embedding_of(text: str) -> list[float]:
+    """What the vectors were recorded with in place of a model."""
+    return [(byte - 127.5) / 127.5 for byte in hashlib.sha256(text.lower().encode()).digest()]
+
+
+class HashEmbedder:
+    def __init__(self, name: str) -> None:
+        self.model_id = name
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        asked.append((self.model_id, len(texts), sha256(texts[0])))
+        return [embedding_of(text) for text in texts]
+
+
+asked: list[tuple[str, int, str]] = []
+
+
+def rate(messages: list[dict[str, Any]], tools: Any) -> str:
+    """The rating that was recorded: a function of the document; -2 is a failed request."""
+    content = messages[-1]["content"]
+    document = content.partition("<start_document>\n")[2].rpartition("\n<end_document>")[0]
+    rating = hashlib.sha256(document.encode()).digest()[0] % 14 - 2
+    if rating == -2:
+        raise ProviderConnectionError("no", provider="openai", model_id="gpt-5.2")
+    return "nonsense" if rating == -1 else json.dumps({"relevance_score": rating})
+
+
+@pytest.fixture
+def models(monkeypatch, tmp_path):
+    """Local embeddings and ratings, and a cache of one's own for them."""
+    asked.clear()
+    kept = KeptVectors(tmp_path / "vectors")
+    monkeypatch.setattr(embeddings, "_kept", lambda: kept)
+    register_embedder("openai", HashEmbedder)
+    register_embedder("openrouter", HashEmbedder)
+    policy = CallPolicy(max_attempts=1)
+    register_model("openai", lambda name, **options: rater(name, policy))
+    yield
+    embeddings.dense_index.cache_clear()
+
+
+def rater(name: str, policy: CallPolicy) -> ScriptedModelAdapter:
+    model = ScriptedModelAdapter(rate, model_id=name)
+    model.policy = policy
+    return model
+
+
+KINDS = [("bm25", 121), ("grep", 82), ("dense", 50), ("rerank", 18), ("shell", 32)]
+
+
+@pytest.mark.parametrize(("kind", "count"), KINDS)
+def test_every_recorded_search_finds_the_same(vectors, folder, models, kind, count):
+    recorded = [each for each in records(vectors / "retrieval.jsonl.gz") if each["kind"] == kind]
+    if kind == "shell" and shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
 
     assert len(recorded) >= count
-    assert_same(found for record in recorded for found in of_search(record, folder))
+    worlds: dict[str, World] = {}
+    assert_same(found for record in recorded for found in of_search(record, folder, worlds))
 
 
-def of_search(record: dict[str, Any], folder) -> Iterator[str]:
-    domain, given = variant(record["variant"]), record["retrieval_kwargs"] or {}
-    known = {key: value for key, value in given.items() if value is not None}
-    options = SearchOptions(**{key: known[key] for key in known if hasattr(SearchOptions, key)})
-    domain = replace(domain, toolkit=type("Kit", (domain.toolkit,), {"search": options}))
-    world = World(domain, folder, rules=V1_0_1.rules.replay)
+def of_search(record: dict[str, Any], folder, worlds: dict[str, World]) -> Iterator[str]:
+    key = json.dumps([record["variant"], record["retrieval_kwargs"]])
+    if key not in worlds:
+        options = record["retrieval_kwargs"] or {}  # the original ignores those it does not know
+        known = {name: value for name, value in options.items() if hasattr(SearchOptions, name)}
+        domain = banking(record["variant"], **known)
+        worlds[key] = World(domain, folder, rules=V1_0_1.rules.replay)
     call = {"id": "", "name": record["tool"], "arguments": record["arguments"]}
-    answer = world.respond({**call, "requestor": "assistant"})
+    answer = worlds[key].respond({**call, "requestor": "assistant"})
     shown = TIMING.sub("retrieval=<T>ms, reranking=<T>ms, total=<T>ms", answer["content"])
     if (sha256(shown), answer["error"]) != (record["content_sha256"], record["error"]):
-        yield f"{record['id']}: {record['tool']}({record['arguments']}) gives {shown[:200]!r}"
+        wanted = record["content"] or record["content_len"]
+        yield f"{record['id']}: {record['tool']}({record['arguments']}) {shown[:300]!r}: {wanted!r}"
+
+
+def test_the_documents_are_sent_in_one_request_and_each_question_in_another(folder, models):
+    world = World(banking("qwen_embeddings"), folder, rules=V1_0_1.rules.replay)
+    for _ in range(2):
+        world.call("KB_search", "assistant", {"query": "gold"})
+
+    instructed = (
+        "Instruct: Given a web search query, retrieve relevant passages that answer the query"
+        "\nQuery:gold"
+    )
+    first = knowledge_base(folder).documents[0].content
+    assert asked == [
+        ("qwen/qwen3-embedding-8b", 1, sha256(instructed)),
+        ("qwen/qwen3-embedding-8b", 698, sha256(first)),
+    ]
+
+
+def test_the_folder_of_the_shell_has_the_recorded_files(vectors, folder, tmp_path):
+    (recorded,) = (r for r in records(vectors / "retrieval.jsonl.gz") if r["kind"] == "export")
+
+    export(knowledge_base(folder).documents, tmp_path)
+
+    files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in tmp_path.iterdir()}
+    lines = "".join(f"{name} {files[name]}\n" for name in sorted(files))
+    assert len(files) == recorded["files"]
+    assert files["INDEX.md"] == recorded["index_sha256"]
+    assert {name: files[name] for name in recorded["sample"]} == recorded["sample"]
+    assert recorded["manifest_sha256"] in (sha256(lines), sha256(lines.rstrip("\n")))
 
 
 def test_every_recorded_orchestration_comes_out_the_same(vectors, folder, domain):

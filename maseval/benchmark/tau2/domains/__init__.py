@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from maseval.benchmark.tau2.domains.airline import AIRLINE
-from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_VARIANTS
+from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.benchmark.tau2.domains.registration import (
@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
 DOMAINS: Mapping[str, Domain] = MappingProxyType(
     {
         domain.name: domain
-        for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW, *BANKING_VARIANTS, LIBRARY)
+        for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW, *BANKING_DOMAINS, LIBRARY)
     }
 )
 

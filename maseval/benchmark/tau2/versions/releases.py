@@ -11,7 +11,7 @@ from types import MappingProxyType
 from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.airline import AIRLINE
-from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_VARIANTS
+from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
 from maseval.benchmark.tau2.domains.retail import RETAIL, RETAIL_WITH_ITEMS
 from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RULES_1_0_1, RuleSet
@@ -81,7 +81,7 @@ V0_2_0 = Release(
 V1_0_1 = Release(
     RULES_1_0_1,
     _of_1_0_1((AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW))
-    | {domain.name: domain for domain in BANKING_VARIANTS},
+    | {domain.name: domain for domain in BANKING_DOMAINS},
 )
 
 RELEASES: Mapping[str, Release] = MappingProxyType(

@@ -1,7 +1,8 @@
 """Banking: a bank's support desk that must find its rules, and most of its tools, by reading.
 
 Besides the few tools that are offered there are 48 that only the documents of a knowledge base
-mention. Both sides work on one database.
+mention. Both sides work on one database. ``banking_knowledge`` is the original's default way to
+search, and ``banking_knowledge@bm25`` names another one.
 
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/ (MIT, Sierra Research).
 """
@@ -11,8 +12,6 @@ from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTool
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME, VARIANTS, banking
 
-BANKING_VARIANTS = tuple(
-    banking(variant, f"{NAME}@{variant.name}") for variant in VARIANTS.values()
-)
+BANKING_DOMAINS = (banking(name=NAME), *map(banking, VARIANTS))
 
-__all__ = ["BANKING_VARIANTS", "BankingDB", "KnowledgeTools", "KnowledgeUserTools"]
+__all__ = ["BANKING_DOMAINS", "BankingDB", "KnowledgeTools", "KnowledgeUserTools", "banking"]

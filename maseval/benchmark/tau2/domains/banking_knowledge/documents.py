@@ -47,7 +47,7 @@ def shown(hits: Iterable[Hit]) -> str:
     return "\n".join(hit.shown(number) for number, hit in enumerate(hits, 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnowledgeBase:
     """All documents, and the ways to search them that need nothing but the documents."""
 

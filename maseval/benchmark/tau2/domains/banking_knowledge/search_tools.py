@@ -5,10 +5,10 @@ Research).
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, bank_tool
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
@@ -17,17 +17,32 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     knowledge_base,
     shown,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import (
+    OPENAI,
+    EmbeddingModel,
+    dense_index,
+)
+from maseval.benchmark.tau2.domains.banking_knowledge.reranking import reranked
+from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import Shell
 from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.domains.copying import Memo
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How much a search gives back."""
+    """How a search is made and how much it gives back.
+
+    ``embedding`` makes a search of the knowledge base dense; ``reranker`` lets a model rate what
+    was found; ``writable`` lets a shell change its folder.
+    """
 
     top_k: int = 10
     grep_top_k: int = 10
     case_sensitive: bool = False
     reranker_min_score: int = 5
+    embedding: EmbeddingModel | None = None
+    reranker: bool = False
+    writable: bool = False
 
 
 class SearchTools(Desk):
@@ -46,8 +61,8 @@ class SearchTools(Desk):
         return knowledge_base(self._folder)
 
 
-class BM25Search(SearchTools):
-    """The search of the ``bm25`` variants."""
+class KnowledgeSearch(SearchTools):
+    """One search of the knowledge base: by BM25, or by an embedding."""
 
     @bank_tool(ToolType.READ, of="KBSearchMixin")
     def KB_search(self, query: str) -> str:
@@ -56,8 +71,10 @@ class BM25Search(SearchTools):
         Args:
             query: What to look for.
         """
-        started = time.perf_counter()
-        return timed(self.knowledge.best(query, self.search.top_k), started)
+        search, knowledge = self.search, self.knowledge
+        found = dense_index(knowledge, search.embedding) if search.embedding else knowledge
+        rating = search.reranker_min_score if search.reranker else None
+        return timed(lambda: found.best(query, search.top_k), query, rating)
 
 
 class Grep(SearchTools):
@@ -79,8 +96,64 @@ class Grep(SearchTools):
         return shown(hits) if hits else f"No matches found for pattern: {pattern}"
 
 
-def timed(hits: Sequence[Hit], started: float, reranking: float = 0.0) -> str:
-    """The answer of a search of the knowledge base, which says how long it took."""
-    total = (time.perf_counter() - started) * 1000
-    times = f"retrieval={total - reranking:.0f}ms, reranking={reranking:.0f}ms, total={total:.0f}ms"
+class BothSearches(SearchTools):
+    """The two searches of the variants that have all tools."""
+
+    @bank_tool(ToolType.READ, of="KBSearchBm25AllToolsMixin")
+    def KB_search_bm25(self, query: str, k: int = 10) -> str:
+        """Search the knowledge base for documents by their words.
+
+        Args:
+            query: What to look for.
+            k: How many documents to give back at most.
+        """
+        return timed(lambda: self.knowledge.best(query, self.search.top_k)[:k], query)
+
+    @bank_tool(ToolType.READ, of="KBSearchDenseAllToolsMixin")
+    def KB_search_dense(self, query: str, k: int = 10) -> str:
+        """Search the knowledge base for documents by their meaning.
+
+        Args:
+            query: What to look for.
+            k: How many documents to give back at most.
+        """
+        index = dense_index(self.knowledge, self.search.embedding or OPENAI)
+        return timed(lambda: index.best(query, self.search.top_k)[:k], query)
+
+
+class Terminal(SearchTools):
+    """A shell in a folder that holds the documents as files."""
+
+    _shell: Shell | None = None
+
+    def twin(self, memo: Memo) -> Self:
+        """The same tools in a folder of their own: it is made when first used."""
+        twin = super().twin(memo)
+        twin._shell = None
+        return twin
+
+    @bank_tool(ToolType.READ, of="ShellMixin")
+    def shell(self, command: str) -> str:
+        """Run a shell command in the folder of the knowledge base.
+
+        Args:
+            command: The command, for example "grep -l 'wire transfer' *.md | head".
+        """
+        if self._shell is None:
+            self._shell = Shell(self.knowledge.documents, writable=self.search.writable)
+        return self._shell.run(command)
+
+
+def timed(find: Callable[[], Sequence[Hit]], query: str, min_rating: int | None = None) -> str:
+    """What a search of the knowledge base answers; it says how long it took."""
+    started = time.perf_counter()
+    hits = find()
+    found = time.perf_counter()
+    if min_rating is not None:
+        hits = reranked(query, hits, min_rating)
+    done = time.perf_counter()
+    retrieval, reranking, total = (
+        f"{seconds * 1000:.0f}ms" for seconds in (found - started, done - found, done - started)
+    )
+    times = f"retrieval={retrieval}, reranking={reranking}, total={total}"
     return f"{shown(hits) or 'No relevant documents found.'}\n\n[Timing: {times}]"

@@ -7,26 +7,38 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/retrieval.py (MIT, S
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document, knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import OPENAI, QWEN
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
-    BM25Search,
+    BothSearches,
     Grep,
+    KnowledgeSearch,
+    SearchOptions,
     SearchTools,
+    Terminal,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.texts import filled
+from maseval.core.exceptions import ConfigurationError
 
 NAME = "banking_knowledge"
+DEFAULT = "alltools"
 _COMPONENT = re.compile(r"\{\{component:(\w+)\}\}")
 _SEPARATOR = "\n\n---\n\n"
+_WITH_SEARCH = "What the bank's assistant may do, and how it searches the knowledge base."
+_PLAIN = SearchOptions()
+_OPTIONS = ("top_k", "grep_top_k", "case_sensitive", "reranker_min_score")
 
 
 class Variant(NamedTuple):
@@ -35,15 +47,17 @@ class Variant(NamedTuple):
     name: str
     template: str
     searches: tuple[type[SearchTools], ...] = ()
+    search: SearchOptions = _PLAIN
 
     def toolkit(self) -> type[ToolKitBase[Any]]:
         """The bank's tools with the search tools before them."""
         if not self.searches:
             return KnowledgeTools
-        return type("KnowledgeTools", (*self.searches, KnowledgeTools), {"__doc__": _WITH_SEARCH})
+        said = {"__doc__": _WITH_SEARCH, "search": self.search}
+        return type("KnowledgeTools", (*self.searches, KnowledgeTools), said)
 
     def policy(self, folder: Path, solo: bool, task: Mapping[str, Any] | None = None) -> str:
-        """The template with its components, and the documents that it shows."""
+        """The template with its components, and what they leave to be filled in."""
         prompts = folder / "prompts"
         text = (prompts / self.template).read_text(encoding="utf-8")
 
@@ -51,23 +65,47 @@ class Variant(NamedTuple):
             return (prompts / "components" / f"{match[1]}.md").read_text(encoding="utf-8")
 
         text = _COMPONENT.sub(component, text)
-        if "{{full_knowledge_base}}" in text:
-            documents = knowledge_base(folder).documents
-            return text.replace("{{full_knowledge_base}}", _sections(documents))
-        if "{{required_documents}}" in text:
-            required = (task or {}).get("required_documents") or ()
-            documents = knowledge_base(folder).named(required)
-            shown = _sections(documents) or "(No documents provided)"
-            return text.replace("{{required_documents}}", shown)
+        for name, value in self._values(folder, task or {}).items():
+            text = text.replace(f"{{{{{name}}}}}", value)
         return text
 
+    def _values(self, folder: Path, task: Mapping[str, Any]) -> dict[str, str]:
+        match self.name:
+            case "full_kb":
+                return {"full_knowledge_base": _sections(knowledge_base(folder).documents)}
+            case "golden_retrieval":
+                documents = knowledge_base(folder).named(task.get("required_documents") or ())
+                return {"required_documents": _sections(documents) or "(No documents provided)"}
+            case "alltools" | "alltools-qwen":
+                return {"all_tools_dense_instructions": self._dense_instructions()}
+        return {}
 
-_WITH_SEARCH = "What the bank's assistant may do, and how it searches the knowledge base."
+    def _dense_instructions(self) -> str:
+        said, model = load_texts("1.0.1", verbose=0).prompts.banking, self.search.embedding
+        assert said is not None and model is not None
+        values = {"provider": model.provider, "model": model.name}
+        return filled(said.dense_instructions, values)
 
 
-def _sections(documents: Any) -> str:
+def _sections(documents: Iterable[Document]) -> str:
     return _SEPARATOR.join(document.as_section() for document in documents)
 
+
+def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[Variant]:
+    """The variants of one search of the knowledge base: rated or not, with grep or without."""
+    return [
+        Variant(
+            f"{name}{'_reranker' if rated else ''}{'_grep' if grep else ''}",
+            f"classic_rag_{template}{'' if grep else '_no_grep'}.md",
+            (KnowledgeSearch, Grep) if grep else (KnowledgeSearch,),
+            replace(search, reranker=rated),
+        )
+        for rated in (False, True)
+        for grep in (False, True)
+    ]
+
+
+_ALL = (BothSearches, Terminal)
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
@@ -77,24 +115,56 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
             Variant("full_kb", "full_kb.md"),
             Variant("golden_retrieval", "required_docs.md"),
             Variant("grep_only", "grep_only.md", (Grep,)),
-            Variant("bm25", "classic_rag_bm25_no_grep.md", (BM25Search,)),
-            Variant("bm25_grep", "classic_rag_bm25.md", (BM25Search, Grep)),
+            *_searching("bm25", "bm25"),
+            *_searching("openai_embeddings", "openai", SearchOptions(embedding=OPENAI)),
+            *_searching("qwen_embeddings", "qwen", SearchOptions(embedding=QWEN)),
+            Variant("terminal_use", "agentic_search.md", (Terminal,)),
+            Variant(
+                "terminal_use_write",
+                "agentic_search_write.md",
+                (Terminal,),
+                SearchOptions(writable=True),
+            ),
+            Variant("alltools", "all_tools.md", _ALL, SearchOptions(embedding=OPENAI)),
+            Variant("alltools-qwen", "all_tools.md", _ALL, SearchOptions(embedding=QWEN)),
         )
     }
 )
 
 
-def banking(variant: Variant, name: str) -> Domain:
-    """The domain with one way to get at its knowledge base."""
+def variant_named(name: str) -> Variant:
+    """The variant of that name, in the original's spelling."""
+    try:
+        return VARIANTS["alltools" if name == "AllTools" else name]
+    except KeyError:
+        known = sorted(VARIANTS)
+        raise ConfigurationError(
+            f"Unknown retrieval variant: '{name}'. Available: {known}"
+        ) from None
+
+
+def banking(variant: str = DEFAULT, *, name: str | None = None, **options: object) -> Domain:
+    """The domain with one way to get at its knowledge base.
+
+    ``options`` are the original's: ``top_k``, ``grep_top_k``, ``case_sensitive`` and
+    ``reranker_min_score``; None leaves one as it is.
+    """
+    chosen = variant_named(variant)
+    if unknown := sorted(set(options) - set(_OPTIONS)):
+        raise ConfigurationError(
+            f"banking_knowledge has no search option {unknown[0]!r}; it has {', '.join(_OPTIONS)}"
+        )
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    chosen = chosen._replace(search=replace(chosen.search, **given))
     return Domain(
-        name=name,
+        name=name or f"{NAME}@{chosen.name}",
         folder_name=NAME,
         version="1.0.1",
         db=BankingDB,
-        toolkit=variant.toolkit(),
+        toolkit=chosen.toolkit(),
         user_toolkit=KnowledgeUserTools,
-        policy_text=variant.policy,
-        task_policy=variant.policy if variant.name == "golden_retrieval" else None,
+        policy_text=chosen.policy,
+        task_policy=chosen.policy if chosen.name == "golden_retrieval" else None,
         task_files={"base": "tasks"},
         solo_refusal="banking_knowledge domain does not support solo mode",
     )

@@ -1,0 +1,70 @@
+"""Embeddings from OpenAI, OpenRouter and every server that speaks their protocol."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maseval.core.call_policy import default_policy
+from maseval.core.embedding import Vector
+from maseval.core.provider_errors import MalformedResponseError
+from maseval.interface.inference.openai import OpenAIModelAdapter, client_at
+from maseval.interface.inference.provider import no_key
+
+_OPENROUTER = "https://openrouter.ai/api/v1"
+
+
+class OpenAIEmbedder:
+    """An embeddings model behind an ``openai.OpenAI`` client; retried like a chat."""
+
+    def __init__(
+        self, client: Any, model_id: str, params: Mapping[str, object] | None = None
+    ) -> None:
+        self._client = client
+        self._params = dict(params or {})
+        self._model = OpenAIModelAdapter(client, model_id)  # knows what its failures mean
+
+    @property
+    def model_id(self) -> str:
+        return self._model.model_id
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        def request(attempt: object) -> list[Vector]:
+            return self._request(list(texts))
+
+        return default_policy().call(request, model_id=self.model_id, endpoint="embeddings")
+
+    def _request(self, texts: list[str]) -> list[Vector]:
+        try:
+            answer = self._client.embeddings.create(
+                model=self.model_id, input=texts, **self._params
+            )
+        except Exception as error:
+            known = self._model.meaning_of(error)
+            if known is None:
+                raise
+            raise known from None
+        vectors = [list(map(float, item.embedding)) for item in answer.data]
+        if len(vectors) != len(texts):
+            raise MalformedResponseError(
+                f"{len(vectors)} vectors for {len(texts)} texts",
+                provider="openai",
+                model_id=self.model_id,
+            )
+        return vectors
+
+
+def from_id(name: str) -> OpenAIEmbedder:
+    """The embedder ``openai/<name>``: reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``."""
+    key, address = os.environ.get("OPENAI_API_KEY"), os.environ.get("OPENAI_BASE_URL")
+    if not (key or address):
+        raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
+    return OpenAIEmbedder(client_at(address or None, key), name)
+
+
+def openrouter_from_id(name: str) -> OpenAIEmbedder:
+    """The embedder ``openrouter/<name>``: ``OPENROUTER_API_KEY`` and ``OPENROUTER_BASE_URL``."""
+    key, address = os.environ.get("OPENROUTER_API_KEY"), os.environ.get("OPENROUTER_BASE_URL")
+    if not (key or address):
+        raise no_key("OPENROUTER_API_KEY", provider="openrouter", model_id=name)
+    client = client_at(address or _OPENROUTER, key)
+    return OpenAIEmbedder(client, name, {"encoding_format": "float"})
