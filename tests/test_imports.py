@@ -25,7 +25,7 @@ CORE_LAYERS = [
     {"context", "registry", "report"},
     {"callbacks"},
     {"agent", "environment", "user", "evaluator"},
-    {"simulator", "scripted", "model", "scorer", "tool", "task"},
+    {"simulator", "scripted", "model", "embedding", "scorer", "tool", "task"},
     {"answers"},
     {
         "providers",

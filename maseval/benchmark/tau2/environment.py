@@ -66,6 +66,7 @@ class Tau2Environment(Environment):
         domain = self.release.domain(named)
         if task_data.get("lenient_order_ids"):
             domain = domain.lenient
+        domain.require_ready()
         self.folder = _folder(domain, task_data.get("db_path"))
         self.solo = bool(task_data.get("solo", False))
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}

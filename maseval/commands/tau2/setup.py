@@ -141,7 +141,9 @@ class RunSetup:
             AgentBrief({}, "", "", model).chat_model()  # raises if its library is missing
 
     def check_mode(self, tasks: Mapping[str, Sequence[Task]]) -> None:
-        """Raise now if the tasks of a domain cannot be run in the mode."""
+        """Raise now if the tasks of a domain cannot be run here, or not in the mode."""
+        for domain in tasks:
+            domain_named(domain).require_ready()
         if self.mode is not Mode.SOLO:
             return
         for domain, each in tasks.items():

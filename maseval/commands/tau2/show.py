@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import (
@@ -10,13 +11,17 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_task,
     load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_names
+from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.versions import Release, release_named
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.tasks import BASE_DOMAINS, reason_for_call
 from maseval.core.exceptions import ConfigurationError
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,13 @@ class ToolLine:
 
 @dataclass(frozen=True)
 class DomainView:
-    """What was asked for: a task as its file has it, a domain's tools, or its policy."""
+    """What was asked for: a task as its file has it, a domain's tools, policy or documents."""
 
     domain: str
     task: Mapping[str, object] | None = None
     tools: Sequence[ToolLine] | None = None
     policy: str | None = None
+    documents: Sequence[Hit] | None = None
 
     @property
     def reason(self) -> str:
@@ -45,9 +51,20 @@ class DomainView:
         return reason_for_call(self.task or {})
 
 
-def show(what: str, domain: str | None = None, *, data_version: str | None = None) -> DomainView:
-    """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``."""
+def show(
+    what: str,
+    domain: str | None = None,
+    *,
+    query: str | None = None,
+    data_version: str | None = None,
+) -> DomainView:
+    """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``.
+
+    ``documents`` are those of a knowledge base that fit ``query`` best; without one, all of them.
+    """
     domain = None if domain is None else named_domain(domain)
+    if what == "documents":
+        return _documents(domain, query)
     if what in ("tools", "policy"):
         if domain is None:
             raise ConfigurationError(
@@ -59,6 +76,18 @@ def show(what: str, domain: str | None = None, *, data_version: str | None = Non
         return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
     name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
     return _task(name, [domain] if domain else _domains_of(what), release_named(data_version))
+
+
+def _documents(domain: str | None, query: str | None) -> DomainView:
+    chosen = domain_named(domain or BANKING)
+    if chosen.folder_name != BANKING:
+        raise ConfigurationError(f"{chosen.name} has no documents; {BANKING} has")
+    folder = Path(load_domain_config(chosen)["db_path"]).parent
+    knowledge = knowledge_base(folder)
+    every = [Hit(document, 0.0) for document in knowledge.documents]
+    return DomainView(
+        chosen.name, documents=every if query is None else knowledge.best(query, _SHOWN)
+    )
 
 
 def _domains_of(name: str) -> Sequence[str]:

@@ -39,7 +39,8 @@ class Domain:
     ``data_dir`` is for domains that bring their own files; the others' are fetched, those of the
     release of the benchmark that ``version`` names. Each set of tasks has a file of its own, or
     ``splits_file`` says which tasks of the ``base`` file belong to which set; a folder holds one
-    task a file. ``task_policy`` is for policies that differ from task to task.
+    task a file. ``task_policy`` is for policies that differ from task to task. ``require_ready``
+    raises where a simulation would lack what its tools need beside the files.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
     Three things are known for those who ask whether a number is right, and may be left out:
@@ -62,6 +63,7 @@ class Domain:
     task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
     splits_file: str | None = None
     task_policy: TaskPolicy | None = None
+    require_ready: Callable[[], None] = lambda: None
     version: str = "0.2.0"
     solo_refusal: str | None = None
     data_dir: Path | None = None

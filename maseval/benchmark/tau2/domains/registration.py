@@ -107,8 +107,9 @@ class DomainRegistry:
     def _unknown(self, name: str) -> UnknownDomainError:
         if name in self._broken:
             return BrokenDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
-        known = self.names()
-        alike = difflib.get_close_matches(str(name), known, n=1)
+        every = self.names()
+        known = [each for each in every if "@" not in each]
+        alike = difflib.get_close_matches(str(name), every, n=1)
         hint = f"did you mean {alike[0]!r}? " if alike else ""
         failed = f"; failed to load: {', '.join(sorted(self._broken))}" if self._broken else ""
         return UnknownDomainError(

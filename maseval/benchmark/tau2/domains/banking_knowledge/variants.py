@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document, knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import OPENAI, QWEN
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
+from maseval.benchmark.tau2.domains.banking_knowledge.reranking import RERANKER
+from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import require_sandbox
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
     BothSearches,
     Grep,
@@ -30,15 +32,22 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import filled
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.embedding import resolve_embedder
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import resolve_model
 
 NAME = "banking_knowledge"
 DEFAULT = "alltools"
+OFFLINE = ("no_knowledge", "full_kb", "golden_retrieval", "grep_only", "bm25", "bm25_grep")
 _COMPONENT = re.compile(r"\{\{component:(\w+)\}\}")
 _SEPARATOR = "\n\n---\n\n"
 _WITH_SEARCH = "What the bank's assistant may do, and how it searches the knowledge base."
 _PLAIN = SearchOptions()
 _OPTIONS = ("top_k", "grep_top_k", "case_sensitive", "reranker_min_score")
+
+
+class NotReadyError(MASEvalError, RuntimeError):
+    """A variant needs a sandbox, or a model's key, that is not there."""
 
 
 class Variant(NamedTuple):
@@ -68,6 +77,21 @@ class Variant(NamedTuple):
         for name, value in self._values(folder, task or {}).items():
             text = text.replace(f"{{{{{name}}}}}", value)
         return text
+
+    def require_ready(self) -> None:
+        """Refuse a simulation that could not search as its policy says."""
+        try:
+            if Terminal in self.searches:
+                require_sandbox()
+            if self.search.embedding:
+                resolve_embedder(self.search.embedding.model_id)
+            if self.search.reranker:
+                resolve_model(RERANKER)
+        except MASEvalError as error:
+            raise NotReadyError(
+                f"the variant {self.name} cannot search here: {error}. Variants that need nothing "
+                f"but the files: {', '.join(OFFLINE)}, such as {NAME}@bm25_grep"
+            ) from error
 
     def _values(self, folder: Path, task: Mapping[str, Any]) -> dict[str, str]:
         match self.name:
@@ -166,5 +190,6 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         policy_text=chosen.policy,
         task_policy=chosen.policy if chosen.name == "golden_retrieval" else None,
         task_files={"base": "tasks"},
+        require_ready=chosen.require_ready,
         solo_refusal="banking_knowledge domain does not support solo mode",
     )
