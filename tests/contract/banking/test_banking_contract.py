@@ -25,6 +25,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import Search
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
 from maseval.benchmark.tau2.domains.base import state_hash
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.trust.audit import audit
+from maseval.benchmark.tau2.trust.explain import explain
 from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting
@@ -338,3 +340,29 @@ def of_run(record: dict[str, Any], domain, folder) -> Iterator[str]:
         found[farewells] = len(found.get(farewells, ()))
     one_database = {"final_user_db_hash": record["final_agent_db_hash"]}
     yield from differences({**record, **one_database}, found)
+
+
+def test_the_audit_finds_what_is_known_to_be_wrong_with_its_tasks(folder, domain):
+    findings = {(finding.kind, finding.task_id) for finding in audit(domain)}
+
+    assert {task for kind, task in findings if kind == "gold is refused"} == {
+        "task_051",
+        "task_083",
+    }
+    assert {task for kind, task in findings if kind == "initial data is ignored"} == {
+        "task_058",
+        "task_059",
+    }
+
+
+def test_one_database_is_explained_once(vectors, folder, domain):
+    recorded = records(vectors / "evaluations.jsonl.gz")
+    failed = next(
+        each
+        for each in recorded
+        if each["variant"] == "drop_action" and each["reward_info"]["reward"] == 0.0
+    )
+    explained = explain(failed["simulation"], domain=domain, version="1.0.1")
+
+    places = [field.place for field in explained.wrong_fields]
+    assert places and {place.side for place in places} == {"company"}

@@ -111,6 +111,16 @@ class AuditedTask:
     def start(self) -> WorldState:
         return self.begun().state()
 
+    def is_in_the_world(self, value: str) -> bool:
+        """Whether the databases have a text, before the task or when it begins."""
+        sought = value.lower()
+        return sought in self.audited.text.lower() or sought in self._text_at_start
+
+    @cached_property
+    def _text_at_start(self) -> str:
+        parts = [*self.start.company.values(), *(self.start.customer or {}).values()]
+        return "\n".join(map(str, parts)).lower()
+
     def counts(self, kind: RewardType) -> bool:
         return self.criteria is not None and kind in self.criteria.reward_basis
 

@@ -37,6 +37,38 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
         )
 
 
+def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
+    """An action whose tool declines in an ordinary answer, which scoring cannot tell from success.
+
+    Only tools that answer with texts decline so; the others raise.
+    """
+    world = task.begun()
+    for action in task.spec.actions:
+        answer = world.respond(action.call())
+        text = answer["content"] or ""
+        if text.startswith("Error:") and not answer["error"]:
+            yield found(
+                task,
+                "gold is refused",
+                "warning",
+                f"{action.name} answers {text!r}",
+                action_id=action.action_id,
+                call=shown_call(action.call()),
+            )
+
+
+_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
+
+
+def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
+    """Values for the databases in a place where nobody looks for them."""
+    given = task.spec.start.initialization_data or {}
+    ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
+    if ignored:
+        text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
+        yield found(task, "initial data is ignored", "warning", text, tables=ignored)
+
+
 def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
     """A reference solution that only reads, where the end state counts."""
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
@@ -192,6 +224,8 @@ def _counted(task: AuditedTask) -> object:
 
 TASK_CHECKS = (
     gold_raises,
+    gold_is_refused,
+    initial_data_is_ignored,
     gold_changes_nothing,
     gold_misses_its_checks,
     criteria_can_only_pass,

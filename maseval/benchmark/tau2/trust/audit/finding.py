@@ -11,6 +11,8 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 KINDS: Mapping[str, str] = {
     "gold raises": "an action of the reference solution fails, and scoring passes over it",
+    "gold is refused": "an action of the reference solution is declined in an ordinary answer",
+    "initial data is ignored": "values for the databases stand where nobody looks for them",
     "gold changes nothing": "the reference solution leaves the database unchanged",
     "gold misses its own checks": "the reference solution, carried out, does not pass",
     "gold breaks a precondition": "the reference solution does what the policy forbids",

@@ -22,7 +22,7 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
     text, database = task.told, task.audited.text
     for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
         for value in dict.fromkeys(pattern.findall(text)):
-            if value.lower() not in database.lower():
+            if not task.is_in_the_world(value):
                 yield _denied(task, what, value, "no record has it")
     for value, table in _unknown_ids(task):
         yield _denied(task, f"id in {table}", value, f"{table} has no such record")

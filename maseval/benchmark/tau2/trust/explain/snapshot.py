@@ -48,8 +48,11 @@ class WorldSnapshot:
 
     def __init__(self, world: World) -> None:
         self.state = world.state()
+        customer = world.user_tools
+        if customer is not None and customer.db is world.tools.db:  # both sides work on one
+            self.state = self.state._replace(customer=None)
         self._loaded: dict[tuple[DatabaseSide, str], SharedTable[Any]] = {}
-        toolkits: dict[DatabaseSide, Any] = {"company": world.tools, "customer": world.user_tools}
+        toolkits: dict[DatabaseSide, Any] = {"company": world.tools, "customer": customer}
         for side, toolkit in toolkits.items():
             for name, value in toolkit.db if toolkit else ():
                 if isinstance(value, Table):
