@@ -5,8 +5,9 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -23,7 +24,8 @@ from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import Beginning, beginning, world_at_start
+from maseval.benchmark.tau2.world.setting import Beginning, beginning
+from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import describe_as
@@ -70,17 +72,13 @@ class Tau2Environment(Environment):
         self.folder = _folder(domain, task_data.get("db_path"))
         self.solo = bool(task_data.get("solo", False))
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
-        self._start = initial_state(self.initial_state, task_data.get("noted_reads", ()))
-        history = self._start.history
-        with _errors_of_the_original():
-            self.world = world_at_start(
-                domain,
-                self.folder,
-                self._start,
-                history,
-                solo=self.solo,
-                rules=self.release.rules.replay,
-            )
+        start = initial_state(self.initial_state, task_data.get("noted_reads", ()))
+        self._stage = TaskStage(
+            domain, self.folder, start, self.solo, rules=self.release.rules.replay
+        )
+        history = start.history
+        with _OriginalErrors():
+            self.world = self._stage.world_after(history)
         policy = task_data.get("policy")
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
@@ -271,7 +269,7 @@ class Tau2Environment(Environment):
         ``ReplayError``, unless the original raises something other than a ``ValueError``.
         """
         history = from_chat(message_history)
-        with _errors_of_the_original():
+        with _OriginalErrors():
             self.world.set_state(initialization_data, initialization_actions, history)
 
     def sync_tools(self) -> None:
@@ -296,9 +294,7 @@ class Tau2Environment(Environment):
         return self._beginning().hashes[0]
 
     def _beginning(self) -> Beginning:
-        return beginning(
-            self.world.domain, self.folder, self._start, solo=self.solo, rules=self.world.rules
-        )
+        return beginning(self._stage)
 
     def _final_hashes(self) -> tuple[str, str | None]:
         # A hash reads the whole database, so what was never touched is not hashed again.
@@ -351,18 +347,22 @@ def _named(method: Callable[..., object], args: Sequence[object]) -> dict[str, o
 def _folder(domain: Domain, db_path: str | Path | None) -> Path:
     if db_path is None:
         db_path = load_domain_config(domain)["db_path"]
-    return Path(db_path).parent
+    return _parent(db_path)
 
 
-@contextmanager
-def _errors_of_the_original() -> Iterator[None]:
+@lru_cache(maxsize=64)
+def _parent(path: str | Path) -> Path:
+    return Path(path).parent
+
+
+class _OriginalErrors:
     """Raise what the original raises, where that is not a ValueError."""
-    try:
-        yield
-    except ReplayError as error:
-        if isinstance(error.original, ValueError):
-            raise
-        raise error.original from error
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ReplayError) and not isinstance(error.original, ValueError):
+            raise error.original from error
 
 
 def get_environment_constructor(

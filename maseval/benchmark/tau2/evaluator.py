@@ -23,12 +23,12 @@ from maseval.benchmark.tau2.metrics import (
     pass_hat_k,
 )
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
-from maseval.benchmark.tau2.scoring.checks import StateMatch
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
+from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful

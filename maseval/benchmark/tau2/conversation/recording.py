@@ -70,7 +70,8 @@ def read_recording(
     if not isinstance(messages, list | tuple):
         _refuse("messages", messages, "a list of messages")
     for index, message in enumerate(messages):
-        _check_message(message, f"messages[{index}]")
+        if not _is_plain(message):
+            _check_message(message, f"messages[{index}]")
     reason = simulation.get("termination_reason")
     if reason is not None and not isinstance(reason, str):
         _refuse("termination_reason", reason, "a text")
@@ -91,6 +92,31 @@ def is_full_duplex(simulation: Mapping[str, object]) -> bool:
 # Asked of every message and call, and nearly always a dict, which is found out at once.
 _MAPPING = (dict, Mapping)
 _LIST = (list, tuple)
+
+
+def _is_plain(message: object) -> bool:
+    """Whether a message is certainly in order; of any other one it is found out what is wrong."""
+    if type(message) is not dict:
+        return False
+    role, content = message.get("role"), message.get("content")
+    if not (content is None or type(content) is str):
+        return False
+    if role == "tool":
+        return type(message.get("id", "")) is str
+    calls = message.get("tool_calls")
+    return role in _SIDES and (
+        calls is None or (type(calls) is list and all(map(_is_plain_call, calls)))
+    )
+
+
+def _is_plain_call(call: object) -> bool:
+    return (
+        type(call) is dict
+        and type(call.get("name")) is str
+        and type(call.get("arguments")) is dict
+        and type(call.get("id", "")) is str
+        and call.get("requestor", "assistant") in _SIDES
+    )
 
 
 def _check_message(message: object, place: str) -> None:

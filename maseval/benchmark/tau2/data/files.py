@@ -4,7 +4,7 @@ Source: tau2-bench v0.2.0 and v1.0.1, ``data/tau2/`` (MIT). The package carries 
 only their names, sizes and SHA-256 (``manifests/``).
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -59,8 +59,13 @@ def listed(name: str) -> dict[str, DataFile]:
 
 def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
     """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
-    name = f"v{known_version(version)}"
-    return cache_dir() / "tau2" / name
+    return _below(cache_dir(), known_version(version))
+
+
+@lru_cache(maxsize=16)
+def _below(cache: Path, version: str) -> Path:
+    """Asked for with every verdict, and a path takes long to make."""
+    return cache / "tau2" / f"v{version}"
 
 
 MANIFEST = manifest_of(DEFAULT_VERSION)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from maseval.benchmark.tau2.domains.comparing import all_same
 from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copied, with_fields
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import (
@@ -121,7 +122,11 @@ class DB(BaseModel):
 
     def same_state(self, other: "DB") -> bool:
         """Whether both would give the same hash; looks only at what was touched."""
-        return type(self) is type(other) and self.state() == other.state()
+        if type(self) is not type(other):
+            return False
+        names = type(self).model_fields
+        same = all_same((getattr(self, name), getattr(other, name)) for name in names)
+        return self.state() == other.state() if same is None else same
 
     def get_statistics(self) -> dict[str, int]:
         """How much is in it."""

@@ -75,6 +75,11 @@ def copied(value: Any, memo: Memo) -> Any:
     return twin
 
 
+def is_unchangeable(kind: type[Any]) -> bool:
+    """Whether values of this type need no copy."""
+    return kind in _known_unchangeable or issubclass(kind, _UNCHANGEABLE)
+
+
 def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
     way = _ways_to_copy[kind] = _new_way_to_copy(kind)
     return way

@@ -124,7 +124,10 @@ def case_of(
         data_dir = task.environment_data.get("data_dir")
     own = None if data_dir is None else Path(data_dir)
     folder = _folder(domain, own, default_data_dir(domain.version))
-    known = _task_named(domain, recording, release, own) if task is None else KnownTask.of(task)
+    if task is None:
+        known = _task_named(domain, recording, release, own, folder)
+    else:
+        known = KnownTask.of(task)
     rules = release.rules.leniently() if lenient_replay else release.rules
     return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
 
@@ -137,18 +140,28 @@ def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
 
 
 def _task_named(
-    domain: Domain, recording: RecordedConversation, release: Release, data_dir: Path | None
+    domain: Domain,
+    recording: RecordedConversation,
+    release: Release,
+    data_dir: Path | None,
+    folder: Path,
 ) -> KnownTask:
     if recording.task_id is None:
         raise SimulationFormatError(
             "task_id is None; it must name a task of the domain, or the task must be given"
         )
     source = release.tasks.domain(domain)
-    own = data_dir if source is domain else None
-    folder = _folder(source, own, default_data_dir(source.version))
-    files = (f"{folder}/{name}" for name in source.task_files.values())
-    versions = tuple(os.stat(file).st_mtime_ns for file in files if os.path.exists(file))
-    return _known_task(source, recording.task_id, folder, own, versions)
+    if source is not domain:
+        data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
+    versions = tuple(_modified(f"{folder}/{name}") for name in source.task_files.values())
+    return _known_task(source, recording.task_id, folder, data_dir, versions)
+
+
+def _modified(file: str) -> int | None:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=4096)
@@ -157,7 +170,7 @@ def _known_task(
     task_id: str,
     folder: Path,
     data_dir: Path | None,
-    versions: tuple[int, ...],
+    versions: tuple[int | None, ...],
 ) -> KnownTask:
     return KnownTask.of(load_raw_task(domain, task_id, data_dir))
 

@@ -3,9 +3,10 @@
 After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from maseval.benchmark.tau2.conversation.messages import spoken_text
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
@@ -22,7 +23,7 @@ from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import StateMatch, World
 from maseval.core.model import ModelAdapter
 
 
@@ -34,13 +35,6 @@ class Findings(TypedDict, total=False):
     action_checks: list[ActionCheck]
     nl_assertions: list[NLCheck]
     communicate_checks: list[CommunicateCheck]
-
-
-class StateMatch(NamedTuple):
-    """Whose database ended as it should."""
-
-    company: bool
-    customer: bool
 
 
 @dataclass(frozen=True)
@@ -63,10 +57,9 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
         return CheckOutcome(
             findings={"db_check": untouched}, note="No expected actions or env assertions"
         )
-    world = case.replayed()
-    gold = gold_state(case.setting).state
-    found = world.state()
-    match = StateMatch(found.company == gold.company, found.customer == gold.customer)
+    stage = case.setting.stage()
+    world = stage.world_after(case.messages)
+    match = world.compare(gold_state(case.setting, stage.files).world)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
     # The assertions come last: they may change the world they look at.
     asserted = [_check_assertion(world, each) for each in criteria.env_assertions or ()]
@@ -93,8 +86,10 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     """Was every action of the reference solution taken, by whomever and whenever?"""
     if not criteria.actions:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
-    calls = list(_calls(case.messages))
-    checks = [_check_action(action, calls) for action in criteria.actions]
+    calls: defaultdict[str, list[Tau2ToolCall]] = defaultdict(list)
+    for call in _calls(case.messages):
+        calls[call["name"]].append(call)
+    checks = [_check_action(action, calls[action.name]) for action in criteria.actions]
     if case.rules.evaluation.names_tool_types:
         types = tool_types(case.setting.domain)
         for check in checks:

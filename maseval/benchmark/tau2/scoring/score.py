@@ -16,7 +16,6 @@ from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_
 from maseval.benchmark.tau2.scoring.checks import (
     CheckOutcome,
     Findings,
-    StateMatch,
     check_actions,
     check_communication,
     check_environment,
@@ -28,6 +27,7 @@ from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.versions.rules import RuleSet
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
+from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
 from maseval.data.store import AnyPath

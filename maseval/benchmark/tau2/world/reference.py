@@ -15,7 +15,7 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import Setting, world_at_start
-from maseval.benchmark.tau2.world.stage import file_versions
+from maseval.benchmark.tau2.world.stage import FileVersions, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -32,10 +32,14 @@ class GoldFault(NamedTuple):
 
 
 class GoldState(NamedTuple):
-    """Where a reference solution leads, and what went wrong on the way."""
+    """Where a reference solution leads, and what went wrong on the way.
+
+    ``world`` is there to be compared with, and must not be changed.
+    """
 
     state: WorldState
     errors: tuple[GoldFault, ...]
+    world: World
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,17 @@ class _Question:
     setting: Setting = field(compare=False)
 
 
-def gold_state(setting: Setting) -> GoldState:
-    """The end state of the reference solution, carried out in the evaluator's way."""
-    return _gold_state(_question(setting, setting.task.gold_key))
+def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState:
+    """The end state of the reference solution, carried out in the evaluator's way.
+
+    ``files`` are those of the stage, if it is there already.
+    """
+    return _gold_state(_question(setting, setting.task.gold_key, files))
 
 
-def _question(setting: Setting, task: str) -> _Question:
+def _question(setting: Setting, task: str, files: FileVersions | None = None) -> _Question:
     domain, folder = setting.domain, setting.folder
-    versions = file_versions(domain, folder)
+    versions = files or file_versions(domain, folder)
     return _Question((id(domain), folder, versions, setting.rules.replay, task), setting)
 
 
@@ -66,7 +73,7 @@ def _gold_state(question: _Question) -> GoldState:
         if error is not None:
             fault = (action.action_id, action.name, type(error).__name__, str(error))
             errors.append(GoldFault(*fault))
-    return GoldState(world.state(), tuple(errors))
+    return GoldState(world.state(), tuple(errors), world)
 
 
 def evaluators_world(setting: Setting) -> World:
@@ -128,7 +135,7 @@ def _shortfall(question: _Question) -> Shortfall:
     if criteria is None or not criteria.look_at_the_world:
         return Shortfall()
     world = carried_out(setting)
-    elsewhere = world.state() != gold_state(setting).state
+    elsewhere = not world.same_state(gold_state(setting).world)
     unmet = []
     try:
         for assertion in criteria.env_assertions or ():

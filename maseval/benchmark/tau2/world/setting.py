@@ -13,7 +13,6 @@ from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules, RuleSet
-from maseval.benchmark.tau2.world.replay import refuse_user_messages
 from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
@@ -28,16 +27,15 @@ class Setting(NamedTuple):
     solo: bool = False
     rules: RuleSet = RULES_0_2_0
 
+    def stage(self) -> TaskStage:
+        """The stage on which the task begins."""
+        return TaskStage(
+            self.domain, self.folder, self.task.start, self.solo, rules=self.rules.replay
+        )
+
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """A fresh world in which the task begins, after the calls of ``history``."""
-        return world_at_start(
-            self.domain,
-            self.folder,
-            self.task.start,
-            history,
-            solo=self.solo,
-            rules=self.rules.replay,
-        )
+        return self.stage().world_after(history)
 
     def may_write(self, call: Tau2ToolCall) -> bool:
         """Whether a call means a tool of a kind that changes the world."""
@@ -63,12 +61,7 @@ def world_at_start(
 
     A ``reference`` world makes up other ids than the world of a conversation does.
     """
-    domain.check_solo(solo)
-    if solo:
-        refuse_user_messages(history)
-    world = TaskStage(domain, folder, start, solo, reference, rules).world()
-    world.resume(history)
-    return world
+    return TaskStage(domain, folder, start, solo, reference, rules).world_after(history)
 
 
 class Beginning(NamedTuple):
@@ -78,20 +71,9 @@ class Beginning(NamedTuple):
     hashes: tuple[str, str | None]
 
 
-def beginning(
-    domain: Domain,
-    folder: Path,
-    start: InitialState,
-    *,
-    solo: bool,
-    rules: ReplayRules = RULES_0_2_0.replay,
-) -> Beginning:
-    """Where a simulation begins; worked out once, because a hash reads a whole database."""
-    return _beginning(TaskStage(domain, folder, start, solo, rules=rules))
-
-
 @once(maxsize=4096)
-def _beginning(place: TaskStage) -> Beginning:
+def beginning(place: TaskStage) -> Beginning:
+    """Where a simulation begins; worked out once, because a hash reads a whole database."""
     world = place.world()
     world.resume(place.start.history)
     return Beginning(world.state(), (world.get_db_hash(), world.get_user_db_hash()))

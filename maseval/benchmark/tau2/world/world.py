@@ -8,7 +8,6 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +38,13 @@ class WorldState(NamedTuple):
 
     company: DBState
     customer: DBState | None
+
+
+class StateMatch(NamedTuple):
+    """Whose database is in the same state."""
+
+    company: bool
+    customer: bool
 
 
 class World:
@@ -87,11 +93,14 @@ class World:
     def twin(self) -> "World":
         """An independent world in the same state, which costs next to nothing to make."""
         memo: Memo = {}
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin.tools = self.tools.twin(memo)
-        twin.user_tools = self.user_tools.twin(memo) if self.user_tools else None
-        return twin
+        user_tools = self.user_tools.twin(memo) if self.user_tools else None
+        return self.over(self.tools.twin(memo), user_tools)
+
+    def over(self, tools: ToolKitBase[Any], user_tools: ToolKitBase[Any] | None) -> "World":
+        """The same world over other toolkits, which are in the same state as its own."""
+        world = object.__new__(type(self))
+        vars(world).update(vars(self), tools=tools, user_tools=user_tools)
+        return world
 
     def sync(self) -> None:
         """Let each side's database see what the other's says."""
@@ -120,20 +129,23 @@ class World:
 
     def call(self, tool_name: str, requestor: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
-        if "requestor" in arguments:
-            raise TypeError(_REQUESTOR_COLLISION)
-        if not arguments.keys().isdisjoint(_COLLISIONS):
-            raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
-        tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
+        _refuse_collisions(arguments)
+        return self._call(self.toolkit_for(tool_name, requestor), tool_name, arguments)
+
+    def _call(self, toolkit: ToolKitBase[Any], name: str, arguments: Mapping[str, Any]) -> Any:
+        tool = toolkit.find_tool(name)
         self._settled = False
-        return tool(**_own(arguments))
+        return tool(**_own(arguments)) if arguments else tool()
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
         error, settled = False, self._settled
+        name, arguments = call["name"], call["arguments"]
         try:
-            result = self.call(call["name"], call["requestor"], call["arguments"])
-            if settled and self._leaves_all_settled(call):
+            _refuse_collisions(arguments)
+            toolkit = self.toolkit_for(name, call["requestor"])
+            result = self._call(toolkit, name, arguments)
+            if settled and toolkit.tool_type(name) not in self.domain.sync_after:
                 self._settled = True
             else:
                 self.sync()
@@ -147,10 +159,6 @@ class World:
             "requestor": call["requestor"],
             "error": error,
         }
-
-    def _leaves_all_settled(self, call: Tau2ToolCall) -> bool:
-        toolkit = self.toolkit_for(call["name"], call["requestor"])
-        return toolkit.tool_type(call["name"]) not in self.domain.sync_after
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""
@@ -204,8 +212,10 @@ class World:
 
     def mutates(self, tool_name: str) -> bool:
         """Whether a tool of that name, on whichever side, may change a database."""
-        kits = (kit for kit in (self.tools, self.user_tools) if kit and kit.has_tool(tool_name))
-        return any(kit.mutates(tool_name) for kit in islice(kits, 1))
+        if self.tools.has_tool(tool_name):
+            return self.tools.mutates(tool_name)
+        theirs = self.user_tools
+        return theirs is not None and theirs.has_tool(tool_name) and theirs.mutates(tool_name)
 
     def initialize(
         self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
@@ -240,7 +250,22 @@ class World:
 
     def same_state(self, other: "World") -> bool:
         """Whether all hashes of both worlds would be equal."""
-        return self.state() == other.state()
+        return all(self.compare(other))
+
+    def compare(self, other: "World") -> StateMatch:
+        """Whose hashes would be equal."""
+        ours, theirs = self.user_tools, other.user_tools
+        customer = ours is theirs is None
+        if ours is not None and theirs is not None:
+            customer = ours.db.same_state(theirs.db)
+        return StateMatch(self.tools.db.same_state(other.tools.db), customer)
+
+
+def _refuse_collisions(arguments: Mapping[str, Any]) -> None:
+    if "requestor" in arguments:
+        raise TypeError(_REQUESTOR_COLLISION)
+    if not arguments.keys().isdisjoint(_COLLISIONS):
+        raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
 
 
 def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:

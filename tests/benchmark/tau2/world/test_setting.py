@@ -3,6 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.world.setting import Setting, beginning
+from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec, initial_state
 from maseval.core.exceptions import TaskFormatError
 from tests.benchmark.tau2.rooms import room_domain
@@ -93,9 +94,9 @@ def test_a_call_may_write_if_whoever_makes_it_has_a_writing_tool_of_that_name(
 def test_the_beginning_is_known_by_state_and_hashes(room):
     start = InitialState(initialization_data={"agent_data": {"wall": "green"}})
 
-    found = beginning(room, room.data_dir, start, solo=False)
+    found = beginning(TaskStage(room, room.data_dir, start))
 
     world = setting(room, **start.model_dump()).world()
     assert found.state == world.state()
     assert found.hashes == (world.get_db_hash(), world.get_user_db_hash())
-    assert found.hashes != beginning(room, room.data_dir, InitialState(), solo=False).hashes
+    assert found.hashes != beginning(TaskStage(room, room.data_dir, InitialState())).hashes

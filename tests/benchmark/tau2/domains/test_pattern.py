@@ -1,0 +1,100 @@
+"""Copies made by a pattern are equal to the original, and none of them sees another's changes."""
+
+import threading
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.copying import Rows, own
+from maseval.benchmark.tau2.domains.pattern import NoPatternError, Pattern
+from maseval.benchmark.tau2.domains.records import Record, Table
+
+
+class Lamp(Record):
+    colour: str
+    notes: list[Any] = Field(default_factory=list)
+
+
+class Room(Record):
+    name: str
+    lamp: Lamp | None = None
+    spare: Lamp | None = None
+
+
+class House(DB):
+    rooms: Rows[Room]
+    lamps: Table[Lamp]
+    hall: Room
+    owner: dict[str, Any]
+
+
+class Keeper(ToolKitBase[House]):
+    def __init__(self, db: House) -> None:
+        super().__init__(db)
+        self.opened = 0
+        self.favourite = db.hall.lamp
+
+
+def keeper() -> Keeper:
+    lamp = {"colour": "red", "notes": [{"by": "Ann"}]}
+    content = {
+        "rooms": [{"name": "attic", "lamp": lamp}],
+        "lamps": {"a": lamp},
+        "hall": {"name": "hall", "lamp": lamp},
+        "owner": {"ages": [40]},
+    }
+    kept = Keeper(House.model_validate(content).share_rows())
+    kept.db.hall.spare = kept.db.hall.lamp
+    return kept
+
+
+def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
+    original = keeper()
+    pattern, before = Pattern([original]), original.db.get_hash()
+    (one,), (other,) = pattern.copies(), pattern.copies()
+    assert one.db.get_hash() == other.db.get_hash() == before
+
+    one.opened += 1
+    one.db.hall.lamp.notes[0]["by"] = "Ben"
+    one.db.hall.name = "parlour"
+    one.db.lamps["a"].colour = "green"
+    one.db.owner["ages"].append(41)
+    one.db.rooms.append(Room(name="cellar"))
+    own(one.db.rooms, one.db.rooms[0]).name = "loft"
+
+    assert other.db.get_hash() == original.db.get_hash() == before != one.db.get_hash()
+    assert other.db.hall.model_fields_set == original.db.hall.model_fields_set
+    (later,) = pattern.copies()
+    assert (later.opened, later.db.get_hash()) == (0, before)
+
+
+def test_one_thing_in_several_places_stays_one():
+    (copy,) = Pattern([keeper()]).copies()
+
+    assert copy.db.hall.lamp is copy.db.hall.spare is copy.favourite
+
+
+def test_shared_records_stay_shared():
+    original = keeper()
+    (copy,) = Pattern([original]).copies()
+
+    assert copy.db.rooms[0] is original.db.rooms[0]
+    assert copy.db.rooms is not original.db.rooms
+
+
+def test_nothing_is_copied_of_what_cannot_change():
+    assert Pattern([None, "text"]).copies() == [None, "text"]
+
+
+def loop() -> list[Any]:
+    inside: list[Any] = []
+    inside.append(inside)
+    return inside
+
+
+@pytest.mark.parametrize("value", [threading.Lock(), {1, 2}, loop()])
+def test_what_only_deepcopy_can_copy_has_no_pattern(value):
+    with pytest.raises(NoPatternError):
+        Pattern([{"held": value}])
