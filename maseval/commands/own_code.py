@@ -101,9 +101,9 @@ def _loaded(name: str, load: Callable[[], T], what: OwnCode) -> T:
         raise
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
-        raise what.error(
-            f"cannot load the {what.option} in {name}: {why}{way_out(error)}"
-        ) from error
+        unknown = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]
+        way = f"; write it like {what.form}" if unknown else way_out(error)
+        raise what.error(f"cannot load the {what.option} in {name}: {why}{way}") from error
 
 
 # The extra of maseval that brings a module.

@@ -93,6 +93,21 @@ class Session:
             progress.stopping = INTERRUPTED
         except RunStoppedError as error:
             progress.stopping = self.secrets.removed_from_text(str(error))
+        except Exception as error:  # whatever the benchmark's code raised, it wants to stop at it
+            if not _stops_at_errors(self.benchmark):
+                raise
+            words = (
+                f"the benchmark stops at errors, and there was a {type(error).__name__}: {error}"
+            )
+            progress.stopping = self.secrets.removed_from_text(words)
+
+
+def _stops_at_errors(benchmark: Benchmark) -> bool:
+    return (
+        benchmark.fail_on_setup_error
+        or benchmark.fail_on_task_error
+        or benchmark.fail_on_evaluation_error
+    )
 
 
 class _Watch(BenchmarkCallback):

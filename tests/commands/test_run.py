@@ -101,7 +101,8 @@ def test_what_a_class_takes_is_given_with_set():
         ("shopping.py:Shoping", "did you mean 'Shopping'"),
         ("shopping.py", "there are Shopping, Rude, READY"),
         ("shop.py:Shopping", "there is no file 'shop.py'"),
-        ("nowhere.at_all:Shopping", "No module named 'nowhere'"),
+        ("nowhere.at_all:Shopping", "No module named 'nowhere'; write it like my_benchmark.py:"),
+        ("tau2", "No module named 'tau2'; write it like my_benchmark.py:MyBenchmark"),
         ("shopping.py:NUMBER", "5 is not a benchmark"),
         ("shopping.py:Task", "Task is not a Benchmark"),
         ("shopping.py:nothing", "returned None; it must return a Benchmark"),
@@ -279,6 +280,23 @@ def test_a_timeout_replaces_that_of_the_tasks():
     report = next(RunFolder.read(result.folder).reports())
     assert report["task"]["protocol"]["timeout_seconds"] == 30
     assert load_tasks()[0].protocol.timeout_seconds is None
+
+
+class Strict(Priced):
+    def __init__(self):
+        super().__init__(fail_on_task_error=True)
+
+    def run_agents(self, agents, task, environment, query):
+        if task.id == "team":
+            raise RuntimeError("a wall")
+        return "Done."
+
+
+def test_a_benchmark_that_stops_at_errors_stops_with_a_reason_and_can_resume():
+    result = run(benchmark=Strict, tasks=load_tasks, concurrency=1, output="r")
+
+    assert result.stopped == "the benchmark stops at errors, and there was a RuntimeError: a wall"
+    assert result.ran == 3 and not result.complete
 
 
 class Unmade(Benchmark):

@@ -89,8 +89,6 @@ def select_tasks(
     """The tasks of each domain; ``num_tasks`` is the most that each domain gives."""
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
-    if num_tasks is not None and num_tasks < 1:
-        raise ConfigurationError(f"num_tasks is {num_tasks}; give at least 1")
     selected: TasksByDomain = {}
     for name in dict.fromkeys(domains):
         domain = domain_named(name).name
