@@ -53,6 +53,7 @@ def test_a_run_is_kept_resumed_compared_and_looked_at_like_any_other(tmp_path):
     assert "CC BY 4.0" in (tmp_path / "a" / "report.html").read_text()
     assert maseval("plots", "a").exit_code == 0
     assert "travel" in maseval("runs", ".").stdout
+    assert "maseval macs run -d travel -o a" in maseval("show", "a").stdout
 
 
 def test_one_simulation_is_shown_with_every_agent_and_every_assertion():

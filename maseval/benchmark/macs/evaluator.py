@@ -113,7 +113,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
     def _texts(self, traces: JsonObject) -> tuple[str, str]:
         """The history and the invocations that the judge reads."""
         rows = traces.get("trajectories")
-        if rows:
+        if rows and self._primary in rows:
             return history_in(rows, self._primary), invocations_in(rows, self._primary, self._human)
         history = history_of(traces.get("messages"), self._primary, self._human)
         return history, invocations_of(traces.get("tool_traces"))

@@ -5,6 +5,7 @@ from typing import Any
 import typer
 
 from maseval import commands
+from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
@@ -39,6 +40,7 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report, compare and plots, like any other.
     """
-    result = commands.macs.run(**given, display=display(stderr()))
+    given |= {"display": display(stderr()), "command": command_line(context)}
+    result = commands.macs.run(**given)
     console = stderr() if as_json else stdout()
     finish(result, console, as_json=as_json, debug=is_debugging(context))

@@ -1,8 +1,9 @@
 """``maseval macs run``: simulations into a run folder."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT
@@ -10,6 +11,7 @@ from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
 from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
 from maseval.benchmark.macs.judging import JUDGE_PARAMS, MAX_TRY, SIDES
 from maseval.benchmark.macs.templates import load_templates
+from maseval.commands.folder_options import FolderRunOptions
 from maseval.commands.folder_run import as_file_name, budget_of, path_of
 from maseval.commands.macs.options import MACSRunOptions
 from maseval.commands.options import takes
@@ -28,7 +30,7 @@ def run(options: MACSRunOptions) -> RunResult:
     """Run MACS tasks into a folder, or resume the run that is there.
 
     ``team`` may also be a subclass of ``MACSBenchmark`` itself. ``display`` shows the progress for
-    as long as the context it returns is open.
+    as long as the context it returns is open. ``command`` is noted as how the run was started.
     """
     return PreparedMACSRun.of_macs(options).execute()
 
@@ -90,6 +92,9 @@ def _general(options: MACSRunOptions) -> BenchmarkRunOptions:
     server = {} if options.base_url is None else {"model_options": {"base_url": options.base_url}}
     model = {} if options.agent_model is None else {"model_id": options.agent_model}
     made = not isinstance(options.team, MACSBenchmark)
+    shared: dict[str, Any] = {
+        each.name: getattr(options, each.name) for each in fields(FolderRunOptions)
+    }
     return BenchmarkRunOptions(
         benchmark=options.team or DefaultMACSBenchmark,
         set={**seed, **server} if made else None,
@@ -97,16 +102,7 @@ def _general(options: MACSRunOptions) -> BenchmarkRunOptions:
         tasks=_tasks(options),
         seed=options.seed,
         timeout=options.timeout,
-        task_id=options.task_id,
-        num_tasks=options.num_tasks,
-        trials=options.trials,
-        concurrency=options.concurrency,
-        budget=options.budget,
-        retry_failed=options.retry_failed,
-        prices=options.prices,
-        fork=options.fork,
-        output=options.output,
-        display=options.display,
+        **shared,
     )
 
 

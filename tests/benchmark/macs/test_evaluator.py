@@ -72,6 +72,12 @@ def test_recorded_trajectories_are_judged_by_both_sides():
         assert "H [User -> desk]: hi\nI [hotel Observation]: free\n" in asked(judge)
 
 
+def test_rows_without_the_primary_agent_are_not_the_conversation():
+    user, judge = evaluator(TRUE)
+    user({"messages": MESSAGES, "trajectories": {"hotel": []}})
+    assert "H [User -> desk]: A room\n" in asked(judge)
+
+
 @pytest.mark.parametrize("form", [list, MessageHistory])
 def test_messages_become_lines_of_user_and_primary_agent(form):
     user, judge = evaluator(TRUE)
