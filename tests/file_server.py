@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that can be told to misbehave."""
+"""A real local HTTP server that misbehaves on request."""
 
 import threading
 import time
@@ -59,7 +59,7 @@ def silence(seconds: float) -> Answer:
 
 
 class FileServer:
-    """Answers each path as told, everything else with 404, and remembers what was asked."""
+    """Serves the given paths, answers 404 for all others, and records the requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}

@@ -38,7 +38,7 @@ def browser():
 
 
 class Visit:
-    """A page with a report in it, and all that it did besides showing it."""
+    """A page with a report in it, and everything else the page did."""
 
     def __init__(self, page, path):
         self.page, self.url = page, path.as_uri()

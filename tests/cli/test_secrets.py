@@ -1,4 +1,4 @@
-"""Keys reach no file and no terminal line, however they were given and whoever repeats them."""
+"""No key reaches a file or the terminal, however it was given and wherever it is repeated."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every recorded evaluation comes out the same: reward, breakdown, checks, texts, errors."""
+"""Every recorded evaluation is reproduced: reward, breakdown, checks, texts, errors."""
 
 import datetime as dt
 import json

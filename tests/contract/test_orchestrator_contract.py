@@ -1,4 +1,4 @@
-"""The run loop takes the original's steps: every recorded orchestration comes out the same."""
+"""The run loop takes the original's steps: every recorded orchestration is reproduced."""
 
 import re
 from collections.abc import Sequence

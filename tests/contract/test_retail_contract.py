@@ -1,4 +1,4 @@
-"""Retail, vector by vector: what was recorded from the original comes out the same here."""
+"""Retail, vector by vector: every recording of the original is reproduced."""
 
 import hashlib
 from pathlib import Path

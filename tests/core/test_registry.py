@@ -21,7 +21,7 @@ from tests.core.worlds import Worker, World, failing
 
 
 class Meter(UsageTrackableMixin):
-    """A component that has used what it is told."""
+    """A component that reports the given usage."""
 
     def __init__(self, usage: Usage) -> None:
         self.usage = usage

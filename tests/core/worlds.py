@@ -1,4 +1,4 @@
-"""Small benchmarks whose every part can be told what to do."""
+"""Small benchmarks in which every component is scripted."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class World(Environment):
 
 
 class Worker(AgentAdapter):
-    """An agent that does what it is told and counts how often."""
+    """A scripted agent that counts its calls."""
 
     def __init__(self, behaviour: Behaviour = answer, name: str = "worker") -> None:
         super().__init__(behaviour, name)

@@ -1,4 +1,4 @@
-"""Keys reach no tape, whoever sends or repeats them, and what was recorded is still found."""
+"""No key reaches a tape, whoever sends or repeats it, and recordings are still found."""
 
 import json
 

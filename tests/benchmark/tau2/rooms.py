@@ -1,4 +1,4 @@
-"""A small domain with tools on both sides, and a benchmark whose models say what they are told.
+"""A small domain with tools on both sides, and a benchmark with scripted models.
 
 A caretaker looks after a room and may paint its wall; the tenant in it can press the buttons.
 """

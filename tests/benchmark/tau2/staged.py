@@ -1,4 +1,4 @@
-"""Conversations played by the book, with a fault put in where a test wants one."""
+"""Conversations that follow the reference solution, with a fault where a test needs one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

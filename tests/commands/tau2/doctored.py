@@ -46,7 +46,7 @@ def emptied_criteria(document: Document) -> None:
 
 
 def faked_rewards(document: Document) -> None:
-    """Rewards of 1, over checks that say otherwise."""
+    """Rewards of 1 that contradict their checks."""
     for simulation in document["simulations"]:
         simulation["reward_info"]["reward"] = 1.0
 
@@ -169,7 +169,7 @@ def foreign_task(document: Document) -> None:
 
 
 def other_task_version(document: Document) -> None:
-    """One task whose instructions read otherwise."""
+    """One task with other instructions."""
     document["tasks"][0]["user_scenario"]["instructions"] = "Ask for something else."
 
 

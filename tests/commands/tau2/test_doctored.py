@@ -301,7 +301,7 @@ def test_a_shuffled_file_can_be_looked_at_by_the_tasks_it_means(changed):
 
 
 def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
-    """A log that was written anew, with sound checksums, over false verdicts."""
+    """A rewritten log with valid checksums and false verdicts."""
     whole = RunFolder.read(home / "runs" / "library")
     with RunFolder.open(tmp_path / "forged", dict(whole.config.values)) as folder:
         for report in whole.reports():

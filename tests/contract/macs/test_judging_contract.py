@@ -1,4 +1,4 @@
-"""Judging as the original does it: what is asked, how answers are read, what comes out."""
+"""Judging as in the original: what is asked, how answers are parsed, what the result is."""
 
 import json
 from types import SimpleNamespace

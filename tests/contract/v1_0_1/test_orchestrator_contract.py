@@ -1,4 +1,4 @@
-"""The run loop of v1.0.1: every recorded orchestration comes out the same."""
+"""The run loop of v1.0.1: every recorded orchestration is reproduced."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 class Listening(Scripted):
-    """A scripted side that also notes what it is told at the end."""
+    """A scripted side that also records what it receives at the end."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -17,7 +17,7 @@ Definitions = list[dict[str, Any]]
 
 
 class Framework:
-    """Agents whose model is behind HTTP; unless a framework says otherwise, it does as here."""
+    """Agents with a model behind HTTP; the defaults for all frameworks."""
 
     library: ClassVar[str]
     adapter: ClassVar[Callable[..., AgentAdapter]]
@@ -114,7 +114,7 @@ class Framework:
         return definitions
 
     def offered(self, model: ScriptedModelAdapter) -> Definitions:
-        """The tools that the model was told of, as far as they were given to the agent."""
+        """The agent's tools that were offered to the model."""
         return model.requests[-1]["tools"]
 
     def texts(self, messages: list[dict[str, Any]]) -> list[str]:
@@ -126,7 +126,7 @@ class Framework:
         return self.texts([m for m in model.requests[-1]["messages"] if m["role"] == "tool"])
 
     def as_json(self, value: object) -> str:
-        """How it writes a result that is no text."""
+        """How it writes a result that is not a text."""
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
     def asked(self, messages: list[dict[str, Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What every adapter must do: solve tasks, remember, and tell what was said and used."""
+"""What every adapter must do: solve tasks, keep the conversation, and report messages and usage."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Functions as tools: what a framework is told of them."""
+"""Functions as tools: what a framework gets to know about them."""
 
 from typing import Literal
 

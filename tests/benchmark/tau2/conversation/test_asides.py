@@ -20,7 +20,7 @@ def room(tmp_path):
 
 
 class Asking(AgentAdapter):
-    """Does in each of its turns what it is told, with the tools and the user at hand."""
+    """In each turn, runs the given function with the tools and the user."""
 
     def __init__(self, work, environment, user):
         super().__init__(work, "asking")

@@ -1,4 +1,4 @@
-"""What traces hold besides the trajectory: views, with every text stored once."""
+"""What traces contain in addition to the trajectory: views, with every text stored once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whoever carries out the reference solution passes, on every task, through the live benchmark."""
+"""An agent that carries out the reference solution passes every task of the live benchmark."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Each fault that is put into a conversation played by the book gets its label."""
+"""Each fault inserted into a conversation that follows the reference solution gets its label."""
 
 import json
 

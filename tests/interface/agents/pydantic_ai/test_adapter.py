@@ -38,7 +38,7 @@ def library():
 
 
 def as_for_openai(schema):
-    """A schema as the framework sends it to OpenAI, unless it is told to leave it alone."""
+    """A schema as the framework sends it to OpenAI by default."""
     match schema:
         case {"properties": properties, **rest}:
             named = {name: as_for_openai(value) for name, value in properties.items()}
