@@ -30,7 +30,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-frameworks quick check bench docs serve
+.PHONY: help demo test test-browser test-frameworks quick check bench pictures docs serve
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ check: $(READY) ## Check format, lint, types and documentation
 
 bench: $(READY) ## Measure speed
 	@for bench in $(BENCHES); do $(BIN)/python -m benchmarks.$$bench || exit 1; done
+
+pictures: $(BROWSER_READY) ## Take the pictures of the documentation anew, in a real Chromium
+	@$(BROWSER_VENV)/bin/python -m scripts.screenshots
 
 docs: $(READY) ## Build the documentation into site/
 	@$(MKDOCS) build --strict

@@ -28,7 +28,7 @@ function resultsTable({ counts, measures, rows }) {
       {},
       h("th", { scope: "row" }, row.name ?? ""),
       row.counts.map((number, at) => h("td", { class: "number", "data-name": counts[at] }, number == null ? "–" : count.format(number))),
-      row.measures.map((found, at) => h("td", { class: "measure", "data-name": measures[at] }, measure(found))),
+      row.measures.map((found, at) => h("td", { class: typeof found === "string" ? "measure words" : "measure", "data-name": measures[at] }, measure(found))),
     ),
   );
   return h("div", { class: "scroll" }, h("table", { class: measures.length > MANY_MEASURES ? "results many" : "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
