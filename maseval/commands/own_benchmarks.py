@@ -82,7 +82,7 @@ def _checked(found: object) -> Benchmark | Maker:
         )
     if missing := getattr(found, "__abstractmethods__", None):
         raise BenchmarkImportError(
-            f"{named(found)} is abstract: it has no {', '.join(sorted(missing))}; "
+            f"{_name_of(found)} is abstract: it has no {', '.join(sorted(missing))}; "
             "write a subclass that has, and name that"
         )
     return found
@@ -100,8 +100,10 @@ def _only_one(home: ModuleType, place: str) -> object:
 def _is_own(value: object, home: ModuleType) -> bool:
     if isinstance(value, Benchmark):
         return True
-    is_class = isinstance(value, type) and issubclass(value, Benchmark)
-    return is_class and value.__module__ == home.__name__ and not inspect.isabstract(value)
+    if not isinstance(value, type) or not issubclass(value, Benchmark):
+        return False
+    within = f"{value.__module__}.".startswith(f"{home.__name__}.")
+    return within and not inspect.isabstract(value)
 
 
 def _made(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:

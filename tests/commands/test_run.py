@@ -122,6 +122,8 @@ def test_the_only_benchmark_of_a_file_need_not_be_named(tmp_path):
     new("benchmark", "groceries", tmp_path)
 
     assert run(benchmark="groceries.py", output="r").summary.overall.passed == 2
+    package = run(benchmark="maseval.benchmark.booking", num_tasks=1, output="p")
+    assert package.config["benchmark"].endswith(":BookingBenchmark")
 
 
 def test_tasks_come_from_a_file_a_list_or_a_function(tmp_path):
