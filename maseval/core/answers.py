@@ -64,7 +64,7 @@ def amount(value: object) -> float | None:
 
 def _warn_of_number(value: object) -> None:
     if value is not None:
-        _warn_once(excerpt(value, 40))
+        _warn_once(excerpt(repr(value), 40))
 
 
 @lru_cache(maxsize=64)  # a run asks a model thousands of times; once is enough

@@ -83,6 +83,20 @@ def _finished(reason: str) -> Callable[[Reply], Reply]:
     return _changed(change)
 
 
+def _raw(content: bytes) -> Callable[[Reply], Reply]:
+    return lambda reply: Reply(raw=content)
+
+
+def _head(header: bytes, body: bytes = b"{}") -> Callable[[Reply], Reply]:
+    kind = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+    return _raw(kind + header + b"\r\n\r\n" + body)
+
+
+def _text(old: str, new: str) -> Callable[[Reply], Reply]:
+    """A good answer with its JSON changed as text."""
+    return lambda reply: replace(reply, body=json.dumps(reply.body).replace(old, new, 1))
+
+
 _HTML = "<!doctype html><html><body><h1>Sign in to the network</h1></body></html>"
 
 _EVERY = (
@@ -133,7 +147,29 @@ _EVERY = (
     ),
 )
 
-FAULTS: dict[str, Fault] = {fault.name: fault for fault in _EVERY}
+_WIRE = (
+    Fault("not-http", "an answer that is not HTTP", _raw(b"SSH-2.0-OpenSSH_9.0\r\n")),
+    Fault("headers", "a header of 300 kB", _head(b"X-Long: " + b"x" * 300_000)),
+    Fault("length", "fewer bytes than announced", _head(b"Content-Length: 99999")),
+    Fault("no-length", "a length that is no number", _head(b"Content-Length: many")),
+    Fault("chunk", "a chunked answer cut off", _head(b"Transfer-Encoding: chunked", b"50\r\n{")),
+    Fault("304", "a status that is neither an answer nor a refusal", lambda reply: Reply("", 304)),
+    Fault("not-gzip", "announced as gzip, and not gzip", _body("{}", Content_Encoding="gzip")),
+    Fault("brotli", "an encoding that was not asked for", _body("{}", Content_Encoding="br")),
+    Fault(
+        "refusal-200",
+        "a refusal with the status of a good answer",
+        _body({"error": {"message": "overloaded", "code": 503}}),
+    ),
+    Fault(
+        "digits", "a number of 5,000 digits", _text('"usage": ', f'"n": {"9" * 5000}, "usage": ')
+    ),
+    Fault("1e400", "usage of 1e400", _text('"prompt_tokens": ', '"prompt_tokens": 1e400, "x": ')),
+    Fault("surrogate", "half a character", _text('"content": "', '"content": "\\ud800')),
+    Fault("twice", "a key that is there twice", _text('{"id": ', '{"choices": [], "id": ')),
+)
+
+FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*_EVERY, *_WIRE)}
 
 
 def faults_named(names: Iterable[str]) -> list[Fault]:

@@ -1,6 +1,7 @@
 """A provider that misbehaves, through the real client libraries and a real server on loopback."""
 
 import gzip
+import json
 from typing import NamedTuple
 
 import pytest
@@ -59,6 +60,16 @@ ERRORS = {
     "bytes": Expected(errors.PersistentlyMalformedError, 3),
     "no-name": Expected(errors.PersistentlyMalformedError, 3),
     "deep-answer": Expected(errors.PersistentlyMalformedError, 3),
+    "not-http": Expected(errors.ProviderConnectionError, 6),
+    "headers": Expected(errors.ProviderConnectionError, 6),
+    "length": Expected(errors.ProviderConnectionError, 6),
+    "no-length": Expected(errors.ProviderConnectionError, 6),
+    "chunk": Expected(errors.ProviderConnectionError, 6),
+    "304": Expected(errors.PersistentlyMalformedError, 3),
+    "not-gzip": Expected(errors.PersistentlyMalformedError, 3),
+    "brotli": Expected(errors.PersistentlyMalformedError, 3),
+    "refusal-200": Expected(errors.OverloadedError, 6),
+    "digits": Expected(errors.PersistentlyMalformedError, 3),
     "huge": Expected(errors.AnswerTooLargeError),
     "bomb": Expected(errors.AnswerTooLargeError),
     "redirect": Expected(errors.RedirectRefusedError),
@@ -70,9 +81,24 @@ READ = {
     "deeper": "read: arguments that no tool takes, so that the call fails as the agent's mistake",
     "infinity": "read; the number is left out of the sums, with a warning",
     "nan": "read; the number is left out of the sums, with a warning",
+    "1e400": "read; the number is left out of the sums, with a warning",
+    "surrogate": "read; replaced when it is sent back",
+    "twice": "read: the last one counts",
 }
 
 pytestmark = needing("openai")
+
+
+def needing_all(library):
+    def marked(test):
+        for mark in needing(library):
+            test = mark(test)
+        return test
+
+    return marked
+
+
+needing_anthropic, needing_google = needing_all("anthropic"), needing_all("google.genai")
 
 
 @pytest.fixture
@@ -125,8 +151,15 @@ def test_what_can_be_read_is_read(server, name):
             assert arguments_of(answer.tool_calls[0]["function"]["arguments"]).keys() == {
                 INVALID_ARGUMENTS
             }
+        case "surrogate":
+            assert answer.content == "\ud800Hello"
+            server.will(OpenAIProtocol.text("Well."))
+            model_of(server).chat([{"role": "user", "content": "hi"}, answer.to_message()])
+            assert server.requests[1].body["messages"][1]["content"] == "\ufffdHello"
+        case "twice":
+            assert answer.content == "Hello"
         case _:
-            assert answer.content == "Hello" and answer.usage["total_tokens"] == 0
+            assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
 
 
 def test_a_number_that_is_none_is_reported_once(server, caplog):
@@ -228,3 +261,42 @@ def test_the_other_libraries_are_held_to_the_same_limits(server, model_id, name)
 
     assert type(caught.value) is ERRORS[name].kind
     assert len(server.requests) == ERRORS[name].requests
+
+
+@needing_google
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"candidates": 1.5},
+        {"candidates": [7]},
+        {"candidates": [{"finishReason": {}}]},
+        {"candidates": [{"content": {"parts": "no"}}]},
+    ],
+)
+def test_an_answer_that_googles_library_cannot_take_is_the_providers_fault(server, answer):
+    server.will(*[answer] * 4)
+
+    with pytest.raises(errors.PersistentlyMalformedError):
+        model_of(server, "google/served", "").generate("hi")
+
+    assert len(server.requests) == 3
+
+
+@needing_anthropic
+def test_a_number_that_json_cannot_hold_is_sent_back_as_text(server):
+    called = json.dumps(AnthropicProtocol.calls(("look", {"at": float("nan")})))
+    server.will(Reply(called), AnthropicProtocol.text("Well."))
+    model = model_of(server, "anthropic/served", "")
+    asked = {"role": "user", "content": "hi"}
+
+    answer = model.chat([asked])
+    model.chat([asked, answer.to_message()])
+
+    assert server.requests[1].body["messages"][1]["content"][0]["input"] == {"at": "nan"}
+
+
+def test_a_page_that_comes_with_an_error_is_quoted(server):
+    server.will(*[Reply("<html>Bad gateway</html>", 502, {"Content-Type": "text/html"})] * 6)
+
+    with pytest.raises(errors.OverloadedError, match="<html>Bad gateway</html>"):
+        model_of(server).generate("hi")

@@ -54,16 +54,16 @@ def test_every_fault_can_be_played_to_a_client_that_reads_bytes():
             try:
                 line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
                 status = line.getresponse().status
-            except http.client.RemoteDisconnected:
+            except http.client.HTTPException:
                 status = None
             finally:
                 line.close()
-        assert (status is None) is (name == "drop")
+        assert (status is None) is (name in ("drop", "not-http", "headers"))
         assert server.played == {name: 1}
 
 
 def test_a_fault_that_is_none_is_refused_by_name():
-    with pytest.raises(ConfigurationError, match="'rain' is not a fault; choose from 401, 404"):
+    with pytest.raises(ConfigurationError, match=r"'rain' is not a fault; choose from .*401, 404"):
         faults_named(["rain"])
     with pytest.raises(ConfigurationError, match="no fault is named"):
         faults_named([])

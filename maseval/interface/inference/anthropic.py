@@ -42,6 +42,7 @@ from maseval.interface.inference.provider import (
     cause_of,
     limited,
     no_key,
+    refusal_of,
     shared_client,
     warn_seed_unused,
     with_extra_body,
@@ -204,7 +205,9 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             case sdk.APIConnectionError():
                 return self._failed(ProviderConnectionError, cause_of(error))
             case sdk.APIStatusError():
-                return self._failed_with(error.status_code, error.message, error.response.headers)
+                return self._failed_with(
+                    error.status_code, refusal_of(error), error.response.headers
+                )
             case sdk.APIError():
                 return self._failed(MalformedResponseError, error)
             case TypeError() if "authentication method" in str(error):

@@ -6,6 +6,7 @@ library or a plain mapping.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -92,7 +93,10 @@ def as_object(arguments: object) -> dict[str, object]:
 
 
 def sendable(thing: Any) -> Any:
-    """The same without lone surrogates, which models do write and no request can contain."""
+    """The same without what models do write and no request can contain.
+
+    Lone surrogates are replaced, and numbers that are not finite become text.
+    """
     match thing:
         case str():
             return thing.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -100,6 +104,8 @@ def sendable(thing: Any) -> Any:
             return {key: sendable(value) for key, value in thing.items()}
         case list() | tuple():
             return [sendable(item) for item in thing]
+        case float() if not math.isfinite(thing):
+            return str(thing)
     return thing
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Protocol, TypedDict, cast
 
 from maseval.core.answers import tokens
+from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
     ChatUsage,
@@ -24,6 +25,7 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.usage import CostCalculator
+from maseval.core.visible import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     as_json,
@@ -69,6 +71,7 @@ class GeminiClient(Protocol):
     models: GeminiModels
 
 
+_UNREAD = frozenset({"ValidationError", "TypeError", "AttributeError", "KeyError", "IndexError"})
 _MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
 _OWN_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
 _FILTERED = frozenset(
@@ -129,12 +132,20 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             config.setdefault("automatic_function_calling", {"disable": True})
             if tool_choice is not None:
                 config["tool_config"] = {"function_calling_config": _choice(tool_choice)}
-        answer = self._client.models.generate_content(
-            model=self.model_id,
-            contents=self._contents(messages),
-            config=genai.types.GenerateContentConfig(**config),
-        )
+        checked = genai.types.GenerateContentConfig(**config)
+        answer = self._asked(self._contents(messages), checked)
         return self._response(answer, calls_so_far(messages))
+
+    def _asked(self, contents: list[GeminiContent], config: object) -> object:
+        try:
+            return self._client.models.generate_content(
+                model=self.model_id, contents=contents, config=config
+            )
+        except Exception as error:
+            # The request is in order, so that what the library cannot take is the answer.
+            if type(error).__name__ not in _UNREAD:
+                raise
+            raise UnreadableAnswerError(f"{type(error).__name__}: {excerpt(error)}") from None
 
     def _contents(self, messages: Sequence[Message]) -> list[GeminiContent]:
         names: dict[str | None, str] = {

@@ -11,6 +11,7 @@ from maseval.core.provider_errors import (
     ContentFilterError,
     ContextOverflowError,
     MalformedRequestError,
+    MalformedResponseError,
     ModelNotFoundError,
     OverloadedError,
     ProviderConnectionError,
@@ -92,6 +93,8 @@ def kind_of(status: int, text: str) -> type[ProviderError]:
     for words, statuses, kind in _BY_WORDS:
         if status in statuses and words.search(text):
             return kind
+    if status < 400:  # neither an answer nor a refusal
+        return MalformedResponseError
     return _BY_STATUS.get(status, OverloadedError if status >= 500 else MalformedRequestError)
 
 

@@ -35,6 +35,7 @@ from maseval.interface.inference.provider import (
     cause_of,
     limited,
     no_key,
+    refusal_of,
     shared_client,
     with_extra_body,
 )
@@ -90,9 +91,17 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         if tool_choice is not None:
             request["tool_choice"] = tool_choice
         answer = _method_of(self._client, request)()
+        self._check_refusal(answer)
         if isinstance(answer, Mapping) and not {"choices", "error"} & answer.keys():
             return ChatResponse(content=str(answer))
         return chat_response(answer, earlier_calls=calls_so_far(messages))
+
+    def _check_refusal(self, answer: object) -> None:
+        """Some servers refuse a request with the status of a good answer."""
+        refusal = None if get(answer, "choices") else get(answer, "error")
+        code = get(refusal, "code")
+        if isinstance(code, int) and 400 <= code < 600:
+            raise self._failed_with(code, get(refusal, "message") or refusal)
 
     def _secrets(self) -> Sequence[object]:
         return (getattr(self._client, "api_key", None),)
@@ -111,7 +120,7 @@ class OpenAIModelAdapter(ProviderModelAdapter):
             case sdk.APIConnectionError():
                 return self._failed(ProviderConnectionError, cause_of(error))
             case sdk.APIStatusError():
-                text = f"{error.code}: {error.message}" if error.code else error.message
+                text = f"{error.code}: {error.message}" if error.code else refusal_of(error)
                 return self._failed_with(error.status_code, text, error.response.headers)
             case sdk.APIError():
                 return self._failed(MalformedResponseError, error)

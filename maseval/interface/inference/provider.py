@@ -155,6 +155,8 @@ class ProviderModelAdapter(ModelAdapter):
                 return self._failed(MalformedResponseError, text)
             case UnicodeDecodeError():
                 return self._failed(MalformedResponseError, f"no text: {excerpt(error.object)}")
+            case ValueError() if "integer string conversion" in str(error):
+                return self._failed(MalformedResponseError, "a number of thousands of digits")
             case RecursionError():
                 return self._failed(MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
@@ -226,6 +228,14 @@ def cause_of(error: BaseException) -> str:
     """An error's message with its cause: libraries often say only 'Connection error.'"""
     cause = error.__cause__
     return _described(error) if cause is None else f"{_described(error)} ({_described(cause)})"
+
+
+def refusal_of(error: Any) -> str:
+    """What a refused request was answered: the library's message, or the body it did not read."""
+    message = str(error.message)
+    body = error.body if isinstance(error.body, Mapping) else {}
+    received = "" if body.get("message") or body.get("error") else excerpt(error.response.text)
+    return f"{message}: {received}" if received else message
 
 
 def _described(error: BaseException) -> str:
