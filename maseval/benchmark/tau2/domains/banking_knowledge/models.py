@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from maseval.benchmark.tau2.domains.base import DB, merged, read_mapping
+from maseval.benchmark.tau2.domains.copying import Memo, with_fields
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import (
     SharedTable,
@@ -24,6 +25,8 @@ from maseval.benchmark.tau2.domains.records import (
     canonical_json,
     frozen,
 )
+
+_new = object.__new__
 
 Row = dict[str, Any]
 """A record of the bank: whatever was written into it."""
@@ -72,9 +75,14 @@ class BankTable(Table[Any]):
         return table
 
     def with_own(self, own: dict[str, Any]) -> "BankTable":
-        table = BankTable(self._shared, self.notes)
+        table = _new(BankTable)
+        table._shared, table.notes = self._shared, self.notes
         table._own, table._removed = own, set(self._removed)
         return table
+
+    def twin(self) -> "BankTable":
+        """The same table for another environment."""
+        return self.with_own(copy.deepcopy(self._own) if self._own else {})
 
     def add(self, key: str, row: Row) -> bool:
         """Store a row under a new id; an id that is taken keeps its row."""
@@ -171,6 +179,10 @@ class BankingDB(DB):
         tables = _loaded(path, status.st_mtime_ns, status.st_size)
         fresh = {name: BankTable(shared, notes) for name, (shared, notes) in tables.items()}
         return cls.model_validate(fresh)
+
+    def twin(self, memo: Memo) -> Self:
+        """An independent database in the same state; of most tables there is nothing to copy."""
+        return with_fields(self, lambda table, memo: table.twin(), memo)
 
     def table(self, name: str) -> BankTable:
         """The table of that name."""

@@ -61,12 +61,12 @@ class KnowledgeTools(
 
     def __init__(self, db: BankingDB) -> None:
         super().__init__(db)
-        self.read_log_allowlist: frozenset[str] = frozenset()
+        self.read_log_allowlist: Collection[str] = ()
         self._unlocked: list[str] = []
         descriptions()  # missing texts are named before a simulation begins, not in its middle
 
     def note_reads(self, tool_names: Collection[str]) -> None:
-        self.read_log_allowlist = frozenset(tool_names)
+        self.read_log_allowlist = list(tool_names)
 
     @bank_tool(ToolType.GENERIC)
     def transfer_to_human_agents(self, summary: str, reason: TransferReason = "other") -> str:
