@@ -21,7 +21,7 @@ from maseval.cli.tau2 import (
 
 app = typer.Typer(
     cls=PlainGroup,
-    help="tau2-bench v0.2.0: agents in customer service, scored by what they did.",
+    help="tau2-bench v0.2.0 and v1.0.1: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
         ("maseval tau2 tasks --domain airline", "which tasks there are"),
