@@ -107,6 +107,15 @@ def tau2_data_of_1_0_1(tau2_data: Path, shared_data: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def banking_data(shared_data: Path) -> Path:
+    """The folder of banking_knowledge's files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+        root = ensure_data_exists(domain="banking_knowledge", version="1.0.1", verbose=0)
+    return root / "domains" / "banking_knowledge"
+
+
 def absent(required_by: str, reason: str) -> NoReturn:
     if os.environ.get(required_by) == "1":
         pytest.fail(f"{reason}, and {required_by}=1 asks for it", pytrace=False)

@@ -82,8 +82,9 @@ def data_if_needed(request):
             environment.setenv("MASEVAL_CACHE_DIR", str(cache))
             return
         request.getfixturevalue("tau2_data")
-        if request.getfixturevalue("page").name == "versions.md":
-            request.getfixturevalue("tau2_data_of_1_0_1")
+        fixtures = {"versions.md": "tau2_data_of_1_0_1", "banking_knowledge.md": "banking_data"}
+        if fixture := fixtures.get(request.getfixturevalue("page").name):
+            request.getfixturevalue(fixture)
 
 
 @pytest.mark.parametrize("page", list(pages_with_python()))

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.data_loader import ensure_data_exists
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.versions import V1_0_1
 
@@ -16,11 +15,8 @@ def vectors(contract_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def folder(shared_data: Path) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
-        root = ensure_data_exists(domain="banking_knowledge", version="1.0.1", verbose=0)
-    return root / "domains" / "banking_knowledge"
+def folder(banking_data: Path) -> Path:
+    return banking_data
 
 
 @pytest.fixture(autouse=True)
