@@ -265,8 +265,10 @@ def run_summary(
     planned = list(planned)
     found = summarise(outcomes, planned=planned)
     let_down = _let_down(lines, planned)
-    order = list(dict.fromkeys(one.domain for one in planned))
-    domains = sorted(found.domains, key=lambda each: order.index(each.group or ""))
+    order = {
+        domain: place for place, domain in enumerate(dict.fromkeys(one.domain for one in planned))
+    }
+    domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
     return RunSummary(
         [
             _score(group, [line for line in lines if line.domain == group.group])

@@ -71,7 +71,7 @@ class Session:
         """What is on disk, without reading it again: the order is that of ``lines_of``."""
         recorded = self.folder.recorded
         ordered = dict.fromkeys([*self.folder.planned, *recorded])
-        return [progress.lines[one] for one in ordered if one in recorded]
+        return [progress.lines[one] for one in ordered if one in recorded and one in progress.lines]
 
     def _run_parts(
         self,

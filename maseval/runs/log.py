@@ -25,6 +25,7 @@ from maseval.core.storage.seal import broken_seal
 from maseval.core.visible import excerpt
 from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.exceptions import RunFolderError
 from maseval.runs.repeats import with_repeats, without_repeats
 
 # Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
@@ -166,6 +167,8 @@ def check_report(record: Mapping[str, object]) -> None:
     for key in (*_REPORT_TYPES, "shared"):
         if not isinstance(record[key], _REPORT_TYPES.get(key, object)):
             raise ValueError(f"{key!r} is {excerpt(record[key], 40)}")
+    if not isinstance(mapping(record["task"]).get("metadata"), dict):
+        raise ValueError("its task has no metadata")
     simulation_of(record)
 
 
@@ -284,8 +287,13 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
         record = strict_json.loads_object(file.readline())
     if record["shared"] in shared:
         record["config"]["benchmark"] = shared[record["shared"]]
-    if isinstance(record.get("traces"), dict):
+    try:
         record["traces"] = with_repeats(record["traces"])
+    except (KeyError, IndexError, TypeError) as error:
+        raise RunFolderError(
+            f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
+            f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
+        ) from error
     return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
 
 

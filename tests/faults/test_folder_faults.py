@@ -119,13 +119,13 @@ def test_what_cannot_be_read_is_refused_by_name(run, name):
         assert "Traceback" not in shown.stderr and len(shown.stderr) < 1500
 
 
-def edited_last_report(path):
+def edited_last_report(path, **parts):
     """The last report edited so that its checksum is right, and the closing line taken away."""
 
     def change(lines, number):
         reports = [place for place, line in enumerate(lines) if b'"kind": "report"' in line]
         del lines[reports[-1] + 1 :]
-        lines[-1] = edited(lines[-1], eval=[{"reward": 1.0, "passed": True}])
+        lines[-1] = edited(lines[-1], **parts)
 
     rewritten(path, change)
 
@@ -139,11 +139,29 @@ def edited_last_report(path):
 )
 def test_the_seal_of_a_run_shows_what_the_log_cannot(run):
     sealed_as = RunFolder.read(run).seal
-    edited_last_report(run)
+    edited_last_report(run, eval=[{"reward": 1.0, "passed": True}])
 
     found = RunFolder.read(run)
 
     assert found.damaged == [] and found.seal != sealed_as
+
+
+@shows(
+    AREA,
+    (
+        "a report that refers to a part of itself that is not there",
+        "`RunFolderError` when it is read",
+    ),
+    ("a report of another domain than the run's", "listed after the domains of the run"),
+)
+def test_a_last_report_of_odd_content_crashes_nothing(run):
+    edited_last_report(run, traces={"agents": {"$same_as": ["nowhere"]}})
+    with pytest.raises(RunFolderError, match="names a part of itself that is not there"):
+        list(RunFolder.read(run).reports())
+
+    edited_last_report(run, traces={}, task={"query": "", "metadata": {"domain": "other"}})
+    shown = maseval("show", str(run))
+    assert shown.exit_code == 0 and "other" in shown.stdout
 
 
 def test_show_says_that_a_reward_was_edited(run):
