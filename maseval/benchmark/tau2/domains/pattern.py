@@ -70,9 +70,9 @@ class Pattern:
             return _copies(value, self._parts(value.items()))
         if isinstance(value, Table):
             return self._table(value)
-        if isinstance(value, Record | DB):
+        if isinstance(value, Record) or _is_copied_as_usual(value, DB):
             return self._model(value)
-        if isinstance(value, ToolKitBase):
+        if _is_copied_as_usual(value, ToolKitBase):
             return _instances(type(value), vars(value), self._parts(vars(value).items()))
         raise NoPatternError
 
@@ -92,6 +92,11 @@ class Pattern:
             self._steps.append(_copies(getattr(model, name), []))
             self._places[id(getattr(model, name))] = len(self._steps) - 1
         return _models(model, self._parts(model.__dict__.items()))
+
+
+def _is_copied_as_usual(value: Any, kind: type[DB] | type[ToolKitBase[Any]]) -> bool:
+    """Whether it is of a kind, and of no class that knows better how it is copied."""
+    return isinstance(value, kind) and type(value).twin is kind.twin
 
 
 def _copies(value: list[Any] | dict[Any, Any], parts: Parts) -> Step:

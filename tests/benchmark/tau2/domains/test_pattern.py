@@ -88,6 +88,18 @@ def test_nothing_is_copied_of_what_cannot_change():
     assert Pattern([None, "text"]).copies() == [None, "text"]
 
 
+class OwnWay(Keeper):
+    def twin(self, memo: dict[int, Any]) -> "OwnWay":
+        twin = super().twin(memo)
+        twin.opened = 7
+        return twin
+
+
+def test_a_toolkit_that_knows_better_how_it_is_copied_has_no_pattern():
+    with pytest.raises(NoPatternError):
+        Pattern([OwnWay(keeper().db)])
+
+
 def loop() -> list[Any]:
     inside: list[Any] = []
     inside.append(inside)
