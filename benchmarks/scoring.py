@@ -10,11 +10,14 @@ import statistics
 import sys
 
 from benchmarks.table import best, show
-from benchmarks.tau2 import conversations, in_y, yardstick
+from benchmarks.tau2 import conversations, in_y, releases, yardstick
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
 from maseval.benchmark.tau2.scoring.score import score_simulation
 
 DOMAINS = ("airline", "retail", "telecom")
+# By the rules and tasks of 1.0.1, retail needs a judge.
+IN_BOTH = ("airline", "telecom")
+DEFAULT = "0.2.0"
 
 
 def main() -> int:
@@ -28,25 +31,29 @@ def main() -> int:
     except DataUnavailableError as error:
         print(f"no tau2 data: {error}")
         return 1
-    averages = {domain: average(domain, lines) for domain, lines in recorded.items()}
+    wanted = [(DEFAULT, domain) for domain in DOMAINS]
+    wanted += [(version, name) for version in releases() if version != DEFAULT for name in IN_BOTH]
+    averages = {key: average(*key, recorded[key[1]]) for key in wanted}
     rows = [
-        (domain, len(recorded[domain]), f"{seconds * 1e3:.2f}", in_y(seconds, unit))
-        for domain, seconds in averages.items()
+        (domain, version, len(recorded[domain]), f"{seconds * 1e3:.2f}", in_y(seconds, unit))
+        for (version, domain), seconds in averages.items()
     ]
-    mean = statistics.fmean(averages.values())
-    rows.append(("mean (at most Y/25)", "", f"{mean * 1e3:.2f}", in_y(mean, unit)))
+    mean = statistics.fmean(averages[DEFAULT, domain] for domain in DOMAINS)
+    rows.append(("mean (at most Y/50)", DEFAULT, "", f"{mean * 1e3:.2f}", in_y(mean, unit)))
     title = f"Scoring a recorded conversation; Y = {unit * 1e3:.0f} ms"
-    show(title, ("domain", "conversations", "ms each", "in Y"), rows)
+    show(title, ("domain", "release", "conversations", "ms each", "in Y"), rows)
     return 0
 
 
-def average(domain: str, lines: list[str]) -> float:
+def average(version: str, domain: str, lines: list[str]) -> float:
     """Seconds for one conversation, in the best of a few rounds over all of them."""
 
     def score_all() -> None:
         for line in lines:
             record = json.loads(line)
-            score_simulation(record["simulation"], domain=domain, solo=record["solo"])
+            score_simulation(
+                record["simulation"], domain=domain, solo=record["solo"], version=version
+            )
 
     score_all()
     return best(score_all) / len(lines)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import best
-from maseval.benchmark.tau2.data_loader import ensure_data_exists
+from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+from maseval.benchmark.tau2.versions import RELEASES
 
 
 def data_folder() -> Path:
@@ -32,6 +33,19 @@ def contract_folder() -> Path | None:
     beside = Path(__file__).parents[2] / "shared/contract"
     folder = Path(os.environ.get("MASEVAL_CONTRACT_DIR", beside))
     return folder if folder.is_dir() else None
+
+
+def releases() -> list[str]:
+    """The releases whose data is here, or can be fetched."""
+    return [version for version in RELEASES if _is_there(version)]
+
+
+def _is_there(version: str) -> bool:
+    try:
+        ensure_data_exists(domain="telecom", verbose=0, version=version)
+    except DataUnavailableError:
+        return False
+    return True
 
 
 def conversations(domain: str) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import best, show
-from benchmarks.tau2 import data_folder, in_y, replayable, yardstick
+from benchmarks.tau2 import data_folder, in_y, releases, replayable, yardstick
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
@@ -95,13 +95,29 @@ def call(name: str, **arguments: object) -> Any:
     return {"id": "1", "name": name, "arguments": arguments, "requestor": "assistant"}
 
 
-def begun(domain: str) -> Callable[[], object]:
+def begun(domain: str, version: str) -> Callable[[], object]:
     """Makes environments of a domain's tasks, one after the other, none for the first time."""
-    data = [task.environment_data for task in load_tasks(domain)]
+    data = [task.environment_data for task in load_tasks(domain, version=version)]
     for each_data in data:
         Tau2Environment(each_data)
     following = cycle(data)
     return lambda: Tau2Environment(next(following))
+
+
+def environments(version: str, unit: float) -> list[tuple[str, str, str]]:
+    """Environments that begin in a task; and how long it takes to set one up, not to copy it."""
+    found = {name: each(begun(name, version), 100) for name in ("airline", "telecom")}
+    tasks = load_tasks("telecom", version=version)
+    stages = [Tau2Environment(task.environment_data)._stage for task in tasks]
+    again, anew = cycle(stages), cycle(stages)
+    copied = each(lambda: next(again).world(), 100)
+    made = each(lambda: next(anew).set_up(), 100)
+    return [
+        (f"environment of a task, airline {version}", in_y(found["airline"], unit), "Y/150"),
+        (f"environment of a task, telecom {version}", in_y(found["telecom"], unit), "Y/300"),
+        ("  of that, the copy of its world", in_y(copied, unit), ""),
+        ("  which set up from files takes", f"{made / copied:.1f} times that", ""),
+    ]
 
 
 HOSTILE = ("9**9**9", "1 " * 500_000, "1+" * 500_000 + "1", "(" * 1_000_000, "1" * 1_000_000)
@@ -132,10 +148,7 @@ def rows(folder: Path) -> list[tuple[str, str, str]]:
         ("cold start to the first tool call", f"{first_call:.2f} Y", "2 Y"),
         ("cold start to the first hash", f"{first_hash:.2f} Y", "10 Y"),
         ("further environment", in_y(each(lambda: World(domain, airline), 200), unit), "Y/500"),
-        *(
-            (f"environment of a task, {name}", in_y(each(begun(name), 100), unit), "Y/150")
-            for name in ("airline", "telecom")
-        ),
+        *(row for version in releases() for row in environments(version, unit)),
         ("read call", in_y(each(lambda: world.respond(details), 200), unit), "Y/300"),
         (
             "read call that scans a table",
