@@ -102,10 +102,14 @@ class OriginalWording(Wording):
         """A domain that the original does not have describes its tools itself."""
         if domain not in self.texts.tools:
             return [dict(definition) for definition in definitions]
-        known: tuple[ToolText, ...] = getattr(self.texts.tools[domain], side)
+        theirs = self.texts.tools[domain]
+        known: tuple[ToolText, ...] = getattr(theirs, side)
+        names = [definition["function"]["name"] for definition in definitions]
         if side == "user":  # a task may give its user only some of the tools
-            names = {definition["function"]["name"] for definition in definitions}
             known = tuple(tool for tool in known if tool.name in names)
+        else:  # the way to search a knowledge base decides about the tools that come first
+            searches = {tool.name: tool for tool in theirs.retrieval}
+            known = (*(searches[name] for name in names if name in searches), *known)
         return described(definitions, known, self.texts, domain)
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
