@@ -43,10 +43,11 @@ class Domain:
     raises where a simulation would lack what its tools need beside the files.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
-    Three things are known for those who ask whether a number is right, and may be left out:
+    Four things are known for those who ask whether a number is right, and may be left out:
     ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
     decides it (``audit``), ``spoken_conditions`` what it asks for that only words can show, such
-    as a reason (``labels``), and ``permanence`` says what no tool can undo (``explain``).
+    as a reason (``labels``), ``permanence`` what no tool can undo, and ``described_in`` which of
+    its texts tell an agent to make a call (``explain``).
     """
 
     name: str
@@ -71,6 +72,7 @@ class Domain:
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     permanence: Sequence[PermanenceRule] = ()
+    described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = lambda folder, call: ()
 
     def __post_init__(self) -> None:
         if not self.folder_name:

@@ -1,6 +1,7 @@
 """An explained verdict: what decided it, and what would have changed it."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -15,6 +16,7 @@ from maseval.benchmark.tau2.trust.explain.snapshot import Place
 from maseval.benchmark.tau2.trust.explain.text import (
     ExplanationPart,
     ExplanationSection,
+    described_section,
     sections_of,
 )
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
@@ -27,7 +29,8 @@ class Explanation:
 
     ``wrong_fields`` are where the end state differs from the gold one; they decide the verdict
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
-    verdict; where the agent also had to say something, ``to_be_said`` lists it.
+    verdict; where the agent also had to say something, ``to_be_said`` lists it. ``described_in``
+    names, by call, the texts in which the agent could have read of calls that it did not make.
     """
 
     domain: str
@@ -46,6 +49,7 @@ class Explanation:
     assertions: tuple[AssertionEvidence, ...] = ()
     communication: tuple[CommunicationEvidence, ...] = ()
     actions_not_taken: tuple[Action, ...] = ()
+    described_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def failed_gates(self) -> tuple[str, ...]:
@@ -67,7 +71,10 @@ class Explanation:
             *self.actions_not_taken,
             *((self.divergence,) if self.divergence else ()),
         )
-        return list(sections_of(parts, self.repair, self.to_be_said, self.passed))
+        return [
+            *sections_of(parts, self.repair, self.to_be_said, self.passed),
+            *described_section(self.described_in),
+        ]
 
     def text(self) -> str:
         """All of it in words."""

@@ -59,6 +59,19 @@ def sections_of(
         yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
 
 
+_MOST_TEXTS = 3
+
+
+def described_section(texts: Mapping[str, Sequence[str]]) -> Iterator[ExplanationSection]:
+    """Where the agent could have read of the calls that it did not make."""
+    lines: list[str] = []
+    for call, names in texts.items():
+        more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
+        lines += [call, f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"]
+    if lines:
+        yield ExplanationSection(None, "Where it is described", tuple(lines))
+
+
 def _all_lines(parts: Sequence[ExplanationPart]) -> Iterator[str]:
     yield from _wrong_fields([part for part in parts if isinstance(part, WrongField)])
     for part in parts:

@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.findings import check_summaries, replay_fault
 from maseval.benchmark.tau2.trust.explain.repair import MOST_TRIALS, Repair, Workshop
 from maseval.benchmark.tau2.trust.explain.subject import Subject, subject_of
+from maseval.benchmark.tau2.trust.explain.text import shown_call
 from maseval.benchmark.tau2.trust.explain.tracing import (
     CallAt,
     WrongField,
@@ -115,7 +116,18 @@ def _of_the_world(subject: Subject, passed: bool, most_trials: int) -> dict[str,
         "divergence": _divergence(subject, repair, course, gold) if calls_decide else None,
         "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
+        "described_in": _described_in(subject),
     }
+
+
+def _described_in(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """The texts of the domain that describe the calls which were not made."""
+    setting = subject.case.setting
+    found = {
+        shown_call(action.call()): setting.domain.described_in(setting.folder, action.call())
+        for action in _not_taken(subject)
+    }
+    return {call: tuple(texts) for call, texts in found.items() if texts}
 
 
 def _calls_decide(subject: Subject) -> bool:
