@@ -40,6 +40,25 @@ class Recording(Protocol):
         """The report on one simulation."""
 
 
+class ReadOnce:
+    """A recording whose reports are read once, for a command that goes through them repeatedly."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.path, self.config = recording.path, recording.config
+        self.damaged = recording.damaged
+        self.planned, self.recorded = recording.planned, recording.recorded
+        self._reports = list(recording.reports())
+        self.notes = notes_on(recording)
+
+    def reports(self) -> Iterator[Report]:
+        """The reports in the order of the plan."""
+        return iter(self._reports)
+
+    def report(self, simulation: Simulation) -> Report:
+        """The report on one simulation."""
+        return next(each for each in self._reports if Simulation.of(each) == simulation)
+
+
 def beside(recording: Recording, name: str) -> Path:
     """Where a file about it belongs: in a run's folder, or next to a results file."""
     path = recording.path

@@ -11,7 +11,7 @@ from maseval.commands.comparison_page import comparison_plots, for_report
 from maseval.commands.finding import holds_reports, open_recording
 from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.plots import drawings
-from maseval.commands.recording import Recording, beside, name_of, notes_on
+from maseval.commands.recording import ReadOnce, Recording, beside, name_of, notes_on
 from maseval.commands.results import lines_of, run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
@@ -61,7 +61,7 @@ def report(
         domain=domain,
         data_version=data_version,
     )
-    opened = [open_recording(each, options) for each in names]
+    opened = [ReadOnce(open_recording(each, options)) for each in names]
     told = [_told(each, explain, on_progress) for each in opened]
     if against is None:
         summary, plots = _of_one(told[0])

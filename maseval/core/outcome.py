@@ -160,13 +160,29 @@ def usage_of(report: Shape) -> Iterator[ComponentUsage]:
 
 def cost_of(report: Shape) -> float | None:
     """What a repetition cost with all its attempts, as far as it is known."""
-    costs = [number(each.record.get("cost")) for each in usage_of(report)]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
+    return spent(report).cost
 
 
 def tokens_of(report: Shape) -> int:
     """The tokens of a repetition with all its attempts."""
-    counted = ("input_tokens", "output_tokens")
-    parts = (number(each.record.get(key)) for each in usage_of(report) for key in counted)
-    return int(sum(part or 0 for part in parts))
+    return spent(report).tokens
+
+
+class Spent(NamedTuple):
+    """What a repetition cost, as far as that is known, and its tokens."""
+
+    cost: float | None
+    tokens: int
+
+
+def spent(report: Shape) -> Spent:
+    """Cost and tokens of a repetition with all its attempts, in one go."""
+    costs: list[float] = []
+    tokens = 0.0
+    for _, _, record in usage_of(report):
+        if (cost := number(record.get("cost"))) is not None:
+            costs.append(cost)
+        tokens += (number(record.get("input_tokens")) or 0) + (
+            number(record.get("output_tokens")) or 0
+        )
+    return Spent(sum(costs) if costs else None, int(tokens))

@@ -13,12 +13,11 @@ from typing import TypedDict
 from maseval.core.outcome import (
     TaskKey,
     checked_report,
-    cost_of,
     kind_of,
     reward_of,
+    spent,
     task_key,
     termination_of,
-    tokens_of,
 )
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
@@ -156,6 +155,7 @@ def _wish(report: Shape) -> str | None:
 
 
 def _row(report: Shape, runs: list[str]) -> dict[str, object]:
+    used = spent(report)
     return {
         **({"run": runs.index(text(report.get("run")))} if runs else {}),
         "outcome": kind_of(report),
@@ -163,8 +163,8 @@ def _row(report: Shape, runs: list[str]) -> dict[str, object]:
         "reward": reward_of(report),
         "ended": termination_of(report) or text_or_none(report.get("status")),
         "labels": [text(label) for label in entries(report.get("labels"))],
-        "cost": cost_of(report),
-        "tokens": tokens_of(report),
+        "cost": used.cost,
+        "tokens": used.tokens,
         "seconds": number(report.get("duration_seconds")),
     }
 
