@@ -18,6 +18,8 @@ from maseval.benchmark.booking.benchmark import MeetingRooms
 from maseval.benchmark.tau2 import DefaultTau2Agent, RetailTools, Tau2User, TelecomDB, TelecomTools
 from maseval.benchmark.tau2.conversation.chat import from_chat
 from maseval.benchmark.tau2.conversation.prompts import scenario_text
+from maseval.benchmark.tau2.domains.telecom.coupling import sync
+from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.core.callbacks import (
     FileResultLogger,
@@ -195,6 +197,19 @@ def test_the_phone_of_telecom_belongs_to_the_company_it_is_made_with():
     assert TelecomUserTools(company).db is company.user_db
     assert company.get_hash() == before and "user_db" not in company.model_dump()
     assert company.copy_deep().user_db is None
+
+
+def test_a_coupled_company_points_at_its_phone_in_copies_and_after_an_update_too():
+    company, phone = TelecomTools(TelecomDB()), TelecomUserTools(TelecomUserDB())
+    sync(company, phone)
+    assert company.db.user_db is phone.db
+
+    memo = {}
+    copy, its_phone = company.twin(memo), phone.twin(memo)
+    assert copy.db.user_db is its_phone.db is not phone.db
+    phone.update_db({"surroundings": {"is_abroad": True}})
+    sync(company, phone)
+    assert company.db.user_db is phone.db and company.db.user_db.surroundings.is_abroad
 
 
 class _Picture:

@@ -16,8 +16,9 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     The phone does not search for a network here: after a change at the company it shows what it
     showed before, until the customer does something that makes it search.
     """
-    if tools.db.user_db is not user_tools.db:
+    if not (tools.is_coupled and user_tools.is_coupled):
         tools.db.user_db = user_tools.db
+        tools.is_coupled = user_tools.is_coupled = True
     surroundings = user_tools.db.surroundings
     if surroundings.phone_number is None:
         return

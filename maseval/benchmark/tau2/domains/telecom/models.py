@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.copying import Rows
+from maseval.benchmark.tau2.domains.copying import Memo, Rows
 from maseval.benchmark.tau2.domains.records import Record
 
 
@@ -149,12 +149,17 @@ class Customer(TelecomRecord):
 
 
 class _Phone:
-    """Points at the customer's database; a copy of the company points at none."""
+    """Points at the customer's database; where both are copied, at its copy."""
 
     db: DB | None = None
 
-    def __deepcopy__(self, memo: object) -> "_Phone":
-        return _Phone()
+    def __deepcopy__(self, memo: Memo) -> "_Phone":
+        twin = _Phone()
+        if self.db is not None:
+            if id(self.db) not in memo:
+                memo[id(self.db)] = self.db.twin(memo)
+            twin.db = memo[id(self.db)]
+        return twin
 
 
 class TelecomDB(DB):

@@ -5,8 +5,9 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/user_tools.py (MIT, Sierra Res
 
 from collections.abc import Callable
 
-from maseval.benchmark.tau2.domains.base import ToolKitBase, for_tasks
+from maseval.benchmark.tau2.domains.base import for_tasks
 from maseval.benchmark.tau2.domains.telecom import phone
+from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNNames,
@@ -27,7 +28,7 @@ def _phone_of(company: TelecomDB) -> TelecomUserDB:
     return company.user_db
 
 
-class PhoneStage(ToolKitBase[TelecomUserDB]):
+class PhoneStage(CoupledTools[TelecomUserDB]):
     """Sets the stage for a task, and checks how the phone was left."""
 
     def __init__(self, db: TelecomUserDB | TelecomDB | None = None) -> None:

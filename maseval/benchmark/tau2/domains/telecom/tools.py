@@ -7,8 +7,9 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import TypeVar
 
-from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, for_tasks, is_tool
+from maseval.benchmark.tau2.domains.base import ToolType, for_tasks, is_tool
 from maseval.benchmark.tau2.domains.copying import own
+from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
     BillStatus,
@@ -28,7 +29,7 @@ CYCLE_END = dt.date(2025, 2, 28)
 TelecomRecordT = TypeVar("TelecomRecordT", bound=TelecomRecord)
 
 
-class TelecomTools(ToolKitBase[TelecomDB]):
+class TelecomTools(CoupledTools[TelecomDB]):
     """The agent's desk: customers, lines, bills, data and roaming."""
 
     def __init__(self, db: TelecomDB) -> None:
