@@ -249,7 +249,7 @@ def test_unknown_tools_and_malformed_arguments_are_answered_and_score_the_same_i
     agent = [
         tool_call("burn", {}),
         AGENT_NONSENSE,
-        [tool_call("paint", {"color": "red"}), tool_call("", {}), PAINT_RED],
+        [tool_call("paint", {"color": "red"}), tool_call("none", {}), PAINT_RED],
         "Press it",
         "Bye",
     ]
@@ -472,7 +472,7 @@ def test_a_judge_is_asked_only_if_a_task_names_one(room):
     assert report["config"]["models"]["nl_evaluator"]["model_id"] == "judge"
     task.evaluation_data["model_id"] = None
     (report,) = live([task], ["Hello"], ["Dark", "###STOP###"])
-    assert report["status"] == "evaluation_failed"
+    assert report["eval"][0]["reward"] is None and report["eval"][0]["needs_judge"] is True
 
 
 # Nothing of the solution reaches a model.
