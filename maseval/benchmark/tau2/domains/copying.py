@@ -35,6 +35,10 @@ _new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
+class Link:
+    """Points at something that may be copied along with it, and then at the copy."""
+
+
 class _SharedRows:
     """Marks a list of a database whose records are shared."""
 

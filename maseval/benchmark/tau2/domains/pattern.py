@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, shared_rows
-from maseval.benchmark.tau2.domains.copying import is_unchangeable
+from maseval.benchmark.tau2.domains.copying import Link, is_unchangeable
 from maseval.benchmark.tau2.domains.records import Record, Table, is_shared
 
 Made = list[Any]
@@ -72,7 +72,7 @@ class Pattern:
             return self._table(value)
         if isinstance(value, Record) or _is_copied_as_usual(value, DB):
             return self._model(value)
-        if _is_copied_as_usual(value, ToolKitBase):
+        if isinstance(value, Link) or _is_copied_as_usual(value, ToolKitBase):
             return _instances(type(value), vars(value), self._parts(vars(value).items()))
         raise NoPatternError
 
@@ -85,13 +85,14 @@ class Pattern:
         return lambda made: table.with_own(made[own])
 
     def _model(self, model: Record | DB) -> Step:
-        if model.__pydantic_extra__ is not None or model.__pydantic_private__ is not None:
+        if model.__pydantic_extra__ is not None:
             raise NoPatternError
+        private = self._place(model.__pydantic_private__)
         rows = shared_rows(type(model)) if isinstance(model, DB) else ()
         for name in rows:  # whose records are shared, and need not be looked at
             self._steps.append(_copies(getattr(model, name), []))
             self._places[id(getattr(model, name))] = len(self._steps) - 1
-        return _models(model, self._parts(model.__dict__.items()))
+        return _models(model, self._parts(model.__dict__.items()), private)
 
 
 def _is_copied_as_usual(value: Any, kind: type[DB] | type[ToolKitBase[Any]]) -> bool:
@@ -124,7 +125,7 @@ def _instances(cls: type[T], values: dict[str, Any], parts: Parts) -> Callable[[
     return step
 
 
-def _models(model: BaseModel, parts: Parts) -> Step:
+def _models(model: BaseModel, parts: Parts, private: int | None) -> Step:
     cls, values, given = type(model), model.__dict__, model.__pydantic_fields_set__
 
     def step(made: Made) -> BaseModel:
@@ -135,7 +136,7 @@ def _models(model: BaseModel, parts: Parts) -> Step:
         _set(twin, "__dict__", fields)
         _set(twin, "__pydantic_fields_set__", set(given))
         _set(twin, "__pydantic_extra__", None)
-        _set(twin, "__pydantic_private__", None)
+        _set(twin, "__pydantic_private__", None if private is None else made[private])
         return twin
 
     return step

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.copying import Rows, own
 from maseval.benchmark.tau2.domains.pattern import NoPatternError, Pattern
@@ -86,6 +87,19 @@ def test_shared_records_stay_shared():
 
 def test_nothing_is_copied_of_what_cannot_change():
     assert Pattern([None, "text"]).copies() == [None, "text"]
+
+
+@pytest.mark.data
+def test_telecom_is_copied_by_a_pattern_and_its_company_knows_its_own_phone(tau2_data):
+    world = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data).world
+
+    company, customer = Pattern((world.tools, world.user_tools)).copies()
+
+    assert company.db.user_db is customer.db is not world.user_tools.db
+    assert (company.get_db_hash(), customer.get_db_hash()) == (
+        world.get_db_hash(),
+        world.get_user_db_hash(),
+    )
 
 
 class OwnWay(Keeper):
