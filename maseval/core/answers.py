@@ -100,7 +100,7 @@ def _checked_call(call: object) -> ToolCall:
     nested = mapping(call, "function")
     function = nested or mapping(call)  # adapters written for MASEval may give a call flat
     name, arguments = function.get("name"), function.get("arguments")
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str):
         raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(call)}")
     if not nested and isinstance(arguments, dict):
         arguments = json.dumps(arguments)
@@ -120,6 +120,13 @@ def call_id(given: object) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 10**100:
         return str(given)
     raise UnreadableAnswerError(f"the id of a tool call is no text: {excerpt(given, 80)}")
+
+
+def tool_name(given: object) -> str:
+    """The name of the tool that a provider's answer calls; no model can write an empty one."""
+    if not isinstance(given, str) or not given.strip():
+        raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(given, 80)}")
+    return given
 
 
 def _checked_usage(usage: object) -> ChatUsage | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.core.answers import amount, checked_answer, size_of, tokens
+from maseval.core.answers import amount, checked_answer, size_of, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, tool_call
 
@@ -57,7 +57,6 @@ def test_an_id_becomes_text(given):
         {"tool_calls": "look"},
         {"tool_calls": [None]},
         {"tool_calls": [{"id": "1"}]},
-        {"tool_calls": [{"id": "1", "function": {"name": "", "arguments": "{}"}}]},
         {"tool_calls": [{"id": "1", "function": {"name": 5, "arguments": "{}"}}]},
         {"tool_calls": [{"id": "1", "function": {"name": "look", "arguments": {}}}]},
         {"tool_calls": [{"id": [], "function": {"name": "look", "arguments": "{}"}}]},
@@ -67,6 +66,12 @@ def test_an_id_becomes_text(given):
 def test_what_cannot_be_read_is_named(part):
     with pytest.raises(UnreadableAnswerError):
         checked_answer(ChatResponse(**part))
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 5])
+def test_a_provider_names_the_tool_that_it_calls(name):
+    with pytest.raises(UnreadableAnswerError, match="without the name of a tool"):
+        tool_name(name)
 
 
 def test_labels_of_another_type_are_read_as_text():

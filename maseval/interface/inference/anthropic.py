@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict, cast
 
-from maseval.core.answers import call_id, tokens
+from maseval.core.answers import call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 from maseval.core.model import MAX_ANSWER_MB, Params
@@ -266,7 +266,10 @@ def _call(block: object) -> ToolCall:
     return {
         "id": call_id(get(block, "id")),
         "type": "function",
-        "function": {"name": get(block, "name"), "arguments": as_json(get(block, "input"))},
+        "function": {
+            "name": tool_name(get(block, "name")),
+            "arguments": as_json(get(block, "input")),
+        },
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from maseval.core.answers import amount, call_id, tokens
+from maseval.core.answers import amount, call_id, tokens, tool_name
 from maseval.core.exceptions import ConfigurationError, MASEvalError, UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
@@ -205,7 +205,7 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
         "id": call_id(get(call, "id")) or own_id,
         "type": "function",
         "function": {
-            "name": get(function, "name"),
+            "name": tool_name(get(function, "name")),
             "arguments": as_json(get(function, "arguments")),
         },
     }

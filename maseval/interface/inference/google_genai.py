@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypedDict, cast
 
-from maseval.core.answers import tokens
+from maseval.core.answers import tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
@@ -230,7 +230,8 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             if signature := get(part, "thought_signature"):
                 self._signatures[call_id] = signature
             arguments = as_json(get(called, "args"))
-            function: FunctionCall = {"name": get(called, "name"), "arguments": arguments}
+            name = tool_name(get(called, "name"))
+            function: FunctionCall = {"name": name, "arguments": arguments}
             calls.append({"id": call_id, "type": "function", "function": function})
         return calls
 
