@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from maseval.benchmark.tau2.conversation.prompts import template
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
@@ -17,6 +17,17 @@ Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 """What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
 SpokenCondition = Callable[[Any, Mapping[str, Any], str], Iterator[str]]
 """The same for what only words can show; given also what the task tells the user."""
+
+
+class DomainDocument(Protocol):
+    """A text of a domain's knowledge base."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def content(self) -> str: ...
 
 
 def policy_file(name: str, solo: str | None = None) -> Policy:
@@ -43,11 +54,11 @@ class Domain:
     raises where a simulation would lack what its tools need beside the files.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
 
-    Four things are known for those who ask whether a number is right, and may be left out:
+    Some things are known for those who ask whether a number is right, and may be left out:
     ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
     decides it (``audit``), ``spoken_conditions`` what it asks for that only words can show, such
     as a reason (``labels``), ``permanence`` what no tool can undo, and ``described_in`` which of
-    its texts tell an agent to make a call (``explain``).
+    its ``documents`` tell an agent to make a call (``explain``).
     """
 
     name: str
@@ -72,6 +83,7 @@ class Domain:
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     permanence: Sequence[PermanenceRule] = ()
+    documents: Callable[[Path], Sequence[DomainDocument]] = lambda folder: ()
     described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = lambda folder, call: ()
 
     def __post_init__(self) -> None:

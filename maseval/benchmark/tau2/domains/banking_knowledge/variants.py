@@ -199,6 +199,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         task_policy=chosen.policy if chosen.name == "golden_retrieval" else None,
         task_files={"base": "tasks"},
         require_ready=chosen.require_ready,
+        documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
         solo_refusal="banking_knowledge domain does not support solo mode",
     )

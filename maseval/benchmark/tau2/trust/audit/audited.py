@@ -11,6 +11,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.domains.records import Table, canonical_json
 from maseval.benchmark.tau2.forms.task import RawTask
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RuleSet
@@ -32,6 +33,11 @@ class AuditedDomain:
     @cached_property
     def policy(self) -> str:
         return self.domain.policy(self.folder)
+
+    @property
+    def documents(self) -> Sequence[DomainDocument]:
+        """The knowledge base, where there is one."""
+        return self.domain.documents(self.folder)
 
     @cached_property
     def world(self) -> World:

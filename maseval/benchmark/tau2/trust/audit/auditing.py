@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.trust.audit import criteria, knowledge, preconditions, references
+from maseval.benchmark.tau2.trust.audit import (
+    criteria,
+    documents,
+    knowledge,
+    preconditions,
+    references,
+)
 from maseval.benchmark.tau2.trust.audit.audited import AuditedTask, audited_domain
 from maseval.benchmark.tau2.trust.audit.finding import SEVERITIES, Finding
 from maseval.benchmark.tau2.versions.releases import AnyVersion, Release, release_of
@@ -17,7 +23,11 @@ _TASK_CHECKS = (
     *references.TASK_CHECKS,
     *preconditions.TASK_CHECKS,
 )
-_DOMAIN_CHECKS = (*criteria.DOMAIN_CHECKS, *references.DOMAIN_CHECKS)
+_DOMAIN_CHECKS = (
+    *criteria.DOMAIN_CHECKS,
+    *references.DOMAIN_CHECKS,
+    *documents.DOMAIN_CHECKS,
+)
 
 
 def audit(

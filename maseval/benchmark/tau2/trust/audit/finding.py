@@ -25,6 +25,8 @@ KINDS: Mapping[str, str] = {
     "id nobody can know": "an id of the reference solution is in no text and in no tool's answer",
     "persona contradicts the database": "the user is told something that the database denies",
     "policy names an unknown tool": "the policy names a tool that the agent does not have",
+    "document names an unknown tool": "a document names a tool that neither side has",
+    "documents disagree": "documents of one title have different figures",
     "tasks with equal content": "several tasks differ only in their ids",
     "tasks with equal solution": "several tasks have the same start and the same criteria",
     "task cannot be read": "a task is not in the form that scoring needs",
