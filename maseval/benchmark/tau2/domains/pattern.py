@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, shared_rows
 from maseval.benchmark.tau2.domains.copying import Link, is_unchangeable
 from maseval.benchmark.tau2.domains.records import Record, Table, is_shared
+from maseval.core.exceptions import MASEvalError
 
 Made = list[Any]
 Step = Callable[[Made], Any]
@@ -24,7 +25,7 @@ T = TypeVar("T")
 _new, _set = object.__new__, object.__setattr__
 
 
-class NoPatternError(Exception):
+class NoPatternError(MASEvalError):
     """There is a value in it of a kind that only ``copy.deepcopy`` knows how to copy."""
 
 
@@ -59,8 +60,8 @@ class Pattern:
             self._steps.append(step)
             self._places[id(value)] = len(self._steps) - 1
         place = self._places[id(value)]
-        if place is None:  # it is inside itself
-            raise NoPatternError
+        if place is None:
+            raise NoPatternError("it is inside itself")
         return place
 
     def _step(self, value: Any) -> Step:
@@ -74,7 +75,7 @@ class Pattern:
             return self._model(value)
         if isinstance(value, Link) or _is_copied_as_usual(value, ToolKitBase):
             return _instances(type(value), vars(value), self._parts(vars(value).items()))
-        raise NoPatternError
+        raise NoPatternError(f"a {type(value).__name__} is copied in its own way")
 
     def _parts(self, items: Iterable[tuple[Any, Any]]) -> Parts:
         return [(key, at) for key, value in items if (at := self._place(value)) is not None]
@@ -86,7 +87,7 @@ class Pattern:
 
     def _model(self, model: Record | DB) -> Step:
         if model.__pydantic_extra__ is not None:
-            raise NoPatternError
+            raise NoPatternError(f"{type(model).__name__} has fields beyond its own")
         private = self._place(model.__pydantic_private__)
         rows = shared_rows(type(model)) if isinstance(model, DB) else ()
         for name in rows:  # whose records are shared, and need not be looked at

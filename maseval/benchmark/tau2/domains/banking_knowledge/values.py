@@ -9,13 +9,14 @@ from datetime import datetime
 from hashlib import sha256
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
+from maseval.core.exceptions import MASEvalError
 
 TODAY = "11/14/2025"
 NOW = datetime(2025, 11, 14, 3, 40)
 _DATE = "%m/%d/%Y"
 
 
-class Refused(Exception):
+class Refused(MASEvalError):
     """A tool's ordinary answer to what it will not do; it starts with ``Error:``."""
 
 
