@@ -258,6 +258,7 @@ def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
     page = visited.open()
     page.keyboard.press("/")
     page.keyboard.type("12")
+    page.wait_for_function("location.hash.includes('words=12')")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     visited.wait_for_simulation()
