@@ -14,6 +14,9 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 
+# Milliseconds: a guard against hanging. A busy machine may take long to read a browser from disk.
+PATIENCE = 150_000
+
 
 def chromium():
     named = os.environ.get("MASEVAL_CHROMIUM")
@@ -69,6 +72,7 @@ def visit(browser):
 
     def start(path, **options):
         context = browser.new_context(viewport={"width": 1300, "height": 850}, **options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         visits.append(Visit(context.new_page(), path))
         return visits[-1]
