@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import Search
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
 from maseval.benchmark.tau2.domains.base import state_hash
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.trust.audit import audit
 from maseval.benchmark.tau2.trust.explain import explain
 from maseval.benchmark.tau2.versions import V1_0_1
@@ -302,10 +303,8 @@ def test_the_documents_are_sent_in_one_request_and_each_question_in_another(fold
     for _ in range(2):
         world.call("KB_search", "assistant", {"query": "gold"})
 
-    instructed = (
-        "Instruct: Given a web search query, retrieve relevant passages that answer the query"
-        "\nQuery:gold"
-    )
+    said = load_texts("1.0.1").prompts.banking
+    instructed = f"Instruct: {said.qwen_query_instruction}\nQuery:gold"
     first = knowledge_base(folder).documents[0].content
     assert asked == [
         ("qwen/qwen3-embedding-8b", 1, sha256(instructed)),

@@ -4,6 +4,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 """
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import promised
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
@@ -64,7 +65,7 @@ class CreditCardTools(Desk):
         }
         self.db.credit_card_closure_reasons.add(record, row)
         return lines(
-            "Closure reason logged successfully.",
+            promised("log_credit_card_closure_reason_4521"),
             "",
             "Executed: log_credit_card_closure_reason_4521",
             arguments_text(
@@ -110,7 +111,7 @@ class CreditCardTools(Desk):
                 "exist."
             )
         return lines(
-            "Statement credit applied successfully.",
+            promised("apply_statement_credit_8472"),
             "",
             "Executed: apply_statement_credit_8472",
             f"  - Transaction ID: {key}",
@@ -179,7 +180,7 @@ class CreditCardTools(Desk):
         account = self._row("credit_card_accounts", credit_card_account_id, error)
         account |= {"status": "CLOSED", "closed_date": TODAY, "closed_by": user_id}
         return lines(
-            "Credit card account closed successfully.",
+            promised("close_credit_card_account_7834"),
             "",
             "Executed: close_credit_card_account_7834",
             arguments_text(credit_card_account_id=credit_card_account_id, user_id=user_id),
@@ -253,7 +254,7 @@ class CreditCardTools(Desk):
         if not self.db.credit_limit_increase_requests.add(request, row):
             raise Refused("Error: A similar request may already exist.")
         return lines(
-            "Credit limit increase request submitted successfully.",
+            promised("submit_credit_limit_increase_request_7392"),
             "",
             "Executed: submit_credit_limit_increase_request_7392",
             f"  - Request ID: {request}",
@@ -319,7 +320,7 @@ class CreditCardTools(Desk):
         }
         self.db.credit_limit_increase_requests.add(request, row)
         return lines(
-            "Credit limit increase request denied.",
+            promised("deny_credit_limit_increase_5848"),
             f"  - Account: {credit_card_account_id}",
             f"  - Denial Reason: {denial_reason}",
             f"  - Date: {TODAY}",

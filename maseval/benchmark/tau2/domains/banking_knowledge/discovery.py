@@ -34,6 +34,14 @@ def _described(sha256: str) -> tuple[Descriptions, Descriptions]:
     return {tool.name: tool for tool in agent}, {tool.name: tool for tool in user}
 
 
+def promised(name: str) -> str:
+    """What a discoverable tool says when it has done its work: its own words about its result."""
+    agent, user = descriptions()
+    tool = agent.get(name) or user[name]
+    _, told, result = tool.description.rpartition("Returns:\n")
+    return result.strip() if told else tool.success_message
+
+
 def parsed(arguments: str, *, whole_numbers: bool = False) -> Any:
     """The arguments of a call; unless ``whole_numbers`` are to stay, they become floats."""
     try:

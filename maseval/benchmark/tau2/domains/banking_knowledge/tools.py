@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     descriptions,
     manual,
     parsed,
+    promised,
     signature,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
@@ -287,35 +288,22 @@ class KnowledgeTools(
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_0218(self) -> str:
         """Try to reach a colleague whose line is busy."""
-        return _executed(
-            "Initial Transfer Initiated, Inform the user that the lines are busy.",
-            "initial_transfer_to_human_agent_0218",
-        )
+        return _executed("initial_transfer_to_human_agent_0218")
 
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_1822(self) -> str:
         """Try to reach a colleague too early."""
-        return _executed(
-            "Do not explicitly tell the user, but the conversation has not reached the necessary "
-            "stages to transfer to a real human yet. Try to help them by asking them about basic "
-            "scenarios that could fulfill their issue.",
-            "initial_transfer_to_human_agent_1822",
-        )
+        return _executed("initial_transfer_to_human_agent_1822")
 
     @discoverable(ToolType.GENERIC)
     def emergency_credit_bureau_incident_transfer_1114(self) -> str:
         """Escalate an incident with a credit bureau."""
-        return _executed(
-            "Emergency escalation logged. Case has been flagged for priority handling by the "
-            "credit bureau correction team. Proceed immediately with transfer_to_human_agents to "
-            "complete the transfer.",
-            "emergency_credit_bureau_incident_transfer_1114",
-        )
+        return _executed("emergency_credit_bureau_incident_transfer_1114")
 
     def _require_known(self, name: str) -> None:
         if name not in self.discoverable_tools():
             raise Refused(f"Error: Unknown agent tool '{name}'. This tool is not available.")
 
 
-def _executed(result: str, tool: str) -> str:
-    return f"{result}\n\nExecuted: {tool}\nArguments: (no arguments)"
+def _executed(tool: str) -> str:
+    return f"{promised(tool)}\n\nExecuted: {tool}\nArguments: (no arguments)"

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.deposit_images import deposit_image
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import promised
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty, shown
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -57,7 +58,7 @@ class TransactionTools(Desk):
         row = self._row("credit_card_transaction_history", transaction_id, missing)
         row["rewards_earned"] = new_rewards_earned
         return lines(
-            "Transaction rewards updated successfully.",
+            promised("update_transaction_rewards_3847"),
             "",
             "Executed: update_transaction_rewards_3847",
             arguments_text(transaction_id=transaction_id, new_rewards_earned=new_rewards_earned),
@@ -121,8 +122,7 @@ class TransactionTools(Desk):
             raise Refused(_ALREADY_FILED)
         refund = partial_refund_amount
         return lines(
-            "Credit card transaction dispute filed successfully. A case has been opened and will "
-            "be reviewed within 10 business days.",
+            promised("file_credit_card_transaction_dispute_4829"),
             "",
             "Executed: file_credit_card_transaction_dispute_4829",
             f"Dispute ID: {dispute}",
@@ -232,7 +232,6 @@ class TransactionTools(Desk):
         """List a customer's debit card disputes."""
         require(user_id, error="Missing required parameter: user_id")
         return self._history(
-            "Debit card dispute history retrieved successfully.",
             "get_debit_dispute_status_7483",
             f"Debit card dispute history for user {user_id}:",
             self._listing("debit_card_disputes", "user_id", user_id),
@@ -244,7 +243,6 @@ class TransactionTools(Desk):
         """List a customer's credit card disputes."""
         require(user_id, error="Missing required parameter: user_id")
         return self._history(
-            "User transaction dispute history retrieved successfully.",
             "get_user_dispute_history_7291",
             f"Transaction dispute history for user {user_id}:",
             self._listing("transaction_disputes", "user_id", user_id),
@@ -255,7 +253,6 @@ class TransactionTools(Desk):
     def get_pending_replacement_orders_5765(self, credit_card_account_id: str) -> str:
         """List the replacement orders of a card, whatever their status."""
         return self._card_history(
-            "Pending replacement orders check completed.",
             "get_pending_replacement_orders_5765",
             "Replacement orders for credit card account",
             ("credit_card_orders", credit_card_account_id),
@@ -266,7 +263,6 @@ class TransactionTools(Desk):
     def get_closure_reason_history_8293(self, credit_card_account_id: str) -> str:
         """List the reasons that were given for closing a card."""
         return self._card_history(
-            "Closure reason history retrieved successfully.",
             "get_closure_reason_history_8293",
             "Closure reason history for credit card account",
             ("credit_card_closure_reasons", credit_card_account_id),
@@ -277,7 +273,6 @@ class TransactionTools(Desk):
     def get_credit_limit_increase_history_4829(self, credit_card_account_id: str) -> str:
         """List the requests for a higher limit of a card."""
         return self._card_history(
-            "Credit limit increase history retrieved.",
             "get_credit_limit_increase_history_4829",
             "Credit limit increase history for account",
             ("credit_limit_increase_requests", credit_card_account_id),
@@ -295,7 +290,6 @@ class TransactionTools(Desk):
         hits = [(key, row) for key, row in rows if row.get("account_id") == account_id]
         hits.sort(key=lambda hit: _booked(hit[1]), reverse=True)
         return self._history(
-            "Bank account transactions retrieved successfully.",
             "get_bank_account_transactions_9173",
             f"Transactions for account {account_id}:",
             shown(table, hits) if hits else "",
@@ -387,17 +381,15 @@ class TransactionTools(Desk):
             "number but a new card number and CVV.",
         )
 
-    def _card_history(
-        self, first: str, tool: str, heading: str, where: tuple[str, str], none: str
-    ) -> str:
+    def _card_history(self, tool: str, heading: str, where: tuple[str, str], none: str) -> str:
         table, account_id = where
         require(account_id, error="Missing required parameter: credit_card_account_id")
         found = self._listing(table, "credit_card_account_id", account_id)
-        return self._history(first, tool, f"{heading} {account_id}:", found, none)
+        return self._history(tool, f"{heading} {account_id}:", found, none)
 
-    def _history(self, first: str, tool: str, heading: str, found: str, none: str) -> str:
+    def _history(self, tool: str, heading: str, found: str, none: str) -> str:
         shown_or_none = f"\n{none}" if not found or is_empty(found) else found
-        return lines(first, "", f"Executed: {tool}", heading, shown_or_none)
+        return lines(promised(tool), "", f"Executed: {tool}", heading, shown_or_none)
 
 
 def _booked(row: Row) -> datetime:

@@ -13,7 +13,12 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     bank_tool,
     discoverable,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import called, parsed, signature
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
+    called,
+    parsed,
+    promised,
+    signature,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.query import answer, is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
@@ -80,7 +85,7 @@ class KnowledgeUserTools(Desk):
             else "SUBMITTED - Your dispute has been queued for review."
         )
         return lines(
-            "Cash back dispute submitted successfully. Your case has been queued for review.",
+            promised("submit_cash_back_dispute_0589"),
             "",
             "Executed: submit_cash_back_dispute_0589",
             arguments_text(**arguments),
@@ -96,8 +101,7 @@ class KnowledgeUserTools(Desk):
         self._note_call("get_referral_link", arguments)
         link = hex_id(f"referral_link:{user_id}:{card_name}")
         return lines(
-            "Referral link generated successfully. Share this link with the person you want to "
-            "refer.",
+            promised("get_referral_link"),
             "",
             "Executed: get_referral_link",
             arguments_text(**arguments),
@@ -115,7 +119,7 @@ class KnowledgeUserTools(Desk):
         hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
         digits = "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
         return lines(
-            "Card information retrieved successfully.",
+            promised("get_card_last_4_digits"),
             "",
             "Executed: get_card_last_4_digits",
             arguments_text(**arguments),
@@ -137,8 +141,7 @@ class KnowledgeUserTools(Desk):
         before = balance(account)
         account["current_holdings"] = dollars(before + amount)
         return lines(
-            "Check deposited successfully. Funds will be available according to your account's "
-            "deposit policy.",
+            promised("deposit_check_3847"),
             "",
             "Executed: deposit_check_3847",
             arguments_text(**arguments),
