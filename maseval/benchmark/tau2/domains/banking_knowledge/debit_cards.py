@@ -1,145 +1,30 @@
-"""Debit cards in their daily life: activating, freezing, closing, PINs and limits.
+"""Debit cards in their daily life: closing, freezing, alerts and recurring payments.
 
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
 import json
-from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
     Refused,
-    age_in_days,
     lines,
-    number,
     require,
     require_choice,
     title,
 )
 from maseval.benchmark.tau2.domains.base import ToolType
 
-_SEQUENCES = {
-    *("0123", "1234", "2345", "3456", "4567", "5678", "6789"),
-    *("9876", "8765", "7654", "6543", "5432", "4321", "3210"),
-}
-_ACTIVATED_BY = {
-    "activate_debit_card_8291": ("new_account", "first_card"),
-    "activate_debit_card_8292": ("lost", "stolen", "fraud"),
-    "activate_debit_card_8293": ("expired", "damaged", "upgrade", "bank_reissue"),
-}
 _CLOSING_REASONS = (
     *("lost", "stolen", "fraud_suspected", "damaged", "no_longer_needed", "account_closing"),
 )
 _UNSAFE = ("lost", "stolen", "fraud_suspected")
-_ATM_LIMITS = {
-    "blue account": 500,
-    "green account": 600,
-    "light blue account": 400,
-    "green fee-free account": 500,
-    "evergreen account": 750,
-    "bluest account": 1500,
-    "dark green account": 300,
-    "gold years account": 600,
-    "purple account": 1000,
-}
-
-
-class _Limit(NamedTuple):
-    """A limit of a card that can be raised for a day."""
-
-    field: str
-    name: str
-
-
-_LIMITS = {
-    "atm": _Limit("daily_atm_limit", "Daily ATM Withdrawal Limit"),
-    "purchase": _Limit("daily_purchase_limit", "Daily Purchase Limit"),
-}
 
 
 class DebitCardTools(Desk):
     """What an agent may do about debit cards once it has found out how."""
-
-    @discoverable(ToolType.WRITE)
-    def activate_debit_card_8291(
-        self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
-    ) -> str:
-        """Activate the first card of an account."""
-        this = "activate_debit_card_8291"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        self._activate(this, card_id, last_4_digits, cvv, pin)
-        change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": "New card activated"})
-        return lines(
-            "New Debit Card Activation Successful",
-            f"Card ID: {card_id}",
-            "Status: ACTIVE",
-            f"Activation Date: {TODAY}",
-            "",
-            "Your card is now ready to use at any ATM or point of sale terminal.",
-            "For security, please sign the back of your card.",
-            f"\nNote: Previous card(s) have been deactivated: {others}" if others else None,
-        )
-
-    @discoverable(ToolType.WRITE)
-    def activate_debit_card_8292(
-        self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
-    ) -> str:
-        """Activate the card that replaces a lost one."""
-        this = "activate_debit_card_8292"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        reason = self._activate(this, card_id, last_4_digits, cvv, pin)
-        retired = f"Replacement card activated ({reason})"
-        change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": retired})
-        return lines(
-            "Replacement Debit Card Activation Successful",
-            f"Card ID: {card_id}",
-            f"Replacement Reason: {title(reason)}",
-            "Status: ACTIVE",
-            f"Activation Date: {TODAY}",
-            "",
-            "Your replacement card is now ready to use.",
-            "",
-            "IMPORTANT SECURITY REMINDERS:",
-            "- Please review your recent transactions for any unauthorized charges",
-            "- Report any suspicious activity immediately",
-            "- Since fraud was suspected, we recommend changing your online banking password"
-            if reason == "fraud"
-            else None,
-            f"\nPrevious card(s) have been deactivated for security: {others}" if others else None,
-        )
-
-    @discoverable(ToolType.WRITE)
-    def activate_debit_card_8293(
-        self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
-    ) -> str:
-        """Activate a reissued card; the old one works for another day."""
-        this = "activate_debit_card_8293"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        reason = self._activate(this, card_id, last_4_digits, cvv, pin)
-        retired = f"Reissued card activated ({reason})"
-        change = {"status": "GRACE_PERIOD", "grace_period_ends": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": retired})
-        return lines(
-            "Reissued Debit Card Activation Successful",
-            f"Card ID: {card_id}",
-            f"Reissue Reason: {title(reason)}",
-            "Status: ACTIVE",
-            f"Activation Date: {TODAY}",
-            "",
-            "Your reissued card is now ready to use.",
-            f"\nNote: Your previous card(s) ({others}) will remain active for 24 hours as a grace "
-            "period.\nAfter 24 hours, the old card(s) will be automatically deactivated."
-            if others
-            else None,
-            "\nReminder: If your card number changed, please update any recurring payments with "
-            "your new card details."
-            if reason in ("expired", "bank_reissue")
-            else None,
-        )
 
     @discoverable(ToolType.WRITE)
     def close_debit_card_4721(self, card_id: str, reason: str) -> str:
@@ -249,48 +134,6 @@ class DebitCardTools(Desk):
         return _alert_cleared(card, card_id)
 
     @discoverable(ToolType.WRITE)
-    def reset_debit_card_pin_6284(self, card_id: str, last_4_digits: str, new_pin: str) -> str:
-        """Give a card a new PIN and unlock it."""
-        needed = "Missing required parameters. Required: card_id, last_4_digits, new_pin."
-        require(card_id, last_4_digits, new_pin, error=needed)
-        _require_digits(last_4_digits, 4, "Last 4 digits")
-        _require_good_pin(new_pin)
-        card = self._debit_card(card_id)
-        _require_same_digits(card, last_4_digits)
-        _require_active(card, "reset PIN", "have their PIN reset")
-        card |= {"pin_last_changed": TODAY, "pin_locked": False, "pin_attempts_remaining": 3}
-        return lines(
-            "Debit Card PIN Reset Successfully",
-            f"Card ID: {card_id}",
-            f"PIN Changed: {TODAY}",
-            "",
-            "The new PIN is effective immediately.",
-            "Your card has been unlocked and is ready to use.",
-            *_PIN_REMINDER,
-        )
-
-    @discoverable(ToolType.WRITE)
-    def change_debit_card_pin_6285(self, card_id: str, current_pin: str, new_pin: str) -> str:
-        """Change a PIN; the current one is not verified."""
-        needed = "Missing required parameters. Required: card_id, current_pin, new_pin."
-        require(card_id, current_pin, new_pin, error=needed)
-        _require_digits(current_pin, 4, "Current PIN")
-        _require_good_pin(new_pin)
-        if current_pin == new_pin:
-            raise Refused("Error: New PIN must be different from current PIN.")
-        card = self._debit_card(card_id)
-        _require_active(card, "change PIN", "have their PIN changed")
-        card["pin_last_changed"] = TODAY
-        return lines(
-            "Debit Card PIN Changed Successfully",
-            f"Card ID: {card_id}",
-            f"PIN Changed: {TODAY}",
-            "",
-            "The new PIN is effective immediately.",
-            *_PIN_REMINDER,
-        )
-
-    @discoverable(ToolType.WRITE)
     def set_debit_card_recurring_block_7382(self, card_id: str, block_recurring: bool) -> str:
         """Block recurring payments, or let them through."""
         require(card_id, error="Missing required parameter: card_id")
@@ -339,163 +182,6 @@ class DebitCardTools(Desk):
             return f"No debit cards found for account '{account_id}'."
         cards.sort(key=lambda card: card.get("date_issued") or "", reverse=True)
         return json.dumps(cards, indent=2)
-
-    @discoverable(ToolType.WRITE)
-    def request_temporary_debit_card_limit_increase_8374(
-        self, card_id: str, limit_type: str, new_limit: int
-    ) -> str:
-        """Raise a card's daily limit for a day, by at most a half."""
-        require(card_id, error="Missing required parameter: card_id.")
-        require(limit_type, error="Missing required parameter: limit_type.")
-        if limit_type not in ("atm", "purchase"):
-            raise Refused(f"Error: Invalid limit_type '{limit_type}'. Must be 'atm' or 'purchase'.")
-        if new_limit is None:
-            raise Refused("Error: Missing required parameter: new_limit.")
-        new = _whole_limit(new_limit)
-        card, account = self._card_in_good_standing(card_id)
-        limit = _LIMITS[limit_type]
-        current = card.get(limit.field)
-        if current is None:
-            current = _default_limit(limit_type, account)
-        _check_increase(new, current)
-        card |= {
-            limit.field: new,
-            f"temporary_{limit_type}_limit_increase": True,
-            f"original_{limit_type}_limit": current,
-            f"temporary_{limit_type}_limit_expires": TODAY,
-        }
-        return lines(
-            f"Temporary {limit.name} Increase Granted Successfully",
-            f"Card ID: {card_id}",
-            f"Previous Limit: ${current}",
-            f"New Temporary Limit: ${new}",
-            f"Increase Amount: ${new - current}",
-            "",
-            "Important Information:",
-            "- This temporary increase expires in 24 hours",
-            f"- After expiration, the limit will revert to ${current}",
-            "- Only one temporary increase is allowed per 24-hour period",
-            "",
-            "Note: If the customer is at a third-party (non-Rho-Bank) ATM, that ATM may have its "
-            "own",
-            "per-transaction or daily limits that Rho-Bank cannot override. The customer may need "
-            "to",
-            "use a Rho-Bank ATM or make multiple smaller withdrawals at third-party ATMs.",
-        )
-
-    def _debit_card(self, card_id: str) -> Row:
-        return self._row("debit_cards", card_id, f"Debit card '{card_id}' not found.")
-
-    def _activate(self, tool: str, card_id: str, last_4_digits: str, cvv: str, pin: str) -> str:
-        """Activate a card that this tool is for; gives the reason for which it was issued."""
-        _require_good_pin(pin)
-        _require_digits(cvv, 3, "CVV")
-        _require_digits(last_4_digits, 4, "Last 4 digits")
-        card = self._debit_card(card_id)
-        reason: str = card.get("issue_reason", "new_account")
-        if reason not in _ACTIVATED_BY[tool]:
-            tools = (name for name, reasons in _ACTIVATED_BY.items() if reason in reasons)
-            raise Refused(
-                f"Error: Wrong activation tool. This card has issue_reason='{reason}'. Please use "
-                f"{next(tools, 'unknown')} instead of {tool}."
-            )
-        status = card.get("status")
-        if status == "ACTIVE":
-            raise Refused(f"Error: Debit card '{card_id}' is already active.")
-        if status != "PENDING":
-            raise Refused(
-                f"Error: Debit card '{card_id}' cannot be activated. Current status: {status}. "
-                "Only PENDING cards can be activated."
-            )
-        _require_same_digits(card, last_4_digits)
-        self._require_open_account(card, "activated")
-        card |= {"status": "ACTIVE", "activated_date": TODAY}
-        return reason
-
-    def _require_open_account(self, card: Row, action: str) -> None:
-        account_id, accounts = card.get("account_id", ""), self.db.accounts
-        if account_id in accounts and accounts.view(account_id).get("status") != "OPEN":
-            raise Refused(
-                f"Error: The linked checking account '{account_id}' is no longer open. Card cannot "
-                f"be {action}."
-            )
-
-    def _retire(self, card_id: str, change: Row) -> str:
-        """Change all other active cards of the same account; gives their ids."""
-        cards = self.db.debit_cards
-        account_id = cards.view(card_id).get("account_id")
-        others = [
-            key
-            for key, row in cards.items()
-            if key != card_id
-            and row.get("account_id") == account_id
-            and row.get("status") == "ACTIVE"
-        ]
-        for key in others:
-            cards[key].update(change)
-        return ", ".join(others)
-
-    def _card_in_good_standing(self, card_id: str) -> tuple[Row, Row]:
-        """An active card and its account, which is open and not too young."""
-        card = self._debit_card(card_id)
-        if card.get("status") != "ACTIVE":
-            raise Refused(
-                f"Error: Debit card '{card_id}' is not active. Current status: "
-                f"{card.get('status')}. Only ACTIVE cards can have limit increases."
-            )
-        account_id, accounts = card.get("account_id"), self.db.accounts
-        if not account_id or account_id not in accounts:
-            raise Refused(f"Error: Could not find linked account for debit card '{card_id}'.")
-        account: Row = accounts.view(account_id)
-        if account.get("status") != "OPEN":
-            raise Refused(
-                f"Error: The linked account '{account_id}' is not in good standing. Account "
-                f"status: {account.get('status')}."
-            )
-        _require_age(account)
-        return card, account
-
-
-_ACTIVATION = (
-    "Missing required parameters. Required: card_id, last_4_digits, expiration_date, cvv, pin."
-)
-_PIN_REMINDER = (
-    "Customer can use the new PIN for ATM withdrawals and point-of-sale transactions.",
-    "",
-    "Security reminder: Never share your PIN with anyone.",
-)
-
-
-def _require_digits(value: str, count: int, name: str) -> None:
-    if not value.isdigit() or len(value) != count:
-        raise Refused(f"Error: {name} must be exactly {count} digits.")
-
-
-def _require_good_pin(pin: str) -> None:
-    _require_digits(pin, 4, "PIN")
-    if pin in _SEQUENCES:
-        raise Refused(
-            "Error: PIN cannot be sequential (e.g., 1234). Please choose a more secure PIN."
-        )
-    if len(set(pin)) == 1:
-        raise Refused(
-            "Error: PIN cannot be all the same digit (e.g., 1111). Please choose a more secure PIN."
-        )
-
-
-def _require_same_digits(card: Row, last_4_digits: str) -> None:
-    if card.get("last_4_digits") != last_4_digits:
-        raise Refused(
-            "Error: Card verification failed. The last 4 digits do not match our records."
-        )
-
-
-def _require_active(card: Row, action: str, passive: str) -> None:
-    status = card.get("status")
-    if status != "ACTIVE":
-        raise Refused(
-            f"Error: Cannot {action}. Card status is {status}. Only ACTIVE cards can {passive}."
-        )
 
 
 def _velocity_cleared(card: Row, card_id: str) -> str:
@@ -548,63 +234,3 @@ def _listed(card: Row) -> Row:
             card["date_issued"] = card.pop(name)
             break
     return card
-
-
-def _whole_limit(value: int) -> int:
-    new = number(value, f"new_limit must be an integer, got '{value}'.")
-    if not new.is_integer():
-        raise Refused(f"Error: new_limit must be an integer, got '{new}'.")
-    if new <= 0:
-        raise Refused("Error: new_limit must be a positive amount.")
-    return int(new)
-
-
-def _require_age(account: Row) -> None:
-    opened = account.get("date_opened")
-    if not opened:
-        return
-    try:
-        days = age_in_days(opened)
-    except ValueError:
-        return
-    if days < 60:
-        raise Refused(
-            "Error: Account must be at least 60 days old for a temporary limit increase. Account "
-            f"age: {days} days."
-        )
-
-
-def _default_limit(limit_type: str, account: Row) -> int:
-    """The limit of a card that has none of its own: for machines its account's level decides."""
-    if limit_type == "purchase":
-        raise Refused(
-            "Error: The card does not have a daily purchase limit configured. This may be a "
-            "restricted account type where limits are set by account policy and cannot be modified."
-        )
-    level = account.get("level", "")
-    if "light green" in level.lower():
-        raise Refused(
-            "Error: Light Green Account (teen checking) cards have policy-based limits that cannot "
-            "be modified. The daily ATM withdrawal limit of $150 is fixed by account policy for "
-            "safety reasons. The customer may request the parent/guardian to withdraw cash from "
-            "their own account if needed."
-        )
-    if level.lower() not in _ATM_LIMITS:
-        raise Refused(
-            "Error: Could not determine the default ATM limit for account type "
-            f"'{account.get('level')}'. Please verify the account type."
-        )
-    return _ATM_LIMITS[level.lower()]
-
-
-def _check_increase(new: int, current: float) -> None:
-    most = int(current * 1.5)
-    if new > most:
-        raise Refused(
-            f"Error: Requested limit ${new} exceeds the maximum allowed temporary increase. "
-            f"Maximum temporary limit is ${most} (150% of current ${current} limit)."
-        )
-    if new <= current:
-        raise Refused(
-            f"Error: Requested limit ${new} is not higher than the current limit of ${current}."
-        )

@@ -70,6 +70,17 @@ class Desk(ToolKitBase[BankingDB]):
         row: Row = rows[key]
         return row
 
+    def _debit_card(self, card_id: str) -> Row:
+        return self._row("debit_cards", card_id, f"Debit card '{card_id}' not found.")
+
+    def _require_open_account(self, card: Row, action: str) -> None:
+        account_id, accounts = card.get("account_id", ""), self.db.accounts
+        if account_id in accounts and accounts.view(account_id).get("status") != "OPEN":
+            raise Refused(
+                f"Error: The linked checking account '{account_id}' is no longer open. Card cannot "
+                f"be {action}."
+            )
+
     def _log_once(self, table: str, kind: str, tool_name: str, status: str) -> None:
         key = hex_id(f"{kind}:{tool_name}")
         self.db.table(table).add(key, {"tool_name": tool_name, "status": status})
