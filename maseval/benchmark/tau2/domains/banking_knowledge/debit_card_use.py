@@ -33,9 +33,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate the first card of an account."""
-        this = "activate_debit_card_8291"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        self._activate(this, card_id, last_4_digits, cvv, pin)
+        self._activate(
+            "activate_debit_card_8291", card_id, last_4_digits, expiration_date, cvv, pin
+        )
         change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
         others = self._retire(card_id, change | {"deactivation_reason": "New card activated"})
         return lines(
@@ -54,9 +54,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate the card that replaces a lost one."""
-        this = "activate_debit_card_8292"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        reason = self._activate(this, card_id, last_4_digits, cvv, pin)
+        reason = self._activate(
+            "activate_debit_card_8292", card_id, last_4_digits, expiration_date, cvv, pin
+        )
         retired = f"Replacement card activated ({reason})"
         change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
         others = self._retire(card_id, change | {"deactivation_reason": retired})
@@ -83,9 +83,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate a reissued card; the old one works for another day."""
-        this = "activate_debit_card_8293"
-        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
-        reason = self._activate(this, card_id, last_4_digits, cvv, pin)
+        reason = self._activate(
+            "activate_debit_card_8293", card_id, last_4_digits, expiration_date, cvv, pin
+        )
         retired = f"Reissued card activated ({reason})"
         change = {"status": "GRACE_PERIOD", "grace_period_ends": TODAY}
         others = self._retire(card_id, change | {"deactivation_reason": retired})
@@ -149,8 +149,17 @@ class DebitCardUseTools(Desk):
             *_PIN_REMINDER,
         )
 
-    def _activate(self, tool: str, card_id: str, last_4_digits: str, cvv: str, pin: str) -> str:
+    def _activate(
+        self,
+        tool: str,
+        card_id: str,
+        last_4_digits: str,
+        expiration_date: str,
+        cvv: str,
+        pin: str,
+    ) -> str:
         """Activate a card that this tool is for; gives the reason for which it was issued."""
+        require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
         _require_good_pin(pin)
         _require_digits(cvv, 3, "CVV")
         _require_digits(last_4_digits, 4, "Last 4 digits")
