@@ -17,6 +17,7 @@ from maseval.stats.plots import (
     pass_curves,
     trial_map,
 )
+from maseval.stats.requirement import Requirement, requirement
 from maseval.stats.several import ComparisonTable, Pair, compare_all, holm
 from maseval.stats.several import ComparisonTable as Table  # its earlier name
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
@@ -36,6 +37,7 @@ __all__ = [
     "Outcome",
     "Pair",
     "Plan",
+    "Requirement",
     "SamplePlan",
     "Summary",
     "Table",
@@ -54,6 +56,7 @@ __all__ = [
     "pass_at_k",
     "pass_curves",
     "pass_hat_k",
+    "requirement",
     "sign_flip_test",
     "summarise",
     "trial_map",

@@ -1,0 +1,59 @@
+"""pytest's way to maseval: the mark ``maseval`` and the fixture of the same name.
+
+pytest imports this in every test suite of an environment that has maseval. So it stands beside the
+package, whose import takes half a second, and imports from it when a test asks for the fixture.
+"""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_maseval.evaluation import AgentEvaluation
+
+MARK = "maseval"
+RUNS = "--maseval-runs"
+
+_DESCRIPTION = (
+    "maseval(domain, tasks=..., trials=1, at_least=0.8, alpha=0.05, ...): how the fixture "
+    "`maseval` evaluates an agent; further options are those of `maseval tau2 run`"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options that pytest lists under its ``--help``."""
+    parser.getgroup("maseval", "evaluation of agents").addoption(
+        RUNS,
+        metavar="DIR",
+        help="keep the run folders of evaluations below DIR, where a repeated test resumes them; "
+        "without it they lie in the test's tmp_path",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The mark, which strict suites want to know beforehand."""
+    config.addinivalue_line("markers", _DESCRIPTION)
+
+
+@pytest.fixture
+def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
+    """Evaluates an agent as the test's mark ``maseval`` says."""
+    from pytest_maseval.evaluation import AgentEvaluation
+
+    return AgentEvaluation.of(request)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line for each evaluation: a test that passed may still be undecided."""
+    finished = [each for reports in terminalreporter.stats.values() for each in reports]
+    called = [each for each in finished if getattr(each, "when", None) == "call"]
+    lines = [
+        f"{each.nodeid}: {line}"
+        for each in called
+        for name, line in each.user_properties
+        if name == MARK
+    ]
+    if lines:
+        terminalreporter.section("evaluations")
+        for line in sorted(lines):
+            terminalreporter.write_line(line)

@@ -1,0 +1,129 @@
+"""An agent evaluated inside a test: run, counted, and held against what was asked for."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.commands import tau2
+from maseval.commands.results import RunResult
+from maseval.commands.tau2.own_agents import MakeAgent
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder
+from maseval.stats import Requirement, outcomes_of, requirement
+from maseval.stats.outcomes import by_task
+from maseval.stats.requirement import ALPHA
+from pytest_maseval import MARK, RUNS
+
+_VERDICTS = {"met": "reached", "missed": "missed", "undecided": "not decided"}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What became of an agent's run, and of the pass rate that was asked for."""
+
+    result: RunResult
+    requirement: Requirement
+
+    @property
+    def pass_1(self) -> float:
+        """The share of trials that passed, the mean over tasks."""
+        return self.requirement.value
+
+    @property
+    def folder(self) -> Path:
+        """The run folder, which ``maseval show`` and ``maseval report`` take."""
+        return self.result.folder
+
+    def __str__(self) -> str:
+        found, overall = self.requirement, self.result.summary.overall
+        low, high = found.interval.low, found.interval.high
+        counted = f"{overall.passed} of {overall.recorded} simulations, tasks: {overall.tasks}"
+        score = f"pass^1 {found.value:.1%} [{low:.1%}, {high:.1%}], {counted}"
+        if not found.at_least:
+            return score
+        advice = f"; {found.advice}" if found.advice else ""
+        return f"{score}; at least {found.at_least:.1%}: {_VERDICTS[found.verdict]}{advice}"
+
+
+@dataclass
+class AgentEvaluation:
+    """The fixture ``maseval``: runs an agent with the options of the test's mark."""
+
+    folder: Path
+    kept: bool
+    options: Mapping[str, Any]
+    at_least: float = 0.0
+    alpha: float = ALPHA
+    notes: list[tuple[str, object]] = field(default_factory=list)
+    _runs: int = field(default=0, init=False, repr=False)
+
+    @classmethod
+    def of(cls, request: pytest.FixtureRequest) -> "AgentEvaluation":
+        """As the marks of a test say, those of its class and module included."""
+        marks = list(request.node.iter_markers(MARK))
+        if any(mark.args for mark in marks):
+            raise ConfigurationError(
+                "the mark maseval takes its options by name: "
+                "@pytest.mark.maseval(domain='retail', at_least=0.8)"
+            )
+        # The nearest comes first and has the last word.
+        asked = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
+        asked["task_id"] = asked.pop("tasks", ())
+        limits = {name: asked.pop(name) for name in ("at_least", "alpha") if name in asked}
+        kept = request.config.getoption(RUNS)
+        folder = Path(kept) if kept else request.getfixturevalue("tmp_path")
+        name = re.sub(r"[^\w.]+", "-", request.node.nodeid).strip("-")
+        notes = request.node.user_properties
+        return cls(folder / name, bool(kept), asked, **limits, notes=notes)
+
+    def run(self, agent: str | MakeAgent, **options: object) -> Evaluation:
+        """Run an agent, whatever its score; ``options`` stand before those of the mark.
+
+        ``agent`` is what ``maseval tau2 run --agent`` takes, or a function of an ``AgentBrief``.
+        """
+        chosen = {**self.options, **options}
+        if "domain" not in chosen:
+            raise ConfigurationError(
+                "no domain to evaluate in; mark the test with @pytest.mark.maseval(domain='retail')"
+            )
+        self._runs += 1
+        output = self.folder / str(self._runs)
+        # What was kept for other code stays as it is.
+        result = tau2.run(agent=agent, output=output, fork=self.kept, **chosen)
+        _check_complete(result)
+        trials = by_task(outcomes_of(RunFolder.read(result.folder).reports()))
+        found = requirement(list(trials.values()), self.at_least, self.alpha)
+        evaluation = Evaluation(result, found)
+        self.notes.append((MARK, str(evaluation)))
+        return evaluation
+
+    def check(self, agent: str | MakeAgent, **options: object) -> Evaluation:
+        """Run an agent, and fail the test if it is shown to miss the pass rate asked for."""
+        __tracebackhide__ = True
+        found = self.run(agent, **options)
+        if found.requirement.verdict == "missed":
+            pytest.fail(f"{found}\nmaseval show {found.folder}", pytrace=False)
+        return found
+
+
+def _check_complete(result: RunResult) -> None:
+    __tracebackhide__ = True
+    overall, waiting = result.summary.overall, result.summary.unjudged
+    if not result.complete:
+        missing = overall.planned - (overall.recorded - overall.failed)
+        why = next((line.error for line in result.errors if line.error), result.stopped)
+        pytest.fail(
+            f"the agent could not be evaluated: {missing} of {overall.planned} simulations have no "
+            f"result{f', the first because: {why}' if why else ''}\nmaseval show {result.folder}",
+            pytrace=False,
+        )
+    if waiting:
+        pytest.fail(
+            f"the agent could not be evaluated: {waiting} of {overall.planned} simulations wait "
+            "for a judge; give judge_model='...' in the mark",
+            pytrace=False,
+        )

@@ -1,0 +1,173 @@
+"""The plugin, loaded by pytest in suites of its own."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = "pytester"
+
+PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
+SUITE = """
+    import pytest
+
+    TASKS = ["first_waiver", "renewal_somebody_waits"]
+
+    @pytest.mark.maseval(domain="library", tasks=TASKS, {options})
+    def test_agent(maseval):
+        {body}
+"""
+
+
+def outcome_of(
+    pytester: pytest.Pytester, body: str, *arguments: str, options: str = "at_least=0.8"
+) -> pytest.RunResult:
+    pytester.makepyfile(SUITE.format(body=body, options=options))
+    return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_an_agent_that_passes_everything_is_not_failed(pytester: pytest.Pytester) -> None:
+    result = outcome_of(pytester, "assert maseval.check('gold').pass_1 == 1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*pass^1 100.0%*at least 80.0%: not decided*would decide it"])
+
+
+def test_an_agent_shown_to_miss_the_rate_fails_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.maseval(domain="library", at_least=0.9)
+        def test_agent(maseval):
+            maseval.check("noop")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*pass^1 0.0%*at least 90.0%: missed", "maseval show *"])
+
+
+def test_one_bad_trial_does_not_fail_a_test(pytester: pytest.Pytester) -> None:
+    options = "at_least=0.6, agent_args={'error_rate': 0.5}, seed=3, trials=3"
+    result = outcome_of(pytester, "print(maseval.check('noisy').pass_1)", "-s", options=options)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("1.0")
+    result.stdout.fnmatch_lines(["*not decided*"])
+
+
+def test_an_agent_may_be_a_function_of_the_test_module(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def silent(brief):
+            return lambda message: "I cannot help with that."
+
+        @pytest.mark.maseval(domain="library", tasks=["first_waiver"], user="scripted")
+        def test_agent(maseval):
+            assert maseval.run(silent).pass_1 == 0
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+
+
+def test_what_cannot_be_evaluated_is_not_called_a_bad_agent(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        from maseval.core.provider_errors import OverloadedError
+
+        def broken(brief):
+            raise OverloadedError("no route to the model", provider="acme")
+
+        @pytest.mark.maseval(domain="library", tasks=["first_waiver"], user="scripted", at_least=1)
+        def test_agent(maseval):
+            maseval.check(broken)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["the agent could not be evaluated: 1 of 1 *no route to the model*"]
+    )
+
+
+def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.maseval(domain="library", tasks=["first_waiver"], trials=3)
+        class TestAgent:
+            @pytest.mark.maseval(trials=2)
+            def test_agent(self, maseval):
+                assert maseval.run("gold").result.summary.overall.recorded == 2
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("'retail'", "*takes its options by name*"),
+        ("tasks=['1']", "*no domain to evaluate in*"),
+        ("domain='library', at_least=8", "*at_least is 8; give a share from 0 to 1*"),
+        ("domain='library', tasks=['no_such_task']", "*no_such_task*"),
+    ],
+)
+def test_a_wrong_mark_says_what_is_wrong(
+    pytester: pytest.Pytester, mark: str, message: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.maseval({mark})
+        def test_agent(maseval):
+            maseval.check("gold")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([message])
+
+
+def test_kept_runs_are_resumed(pytester: pytest.Pytester) -> None:
+    body = "print('ran', maseval.check('gold').result.ran)"
+    first = outcome_of(pytester, body, "-s", "--maseval-runs", "kept")
+    again = outcome_of(pytester, body, "-s", "--maseval-runs", "kept")
+    first.stdout.fnmatch_lines(["*ran 2*"])
+    again.stdout.fnmatch_lines(["*ran 0*"])
+    assert list(Path(pytester.path, "kept").rglob("log.jsonl"))
+
+
+def test_evaluations_of_parallel_workers_are_all_listed(pytester: pytest.Pytester) -> None:
+    result = outcome_of(pytester, "maseval.check('gold')", "-n", "1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*pass^1 100.0%*"])
+
+
+def test_the_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
+    result = outcome_of(pytester, "pass", "-p", "no:maseval")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'maseval' not found*"])
+
+
+def test_the_suites_of_the_documentation_pass(pytester: pytest.Pytester) -> None:
+    found = re.findall(r'```python title="(\w+)\.py"\n(.*?)```', PAGE.read_text("utf-8"), re.S)
+    pytester.makepyfile(**dict(found))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2)
+    shown = re.search(r"pass\^1 75.0%.*?would\ndecide it", PAGE.read_text("utf-8"), re.S)
+    assert shown is not None
+    assert shown[0].replace("\n", " ") in result.stdout.str()
+
+
+def test_loading_the_plugin_does_not_load_the_package() -> None:
+    code = "import sys, pytest_maseval; print('maseval' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
