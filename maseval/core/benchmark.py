@@ -12,6 +12,7 @@ from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
 from maseval.core.engine.cast import Agents
 from maseval.core.engine.components import BenchmarkComponents
+from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.run import RunInProgress
@@ -218,9 +219,16 @@ class Benchmark(ABC):
     # Running.
 
     def run(
-        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+        self,
+        tasks: TasksToRun | None = None,
+        agent_data: AgentData | None = None,
+        *,
+        engine: AnyEngine = DEFAULT,
     ) -> list[Report]:
         """Run every task ``n_task_repeats`` times; returns one report per repetition.
+
+        ``engine`` says where: in threads of this process, or as the engine of another name does
+        it. Callbacks run in this process only.
 
         ``self.reports`` grows during the run and keeps all finished reports when an exception or
         Ctrl-C ends it early.
@@ -229,11 +237,12 @@ class Benchmark(ABC):
         if queue is None:
             raise ConfigurationError("no tasks to run; pass them to run() or to the constructor")
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
+        chosen = engine_of(engine)
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
         with self._components.whole_run(self.callbacks) as shared:
             setting = self._setting(shared)
-            RunInProgress(self, setting, agent_data_of, self._raise_if_fatal).execute()
+            RunInProgress(self, setting, agent_data_of, self._raise_if_fatal, chosen).execute()
         return self.reports
 
     def walk_through(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from maseval.core.benchmark import Benchmark
+from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.plan import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.core.report import Report
@@ -21,13 +22,15 @@ def run_into(
     *,
     retry_failed: bool = True,
     only: Collection[Simulation] | None = None,
+    engine: AnyEngine = DEFAULT,
 ) -> list[Report]:
     """Run the simulations of ``tasks`` that ``folder`` is missing; returns the new reports only.
 
     How often a task is run is the folder's ``trials``, not the benchmark's ``n_task_repeats``. For
     ``retry_failed`` see ``RunFolder.missing``; ``only`` runs the simulations it names instead, also
-    those that are finished. When the folder cannot be written to, running simulations are
-    finished, no new ones are started, and a ``RunWriteError`` says why.
+    those that are finished. ``engine`` is that of ``Benchmark.run``. When the folder cannot be
+    written to, running simulations are finished, no new ones are started, and a ``RunWriteError``
+    says why.
     """
     queue = task_queue(tasks)
     _check_fit(folder, queue, only or ())
@@ -36,7 +39,7 @@ def run_into(
     recorder = RunRecorder(folder)
     benchmark.add_callback(recorder)
     try:
-        reports = benchmark.run(remaining, agent_data)
+        reports = benchmark.run(remaining, agent_data, engine=engine)
     finally:
         benchmark.callbacks.remove(recorder)
     if recorder.error is not None:

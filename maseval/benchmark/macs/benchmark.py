@@ -13,6 +13,7 @@ from maseval.benchmark.macs.user import MACSUser
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback
+from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
@@ -57,11 +58,15 @@ class MACSBenchmark(Benchmark):
         self.model_options = dict(model_options or {})
 
     def run(
-        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+        self,
+        tasks: TasksToRun | None = None,
+        agent_data: AgentData | None = None,
+        *,
+        engine: AnyEngine = DEFAULT,
     ) -> list[Report]:
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
-        return super().run(tasks, agent_data)
+        return super().run(tasks, agent_data, engine=engine)
 
     def load_tasks(
         self,

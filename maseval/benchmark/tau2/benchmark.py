@@ -39,6 +39,7 @@ from maseval.benchmark.tau2.versions.releases import (
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError
@@ -154,11 +155,15 @@ class Tau2Benchmark(Benchmark):
         self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
 
     def run(
-        self, tasks: TasksToRun | None = None, agent_data: AgentData | None = None
+        self,
+        tasks: TasksToRun | None = None,
+        agent_data: AgentData | None = None,
+        *,
+        engine: AnyEngine = DEFAULT,
     ) -> list[Report]:
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
-        return super().run(tasks, agent_data)
+        return super().run(tasks, agent_data, engine=engine)
 
     def _texts_config(self, releases: Iterable[str]) -> dict[str, str]:
         """The name and hash of the texts; of all of them, if tasks of several releases are run."""

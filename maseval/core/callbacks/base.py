@@ -48,6 +48,9 @@ class BenchmarkCallback(TraceableMixin, ABC):
         The type is left open, so that an observer may also call it a plain ``dict``.
         """
 
+    def on_worker_event(self, benchmark: Benchmark, event: Any) -> None:
+        """A worker process was started, died or was refused; ``event`` is a ``WorkerEvent``."""
+
     def on_event(self, event_name: str, **data: object) -> None:
         """Any event, by name; for observers that treat all events alike."""
 

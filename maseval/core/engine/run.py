@@ -6,12 +6,13 @@ from contextvars import copy_context
 from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
+from maseval.core.engine.engines import Engine, Job, WorkerEvent
 from maseval.core.engine.interrupts import HeldInterrupts
 from maseval.core.engine.lost_cause import LostCause
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.runner import Runner
-from maseval.core.engine.workers import CallingThread, Threads, Workers
+from maseval.core.engine.workers import Workers
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.task import BaseTaskQueue, Task
@@ -47,11 +48,13 @@ class RunInProgress:
         setting: RunSetting,
         agent_data_of: Callable[[Task], JsonObject],
         raise_if_fatal: Callable[[RepetitionResult], None],
+        engine: Engine,
     ) -> None:
         self._owner = owner
         self._setting = setting
         self._agent_data_of = agent_data_of
         self._raise_if_fatal = raise_if_fatal
+        self._engine = engine
         self._announcer = Announcer(_listening(owner), owner.callback_handler)
         self._context = copy_context()
         self._lost_cause = LostCause()
@@ -78,12 +81,20 @@ class RunInProgress:
         )
 
     def _workers(self) -> Workers:
-        protocols = [task.protocol for task in self._owner.tasks.to_list()]
-        timed = any(protocol.timeout_seconds is not None for protocol in protocols)
-        # A repetition that hangs can only be abandoned from another thread.
-        if self._owner.num_workers == 1 and not timed:
-            return CallingThread(self._run)
-        return Threads(self._run, self._owner.num_workers)
+        tasks = self._owner.tasks.to_list()
+        return self._engine.workers(
+            Job(
+                setting=self._setting,
+                size=self._owner.num_workers,
+                timed=any(task.protocol.timeout_seconds is not None for task in tasks),
+                domains=frozenset(str(task.metadata.get("domain") or "") for task in tasks) - {""},
+                run=self._run,
+                note=self._worker_event,
+            )
+        )
+
+    def _worker_event(self, event: WorkerEvent) -> None:
+        self._announce("on_worker_event", event=event)
 
     def _run(self, repetition: Repetition) -> RepetitionResult:
         # Each sees the caller's context variables, and none that another repetition set.

@@ -127,9 +127,7 @@ class Runner:
     def _give_up_overdue(self) -> None:
         moment = time.monotonic()
         for repetition in [late for late, due in self._due.items() if due <= moment]:
-            outcome = repetition.given_up()
-            self._workers.give_up(repetition)
-            self._finish(repetition, outcome)
+            self._finish(repetition, self._workers.give_up(repetition))
 
     def _finish(self, repetition: Repetition, outcome: RepetitionResult) -> None:
         self._forget(repetition)

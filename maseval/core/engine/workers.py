@@ -34,8 +34,11 @@ class Workers(Protocol):
     def take(self) -> Finished | None:
         """A finished repetition, if there is one."""
 
-    def give_up(self, repetition: Repetition) -> None:
-        """Replace the worker of this repetition; its result is never taken."""
+    def give_up(self, repetition: Repetition) -> RepetitionResult:
+        """Replace the worker of this repetition, which is late.
+
+        Returns what it has done so far; it is never taken.
+        """
 
 
 class CallingThread:
@@ -63,7 +66,7 @@ class CallingThread:
         finished, self._finished = self._finished, None
         return finished
 
-    def give_up(self, repetition: Repetition) -> None:
+    def give_up(self, repetition: Repetition) -> RepetitionResult:
         raise AssertionError("what runs in the calling thread is finished before it can be late")
 
 
@@ -127,6 +130,8 @@ class Threads:
                 return repetition, outcome
         return None
 
-    def give_up(self, repetition: Repetition) -> None:
+    def give_up(self, repetition: Repetition) -> RepetitionResult:
+        outcome = repetition.given_up()
         self._busy -= 1
         self._threads -= 1
+        return outcome

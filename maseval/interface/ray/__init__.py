@@ -1,0 +1,1 @@
+"""Runs on Ray: all cores of one machine, or a cluster. Needs the extra ``ray``."""

@@ -1,0 +1,123 @@
+"""The way to Ray: one of our own on this machine, or a cluster that is there already."""
+
+import logging
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.interface.extras import load
+
+LOCAL, AUTO, CLIENT = "local", "auto", "ray://"
+NAMESPACE = "maseval"
+
+# What a Ray of our own sets aside for large objects; a report has some 100 kB.
+_OBJECT_STORE = 200_000_000
+# A unix socket's path has at most 107 characters, of which Ray's own names take about 65.
+_LONGEST_FOLDER = 40
+
+
+class RayConnectionError(MASEvalError, ConnectionError):
+    """There is no Ray at the address, or it cannot be started here."""
+
+
+def load_ray() -> ModuleType:
+    """Ray itself; raises if it is not installed."""
+    # Ray would ask, once per machine, whether it may send home what it is used for.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    return load("ray", extra="ray")
+
+
+def check_address(address: str) -> None:
+    """Raise unless it is one that ``connected`` understands."""
+    if address not in (LOCAL, AUTO) and not address.startswith(CLIENT):
+        raise ConfigurationError(
+            f"the address of Ray is {address!r}; give 'local' for this machine, 'auto' for the "
+            "cluster that this machine is part of, or ray://HOST:PORT"
+        )
+
+
+@contextmanager
+def connected(address: str = LOCAL, processes: int = 1) -> Iterator[ModuleType]:
+    """Ray, connected for as long as the context is open.
+
+    A program that is connected already stays so, and its connection is used whatever the address.
+    """
+    ray = load_ray()
+    check_address(address)
+    if ray.is_initialized():
+        yield ray
+        return
+    with _quiet():
+        try:
+            with _signals_kept():
+                ray.init(**_options(address, processes))
+        except Exception as error:  # of many libraries below Ray
+            raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What Ray has to say of itself stays in its own logs."""
+    logger = logging.getLogger("ray")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray handles SIGTERM in its own way, which would cut off how a run is stopped."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _options(address: str, processes: int) -> dict[str, Any]:
+    quiet = {"log_to_driver": False, "configure_logging": False, "namespace": NAMESPACE}
+    if address != LOCAL:
+        return {"address": address, **quiet}
+    return {
+        "address": "local",
+        "num_cpus": processes,
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE,
+        **_folder(),
+        **quiet,
+    }
+
+
+def _folder() -> dict[str, str]:
+    """Ray's folder, where that of temporary files would be too long for its sockets."""
+    usual = tempfile.gettempdir()
+    return {} if len(usual) <= _LONGEST_FOLDER else {"_temp_dir": "/tmp/ray"}
+
+
+def _failure(address: str) -> str:
+    if address == LOCAL:
+        return "Ray cannot be started on this machine"
+    if address == AUTO:
+        return (
+            "this machine is not part of a Ray cluster; start one with `ray start --head`, or give "
+            "ray://HOST:PORT"
+        )
+    return f"no Ray cluster answers at {address}; is the port that of its client server (10001)?"
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
