@@ -13,6 +13,11 @@ DEMO_VENV := .venv-demo
 DEMO_READY := $(DEMO_VENV)/.ready
 BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
+RAY_VENV := .venv-ray
+RAY_READY := $(RAY_VENV)/.ready
+# A busy machine may take a minute to start what Ray needs; Ray's own patience is 20 to 60 seconds.
+RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
+  RAY_gcs_server_request_timeout_seconds=300 RAY_worker_register_timeout_seconds=300
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp \
@@ -30,7 +35,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-frameworks quick check bench pictures docs serve
+.PHONY: help demo test test-browser test-frameworks test-ray quick check bench pictures docs serve
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +61,10 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	@echo "$*:"
 	@MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
+
+test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
+	@$(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pytest -q --timeout=900 \
+	  tests -m "needs(library='ray')"
 
 quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
 	@MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \
@@ -112,6 +121,14 @@ $(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml |
 	@$(PYTHON) -m venv $(BROWSER_VENV)
 	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install -r requirements/browser.txt
 	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
+	@touch $@
+
+$(RAY_READY): requirements/ray.txt pyproject.toml
+	$(CHECK_PYTHON)
+	@echo "Setting up $(RAY_VENV), once ..." >&2
+	@$(PYTHON) -m venv $(RAY_VENV)
+	@$(RAY_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -r $<
+	@$(RAY_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready
