@@ -12,12 +12,14 @@ from maseval.cli import (
     demo,
     macs,
     new,
+    note,
     plots,
     replay_server,
     report,
     run,
     runs,
     show,
+    tag,
     tau2,
 )
 from maseval.cli.errors import ExplainingGroup
@@ -44,7 +46,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, compare, report, plots, new, replay_server, chaos_server)
+add_commands(app, demo, run, runs, show, tag, note, compare, report, plots, new)
+add_commands(app, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")
 

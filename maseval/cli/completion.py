@@ -11,6 +11,8 @@ from pathlib import Path
 
 import typer
 
+from maseval.runs.annotations import BESIDE
+
 Offer = list[tuple[str, str]]
 """Words with what they mean."""
 
@@ -45,7 +47,8 @@ def runs_or_files(incomplete: str) -> Offer:
 
 
 def _may_be_results(path: Path) -> bool:
-    return path.is_file() and bool({".json", ".jsonl"} & set(path.suffixes))
+    is_json = bool({".json", ".jsonl"} & set(path.suffixes))
+    return path.is_file() and is_json and path.suffix != BESIDE
 
 
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:

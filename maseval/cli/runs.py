@@ -17,6 +17,7 @@ from maseval.cli.console import (
     money,
     natural_width,
     print_json,
+    shortened,
     stdout,
 )
 from maseval.cli.options import AsJson, examples
@@ -27,9 +28,12 @@ from maseval.runs import RunState, default_root
 EXAMPLES = examples(
     ("maseval runs", "the runs below ./runs, the latest first"),
     ("maseval runs /data/runs", "those of another folder"),
+    ("maseval runs --tag baseline", "those with a tag"),
     ("maseval runs --json", "for scripts"),
 )
 _FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
+_REMARKS = ("tags", "note")
+_NOTE_LENGTH = 40
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
 
 
@@ -37,16 +41,21 @@ def runs(
     root: Annotated[
         Path | None, typer.Argument(help="The folder of runs.", show_default="./runs")
     ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only runs with this tag (repeatable).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List runs: how far each has come, its score, who took part, and what it cost."""
-    found = commands.runs(root)
+    found = commands.runs(root, tags=tag or ())
     if as_json:
         print_json([_record(state) for state in found])
         return
     if not found:
-        folder = root or default_root()
-        stdout().print(f"No runs in {inert(str(folder))}; `maseval demo` makes one.")
+        folder = inert(str(root or default_root()))
+        way = "`maseval tag` gives tags" if tag else "`maseval demo` makes one"
+        with_tag = f" with tag {inert(', '.join(tag))}" if tag else ""
+        stdout().print(f"No runs{with_tag} in {folder}; {way}.")
         return
     console = stdout()
     table = _table(found)
@@ -58,11 +67,16 @@ def runs(
 
 def _table(found: Sequence[RunState]) -> Table:
     table = Table()
-    for name in ("run", *_FACTS):
+    # Remarks are shown where there are any.
+    remarks = [name for name in _REMARKS if any(_remarks(state)[name] for state in found)]
+    for name in ("run", *_FACTS, *remarks):
         right = name in ("done", "pass^1", "cost", "changed")
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for state in found:
-        table.add_row(inert(here(state.path)), *_facts(state).values())
+        noted = _remarks(state)
+        table.add_row(
+            inert(here(state.path)), *_facts(state).values(), *(noted[name] for name in remarks)
+        )
     return table
 
 
@@ -70,7 +84,8 @@ def _print_below_each_other(found: Sequence[RunState], console: Console) -> None
     """On a narrow console: every name whole in a line of its own, to be copied."""
     for state in found:
         console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True, highlight=False)
-        facts = (f"{name} {fact}" for name, fact in _facts(state).items() if fact)
+        every = {**_facts(state), **_remarks(state)}
+        facts = (f"{name} {fact}" for name, fact in every.items() if fact)
         console.print(indented(", ".join(facts), 2), highlight=False)
 
 
@@ -88,6 +103,13 @@ def _facts(state: RunState) -> dict[str, str]:
         age(state.updated),
     )
     return dict(zip(_FACTS, facts, strict=True))
+
+
+def _remarks(state: RunState) -> dict[str, str]:
+    noted = state.annotations
+    first_line = (noted.note or "").strip().partition("\n")[0]
+    tags, note = ", ".join(noted.tags), shortened(first_line, _NOTE_LENGTH)
+    return dict(zip(_REMARKS, (inert(tags), inert(note)), strict=True))
 
 
 def _state(state: RunState) -> str:
@@ -134,5 +156,7 @@ def _record(state: RunState) -> dict[str, object]:
         "cost": state.cost,
         "tokens": state.tokens,
         "problem": state.problem,
+        "tags": list(state.annotations.tags),
+        "note": state.annotations.note,
         "config": state.config,
     }

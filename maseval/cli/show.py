@@ -12,7 +12,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, inert, stdout
+from maseval.cli.console import counting, here, indented, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.options import (
     AsRecorded,
@@ -39,6 +39,7 @@ from maseval.commands.labels import LabelCounts, LabelRow, rows_without
 from maseval.commands.recording import notes_on
 from maseval.commands.results import SimulationLine, simulation_in
 from maseval.commands.task_names import TaskName
+from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.show import RunView
@@ -115,7 +116,8 @@ def _print_run(view: "RunView", console: Console) -> None:
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if command := view.folder.config.values.get("command"):
         console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True, highlight=False)
-    for note in notes_on(view.folder):
+    _print_annotations(view.annotations, console)
+    for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
     print_texts(view.folder.config.values, console)
@@ -132,6 +134,13 @@ def _print_run(view: "RunView", console: Console) -> None:
     if view.labels is not None:
         print_labels(view.labels, console)
     print_unexplained(view.unexplained, console)
+
+
+def _print_annotations(given: Annotations, console: Console) -> None:
+    if given.tags:
+        console.print(f"Tags: {inert(', '.join(given.tags))}", highlight=False, soft_wrap=True)
+    if given.note:
+        console.print(indented(inert(given.note), 2), highlight=False)
 
 
 def _print_chosen(view: "RunView", console: Console) -> None:

@@ -4,9 +4,11 @@ from maseval.commands.chaos_server import chaos_server as chaos_server
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo
 from maseval.commands.new import new as new
+from maseval.commands.note import note as note
 from maseval.commands.plots import plots as plots
 from maseval.commands.replay_server import replay_server as replay_server
 from maseval.commands.report import report as report
 from maseval.commands.run import run as run
 from maseval.commands.runs import runs as runs
 from maseval.commands.show import show as show
+from maseval.commands.tag import tag as tag

@@ -43,12 +43,18 @@ def open_run(run: str | os.PathLike[str]) -> RunFolder:
 
 def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
     """The run, or the path of a results file, or of a folder that holds one."""
+    path = run_or_file_path(name)
+    return RunFolder.read(path) if (path / "config.json").exists() else path
+
+
+def run_or_file_path(name: str | os.PathLike[str]) -> Path:
+    """The folder of a run, or the path of a results file, or of a folder that holds one."""
     path = Path(name)
     holds_results = (path / "results.json").is_file() and not (path / "config.json").exists()
     if path.is_file() or holds_results:
         return path
     try:
-        return open_run(name)
+        return run_path(name)
     except UnknownRunError:
         raise UnknownRunError(
             f"{path} is neither a results file nor a run; `maseval runs` lists the runs"

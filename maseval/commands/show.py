@@ -27,7 +27,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
-from maseval.runs import Simulation
+from maseval.runs import Annotations, Simulation
+from maseval.runs.annotations import annotations_or_problem
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class RunView:
     labels: LabelCounts | None = None
     label_of: Mapping[Simulation, str] = field(default_factory=dict)
     unexplained: str | None = None
+    annotations: Annotations = field(default_factory=Annotations)
+    unreadable_annotations: str | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,7 @@ def _run_view(
         None if found is None else found.labels,
         named,
         unexplained,
+        *annotations_or_problem(folder.path),
     )
 
 

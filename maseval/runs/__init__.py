@@ -1,5 +1,6 @@
 """Run folders: every finished simulation is saved immediately, and a run can always be resumed."""
 
+from maseval.runs.annotations import Annotations, change_note, change_tags, read_annotations
 from maseval.runs.config import Simulation, task_ids
 from maseval.runs.exceptions import (
     RunConfigError,
@@ -15,6 +16,7 @@ from maseval.runs.recorder import RunRecorder
 from maseval.runs.resume import run_into
 
 __all__ = [
+    "Annotations",
     "DamagedRecord",
     "Holder",
     "RunConfigError",
@@ -25,8 +27,11 @@ __all__ = [
     "RunState",
     "RunWriteError",
     "Simulation",
+    "change_note",
+    "change_tags",
     "default_root",
     "list_runs",
+    "read_annotations",
     "run_into",
     "run_state",
     "task_ids",

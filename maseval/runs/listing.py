@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunFolderError
@@ -35,6 +36,7 @@ class RunState:
     cost: float | None = None
     tokens: int | None = None
     pass_1: Score | None = None
+    annotations: Annotations = field(default_factory=Annotations)
 
     @property
     def name(self) -> str:
@@ -66,6 +68,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         check_regular(path / LOCK)
     except RunFolderError as error:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
+    annotations, problem = annotations_or_problem(path)
     holder = holder_of(path / LOCK)
     closing = last_record(path / LOG)
     cost = tokens = pass_1 = None
@@ -89,9 +92,11 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         _changed(path / LOG) or started,
         values,
         holder,
+        problem,
         cost=cost,
         tokens=tokens,
         pass_1=pass_1,
+        annotations=annotations,
     )
 
 

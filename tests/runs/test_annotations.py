@@ -1,0 +1,132 @@
+"""Tags and notes of runs and results files."""
+
+import threading
+
+import pytest
+
+from maseval.runs import (
+    RunFolder,
+    RunFolderError,
+    change_note,
+    change_tags,
+    list_runs,
+    read_annotations,
+    run_state,
+)
+from maseval.runs.annotations import (
+    MAX_NOTE,
+    MAX_TAGS,
+    AnnotationError,
+    NoteChangedError,
+    annotations_path,
+)
+from tests.runs.worlds import config, finished_run
+
+
+def test_tags_and_note_are_kept_beside_the_log_which_stays_as_it_is(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    log = (path / "log.jsonl").read_bytes()
+
+    change_tags(path, ["baseline", "paper"])
+    change_note(path, "Temperature 0.\r\nNo retries.")
+    change_tags(path, ["final"], ["paper"])
+
+    [state] = list_runs(tmp_path)
+    assert state.annotations.tags == ("baseline", "final")
+    assert state.annotations.note == "Temperature 0.\nNo retries."
+    assert (path / "log.jsonl").read_bytes() == log
+    assert state.state == "complete"
+
+
+def test_a_results_file_has_them_beside_it(tmp_path):
+    file = tmp_path / "theirs.json"
+    file.write_text("{}")
+
+    change_tags(file, ["published"])
+
+    assert read_annotations(file).tags == ("published",)
+    assert annotations_path(file) == tmp_path / "theirs.json.annotations"
+    assert file.read_text() == "{}"
+
+
+def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    start = threading.Barrier(9)
+
+    def tagging(name):
+        start.wait()
+        for number in range(5):
+            change_tags(path, [f"{name}{number}"])
+
+    def noting():
+        start.wait()
+        for number in range(5):
+            change_note(path, f"note {number}")
+
+    threads = [threading.Thread(target=tagging, args=(name,)) for name in "abcdefgh"]
+    threads.append(threading.Thread(target=noting))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    found = read_annotations(path)
+    assert set(found.tags) == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
+    assert found.note == "note 4"
+
+
+def test_a_run_may_be_annotated_while_it_is_running_and_resumed_afterwards(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        change_tags(folder.path, ["watched"])
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        assert run_state(folder.path).annotations.tags == ("watched",)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["", "   ", "a,b", "two\nlines", "bell\a", "hidden\u200b", "\u202eback", "x" * 61],
+)
+def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
+    path = finished_run(tmp_path / "run", "a")
+
+    with pytest.raises(AnnotationError, match="cannot be a tag"):
+        change_tags(path, ["good", tag])
+
+    assert not annotations_path(path).exists()
+
+
+def test_there_are_limits_to_tags_and_notes(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+
+    with pytest.raises(AnnotationError, match="at most 50"):
+        change_tags(path, [f"t{number}" for number in range(MAX_TAGS + 1)])
+    with pytest.raises(AnnotationError, match="20,000 at most"):
+        change_note(path, "x" * (MAX_NOTE + 1))
+    with pytest.raises(AnnotationError, match="control characters"):
+        change_note(path, "clear the screen: \x1b[2J")
+
+
+def test_a_note_that_somebody_else_changed_is_not_overwritten_unseen(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    change_note(path, "theirs")
+
+    with pytest.raises(NoteChangedError, match="changed the note"):
+        change_note(path, "mine", was=None, check=True)
+
+    assert read_annotations(path).note == "theirs"
+    assert change_note(path, "both", was="theirs", check=True).note == "both"
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"tags": 3, "note": null}', '{"tags": [], "note": 3}', '{"tags": [1]}']
+)
+def test_a_damaged_file_is_reported_and_the_run_can_still_be_listed(tmp_path, content):
+    path = finished_run(tmp_path / "run", "a")
+    annotations_path(path).write_text(content)
+
+    with pytest.raises(RunFolderError, match="damaged"):
+        change_tags(path, ["more"])
+    state = run_state(path)
+
+    assert state.state == "complete" and "damaged" in state.problem
+    assert annotations_path(path).read_text() == content
