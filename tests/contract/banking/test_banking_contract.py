@@ -38,6 +38,7 @@ from maseval.core.embedding import register_embedder
 from maseval.core.provider_errors import ProviderConnectionError
 from tests.contract.replay import assert_same, records
 from tests.contract.test_orchestrator_contract import differences
+from tests.contract.timelines import timeline_differences
 from tests.contract.v1_0_1.test_orchestrator_contract import played
 from tests.contract.v1_0_1.test_scoring_contract import comparable, outcome
 
@@ -378,3 +379,20 @@ def test_a_call_that_was_not_made_names_the_documents_that_describe_it(folder, d
 
     assert document.startswith("Internal: Backend Incident 11/13 (doc_")
     assert domain.described_in(folder, {"arguments": {"user_id": "123"}}) == []
+
+
+def test_a_timeline_ends_in_the_state_that_scoring_computes(vectors, folder, domain):
+    recorded = [each for each in records(vectors / "evaluations.jsonl.gz") if _as_it_is(each)]
+
+    assert len(recorded) > 100
+    assert_same(
+        difference
+        for number, record in enumerate(recorded)
+        for difference in timeline_differences(
+            record["id"], record["simulation"], domain, "1.0.1", every_message=number % 40 == 0
+        )
+    )
+
+
+def _as_it_is(record: dict[str, Any]) -> bool:
+    return record["task_override"] is None and not record["read_log_allowlist"]

@@ -61,32 +61,35 @@ def replay(
     """
     for index, call, recorded in list(calls_with_answers(messages)):
         if is_replayed(call):
-            _repeat(respond, index, call, recorded, strict)
+            difference = repeated(respond, index, call, recorded)
+            if difference is not None and strict:
+                raise difference
 
 
-def _repeat(
+def repeated(
     respond: Callable[[Tau2ToolCall], ToolMessage],
     index: int,
     call: Tau2ToolCall,
     recorded: Tau2Message,
-    strict: bool,
-) -> None:
+) -> ReplayError | None:
+    """Make one call again: how its answer differs from the recorded one, if it does."""
     expected = recorded.get("content")
     try:
         found = respond(call)
         same = same_content(found["content"], expected)
     except (TypeError, ValueError, RecursionError) as error:  # one of them is no readable text
         raise ReplayError(str(error), index, call, expected, original=error) from error
-    if not same and strict:
-        returned = message_text({**found, "timestamp": recorded.get("timestamp")})
-        raise ReplayError(
-            f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
-            f"Expected:\n{message_text(recorded)}",
-            index,
-            call,
-            expected,
-            found["content"],
-        )
+    if same:
+        return None
+    returned = message_text({**found, "timestamp": recorded.get("timestamp")})
+    return ReplayError(
+        f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
+        f"Expected:\n{message_text(recorded)}",
+        index,
+        call,
+        expected,
+        found["content"],
+    )
 
 
 def calls_with_answers(

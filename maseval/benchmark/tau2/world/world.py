@@ -108,6 +108,11 @@ class World:
             self.domain.sync(self.tools, self.user_tools)
         self._settled = True
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether both sides are synchronised with all that was called."""
+        return self._settled
+
     def settle(self) -> None:
         """Synchronise, if anything was called since it was done last."""
         if not self._settled:
@@ -204,10 +209,11 @@ class World:
 
     def resume(self, message_history: Sequence[Tau2Message]) -> None:
         """Make the calls of a conversation again, as far as the rules have them made."""
-        replay(self.respond, message_history, self._is_replayed, strict=self.rules.strict)
+        replay(self.respond, message_history, self.is_replayed, strict=self.rules.strict)
         self.settle()
 
-    def _is_replayed(self, call: Tau2ToolCall) -> bool:
+    def is_replayed(self, call: Tau2ToolCall) -> bool:
+        """Whether the rules have a recorded call made again."""
         return not self.rules.mutating_only or self.mutates(call["name"])
 
     def mutates(self, tool_name: str) -> bool:

@@ -101,6 +101,36 @@ class WorldSnapshot:
             whole = by_id(content)
             yield from whole if _is_keyed(content, whole) else (None,)
 
+    def records(self) -> Iterator[tuple[Place, str]]:
+        """Every record there is now, with its text as it enters the hash."""
+        sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
+        for side in sides:
+            for table, content in self.side(side).items():
+                if isinstance(content, TableState):
+                    yield from self._table_rows(side, table, content)
+                else:
+                    yield from _listed_rows(side, table, content)
+
+    def _table_rows(
+        self, side: DatabaseSide, table: str, content: TableState
+    ) -> Iterator[tuple[Place, str]]:
+        loaded, changes = self._loaded[side, table], content.changes
+        for key in loaded.raw:
+            if key not in changes:
+                yield Place(side, table, key), loaded.fragment(key)
+        for key, fragment in changes.items():
+            if fragment is not None:
+                yield Place(side, table, key), fragment
+
+
+def _listed_rows(side: DatabaseSide, table: str, content: str) -> Iterator[tuple[Place, str]]:
+    whole = by_id(content)
+    if not _is_keyed(content, whole):
+        yield Place(side, table, None), content
+        return
+    for key, record in whole.items():
+        yield Place(side, table, key), json.dumps(record)
+
 
 def _is_keyed(content: str, whole: object) -> bool:
     return content.startswith("[") and isinstance(whole, dict)
