@@ -21,6 +21,7 @@ from maseval.cli import (
     show,
     tag,
     tau2,
+    view,
 )
 from maseval.cli.errors import ExplainingGroup
 from maseval.cli.options import add_commands, examples
@@ -46,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, tag, note, compare, report, plots, new)
+add_commands(app, demo, run, runs, show, view, tag, note, compare, report, plots, new)
 add_commands(app, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")

@@ -12,3 +12,4 @@ from maseval.commands.run import run as run
 from maseval.commands.runs import runs as runs
 from maseval.commands.show import show as show
 from maseval.commands.tag import tag as tag
+from maseval.commands.view import view as view

@@ -127,6 +127,10 @@ class BenchmarkSupport:
         """A run's configuration, as it is compared with that of others."""
         return folder.config.without_notes()
 
+    def holds_results(self, path: Path) -> bool:
+        """Whether it is a results file of the benchmark's own; reads no further than needed."""
+        return False
+
     def recording(self, path: Path, options: OutcomeOptions) -> Recording | None:
         """A results file of the benchmark's own as a run to look at; None if it is not one."""
         return None

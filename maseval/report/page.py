@@ -57,6 +57,10 @@ class Page:
         """The details of each task's simulations, made one task at a time."""
         return map(_packet, self.reports)
 
+    def packet(self, position: int) -> Packet:
+        """The details of one task's simulations."""
+        return _packet(self.reports[position])
+
 
 def build_page(
     reports: Iterable[Shape],

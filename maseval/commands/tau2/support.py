@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_names
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.texts.wording import texts_in_words
@@ -232,6 +232,9 @@ class Tau2Support(BenchmarkSupport):
         if isinstance(texts, Mapping):
             config["texts"] = texts_in_words(texts)
         return config
+
+    def holds_results(self, path: Path) -> bool:
+        return has_simulations(path)
 
     def recording(self, path: Path, options: OutcomeOptions) -> ResultsRun:
         return ResultsRun(path, options)

@@ -6,6 +6,7 @@ from maseval.benchmark.tau2.results.checking import ResultsFormatError
 from maseval.benchmark.tau2.results.reading import (
     RecordedSimulation,
     ResultsFile,
+    has_simulations,
     layout_of,
     read_results,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "RunInfo",
     "SimulationForm",
     "export_results",
+    "has_simulations",
     "layout_of",
     "read_results",
     "simulation_of",

@@ -56,6 +56,7 @@ Layout = Literal["results", "lines", "directory"]
 OnMalformed = Callable[[ResultsFormatError], object]
 
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
+_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
 _LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 _SOLO_AGENT = "llm_agent_solo"
 
@@ -308,6 +309,21 @@ def layout_of(path: Path) -> Layout | None:
     layout = _layout_of_content(path)
     beside = path.parent / SIMULATIONS_NAME
     return "directory" if layout == "results" and beside.is_dir() else layout
+
+
+def has_simulations(path: Path) -> bool:
+    """Whether it is a results file or the one of a folder; any other JSON file is not."""
+    try:
+        with opened(path) as stream:
+            if stream.peek() != "{":
+                return False
+            for key in stream.members():
+                if key in _SIMULATION_KEYS:
+                    return True
+                stream.skip()
+    except (ResultsFormatError, OSError):
+        pass
+    return False
 
 
 def _layout_of_content(path: Path) -> Layout | None:

@@ -1,0 +1,59 @@
+"""``maseval view``."""
+
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maseval import commands
+from maseval.cli.console import inert, stdout
+from maseval.cli.options import examples
+from maseval.cli.signals import ended_by_signals
+
+EXAMPLES = examples(
+    ("maseval view", "all runs below ./runs, in the browser"),
+    ("maseval view last", "the latest run, live while it is running"),
+    ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
+    ("maseval view /data/runs --edit", "another folder; tags and notes can be changed"),
+    ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
+)
+
+
+def view(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A folder of runs, or a run or results file to begin with.",
+            show_default="./runs",
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", "-p", help="0 is any that is free.")] = 8766,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other machines need the token it prints.")
+    ] = "127.0.0.1",
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Let the page change tags and notes.")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Browse all runs of a folder in the browser; running ones are live.
+
+    The page is served on this machine only, and it is read-only, unless options say otherwise.
+
+    Ctrl-C ends it.
+    """
+    server, address, root = commands.view(folder, host=host, port=port, edit=edit)
+    with ended_by_signals(), suppress(KeyboardInterrupt), server:
+        console = stdout()
+        console.print(
+            f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        if browser:
+            webbrowser.open(address)
+        server.wait()

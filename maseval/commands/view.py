@@ -1,0 +1,92 @@
+"""``maseval view``: all runs of a folder as a page on this machine."""
+
+import ipaddress
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from maseval.commands.finding import UnknownRunError, run_path
+from maseval.interface import extras
+from maseval.runs import default_root
+
+LOCAL = "127.0.0.1"
+DEFAULT_PORT = 8766
+
+
+class Viewer(NamedTuple):
+    """A server that listens already, and the address of the page to open first.
+
+    ``server`` is a ``maseval.view.serving.ViewServer``: a context manager that serves in a thread.
+    """
+
+    server: Any
+    address: str
+    folder: Path
+
+
+def view(
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    host: str = LOCAL,
+    port: int = DEFAULT_PORT,
+    edit: bool = False,
+) -> Viewer:
+    """Serve the runs below a folder; of a run or a results file, those beside it too.
+
+    Args:
+        folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
+        host: Where to listen. Other machines need the token in the address.
+        port: The port; 0 is any that is free.
+        edit: Whether the page may change tags and notes.
+    """
+    for module in ("starlette", "uvicorn"):
+        extras.load(module, extra="view")
+    from maseval.commands.view_reader import BenchmarkReader
+    from maseval.view import create_app
+    from maseval.view.safety import LOCAL_NAMES
+    from maseval.view.serving import ViewServer
+
+    root, first = _begin(folder)
+    token = None if _is_local(host) else secrets.token_urlsafe(24)
+    app = create_app(
+        root,
+        reader=BenchmarkReader(),
+        features=features(),
+        edit=edit,
+        token=token,
+        hosts=LOCAL_NAMES if token is None else None,
+    )
+    server = ViewServer(app, host=host, port=port, token=token)
+    return Viewer(server, server.address(first), root)
+
+
+def features() -> Sequence[Any]:
+    """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
+    return ()
+
+
+def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:
+    """The folder that is viewed, and the page to begin with."""
+    path = default_root() if folder is None else Path(folder)
+    if path.is_dir() and not (path / "config.json").exists():
+        return path, "/"
+    if not path.is_file():
+        try:
+            path = run_path(path)
+        except UnknownRunError:
+            raise UnknownRunError(
+                f"{path} is neither a folder of runs nor a run or results file; `maseval demo` "
+                "makes a run"
+            ) from None
+    path = Path(os.path.abspath(path))
+    return path.parent, f"/run/{quote(path.name)}"
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

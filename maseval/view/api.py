@@ -1,0 +1,66 @@
+"""What the page asks for, as JSON."""
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from maseval.core.storage import strict_json
+from maseval.view.exceptions import BadRequestError
+from maseval.view.library import Library
+
+
+class Json(Response):
+    """Any value; what JSON cannot hold becomes text."""
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        return strict_json.dumps(content).encode("ascii")
+
+
+def library_of(request: Request) -> Library:
+    """The runs that are viewed."""
+    library: Library = request.app.state.library
+    return library
+
+
+def asked(request: Request, *names: str) -> list[str]:
+    """Parts of the query, each of which must be there."""
+    missing = [name for name in names if name not in request.query_params]
+    if missing:
+        raise BadRequestError(f"the address lacks {', '.join(missing)}; add ?{missing[0]}=")
+    return [request.query_params[name] for name in names]
+
+
+def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
+    """The runs, and what one of them holds."""
+
+    def runs(request: Request) -> Response:
+        library = library_of(request)
+        return Json(
+            {
+                "root": str(library.root),
+                "edit": edit,
+                "play": "play" in features,
+                "features": list(features),
+                "runs": library.rows(),
+            }
+        )
+
+    return [
+        Route("/api/runs", runs),
+        Route("/api/run/index", _index),
+        Route("/api/run/packet", _packet),
+    ]
+
+
+def _index(request: Request) -> Response:
+    (name,) = asked(request, "run")
+    return Json(library_of(request).run(name).index())
+
+
+def _packet(request: Request) -> Response:
+    name, domain, task = asked(request, "run", "domain", "task")
+    return Json(library_of(request).run(name).packet(domain, task))

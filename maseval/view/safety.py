@@ -1,0 +1,192 @@
+"""The guard in front of every request: who may ask, for what, and how much at once.
+
+A page on this machine can be reached by every page that its reader has open elsewhere. So the name
+of the host must be ours (a foreign name may be pointed at this machine), nothing is shared with
+other origins, and what changes something must come from our own page, as JSON.
+"""
+
+import hmac
+from collections.abc import Collection
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+MOST_BYTES = 1 << 20
+"""The largest body that is accepted."""
+
+_COOKIE = "maseval_view"
+_READING = frozenset({"GET", "HEAD"})
+_HEADERS = {
+    "content-security-policy": "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class TooLargeError(Exception):
+    """A body has more bytes than are accepted."""
+
+
+class Guard:
+    """Refuses what is not ours to answer, and marks every answer as not for others.
+
+    Args:
+        app: What answers.
+        hosts: The names that a request may call us by; None for any, where a token protects.
+        token: What a browser must bring along, first as ``?token=`` and then as a cookie.
+        writable: The beginnings of the paths that take a POST.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str] | None = LOCAL_NAMES,
+        token: str | None = None,
+        writable: Collection[str] = (),
+    ) -> None:
+        self._app, self._hosts, self._token = app, hosts, token
+        self._writable = tuple(writable)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks over a web socket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Marked(send)
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope, headers) or self._admission(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        try:
+            await self._app(scope, _Limited(receive), answer)
+        except TooLargeError:
+            await _refused(413, f"the body has more than {MOST_BYTES} bytes")(
+                scope, receive, answer
+            )
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        names = headers.getlist("host")
+        if len(names) != 1 or not self._is_ours(names[0]):
+            return _refused(421, "this server answers under its own name only")
+        if scope["method"] in _READING:
+            return _foreign_reading(headers)
+        if scope["method"] != "POST":
+            return _refused(405, f"{scope['method']} is not answered here")
+        if not scope["path"].startswith(self._writable):
+            return _refused(403, "the viewer is read-only; start it with --edit to change things")
+        return _foreign_writing(headers, names[0])
+
+    def _is_ours(self, host: str) -> bool:
+        name, colon, port = host.rpartition(":")
+        if not colon or host.endswith("]"):
+            name, port = host, ""
+        if port and not (port.isascii() and port.isdecimal()):
+            return False
+        return bool(name) and (self._hosts is None or name.lower() in self._hosts)
+
+    def _admission(self, scope: Scope, headers: Headers) -> Response | None:
+        """What to answer to a client that has not shown the token; None if it may go on."""
+        if self._token is None or _equal(_cookie(headers), self._token):
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if scope["method"] == "GET" and _equal(dict(query).get("token", ""), self._token):
+            return self._welcome(scope["path"], [pair for pair in query if pair[0] != "token"])
+        return _refused(401, "open the address with the token that the viewer printed")
+
+    def _welcome(self, path: str, query: list[tuple[str, str]]) -> Response:
+        """The same address without the token, which need not stay in the browser's history."""
+        rest = f"?{urlencode(query)}" if query else ""
+        # Two slashes at the start would name another host.
+        answer = RedirectResponse(f"/{path.lstrip('/')}{rest}", status_code=303)
+        answer.set_cookie(_COOKIE, self._token or "", httponly=True, samesite="strict")
+        return answer
+
+
+def _foreign_reading(headers: Headers) -> Response | None:
+    """Another site may link to a page of ours, but not load anything into its own."""
+    site = headers.get("sec-fetch-site", "none")
+    if site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate":
+        return None
+    return _refused(403, "other sites may not read this")
+
+
+def _foreign_writing(headers: Headers, host: str) -> Response | None:
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    ours = origin in (None, f"http://{host}", f"https://{host}") and site in (None, "same-origin")
+    if not ours or (origin is None and site is None):
+        return _refused(403, "only the viewer's own page may change things")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return _refused(415, "the body must be JSON (application/json)")
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdecimal()) or int(length[:12]) > MOST_BYTES:
+        return _refused(413, f"the body has more than {MOST_BYTES} bytes")
+    return None
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def _equal(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _refused(status: int, words: str) -> Response:
+    return JSONResponse({"error": words}, status_code=status)
+
+
+class _Limited:
+    """A body that ends with an error where it gets too large."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._read = receive, 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        if self._read > MOST_BYTES:
+            raise TooLargeError
+        return message
+
+
+class _Marked:
+    """Answers with the headers that keep them to our own page."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)

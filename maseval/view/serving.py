@@ -1,0 +1,95 @@
+"""ViewServer: serves the viewer in a thread of its own until it is closed."""
+
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from maseval.core.exceptions import ConfigurationError
+
+LOCAL = "127.0.0.1"
+# Pages that stay connected for events do not end by themselves.
+_PATIENCE = 1
+
+
+class ViewServer:
+    """Listens as soon as it is made; ``start`` serves, ``close`` ends it.
+
+    ``token`` is what ``address`` has to bring along for the first time, if anything.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, host: str = LOCAL, port: int = 0, token: str | None = None
+    ) -> None:
+        self.host, self.token = host, token
+        self._socket = _listening(host, port)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=_PATIENCE,
+            )
+        )
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._socket.getsockname()[1])
+
+    def address(self, path: str = "/") -> str:
+        """What to open in a browser; with the token, if there is one."""
+        host = {"0.0.0.0": LOCAL, "::": "::1"}.get(self.host, self.host)
+        named = f"[{host}]" if ":" in host else host
+        token = "" if self.token is None else f"?token={self.token}"
+        return f"http://{named}:{self.port}{path}{token}"
+
+    def start(self) -> Self:
+        """Serve from now on."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, daemon=True, name="maseval-view")
+            self._thread.start()
+        return self
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until it is closed; in short steps, so that a signal is noticed."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def close(self) -> None:
+        """Stop serving; may be called twice."""
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join()
+        self._socket.close()
+
+    def _serve(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port}: {error}; give another --port, or 0 for a free one"
+        ) from error

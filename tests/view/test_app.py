@@ -1,0 +1,54 @@
+import pytest
+
+pytest.importorskip("starlette")
+
+from tests.runs.worlds import finished_run
+from tests.view.builders import viewer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+
+def test_every_run_below_the_folder_is_listed(tmp_path):
+    finished_run(tmp_path / "one", "a", "b")
+    finished_run(tmp_path / "deep" / "two", "a")
+
+    found = viewer(tmp_path).get("/api/runs").json()
+
+    assert {(row["name"], row["state"], row["done"]) for row in found["runs"]} == {
+        ("one", "finished", 2),
+        ("deep/two", "finished", 1),
+    }
+    assert (found["root"], found["edit"], found["play"]) == (str(tmp_path), False, False)
+
+
+def test_a_run_has_the_index_and_the_packets_of_its_report(tmp_path):
+    finished_run(tmp_path / "one", "a", "b", trials=2)
+    client = viewer(tmp_path)
+
+    index = client.get("/api/run/index", params={"run": "one"}).json()
+    packet = client.get("/api/run/packet", params={"run": "one", "domain": "", "task": "b"}).json()
+
+    assert [task["id"] for task in index["tasks"]] == ["a", "b"]
+    assert len(index["simulations"]) == 4
+    assert len(packet["trials"]) == 2
+
+
+@pytest.mark.parametrize("address", ["/", "/run/one", "/run/deep/two", "/search?q=x", "/play"])
+def test_every_address_is_the_same_page(tmp_path, address):
+    answer = viewer(tmp_path).get(address)
+
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<script type="module" src="/assets/view/view.js">' in answer.text
+
+
+@pytest.mark.parametrize("name", ["page.css", "dom.js", "page.js", "view/view.js", "view/view.css"])
+def test_the_modules_of_report_and_viewer_are_served_as_they_are(tmp_path, name):
+    assert viewer(tmp_path).get(f"/assets/{name}").status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/api/run/index", "/api/run/index?run=none", "/nowhere"])
+def test_what_is_not_there_is_an_error_in_words(tmp_path, address):
+    answer = viewer(tmp_path).get(address)
+
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]
