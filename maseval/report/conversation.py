@@ -13,6 +13,7 @@ class CallResult(TypedDict):
 
     text: str
     failed: bool
+    took: NotRequired[float]
 
 
 class ShownCall(TypedDict):
@@ -26,7 +27,11 @@ class ShownCall(TypedDict):
 
 
 class ShownMessage(TypedDict):
-    """A message; ``seconds`` count from the first one, and what is not known is left out."""
+    """A message; what is not known is left out.
+
+    ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
+    that its model read and wrote.
+    """
 
     index: int
     who: str
@@ -34,7 +39,9 @@ class ShownMessage(TypedDict):
     text: NotRequired[str]
     calls: NotRequired[list[ShownCall]]
     cost: NotRequired[float]
+    tokens: NotRequired[int]
     seconds: NotRequired[float]
+    took: NotRequired[float]
     failed: NotRequired[bool]
 
 
@@ -64,15 +71,16 @@ _Waiting = list[tuple[object, ShownCall]]
 
 def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> list[ShownMessage]:
     """The messages in order, with each tool's answer beside the call it answers."""
-    began = _moment(recorded[0]) if recorded else None
+    moments = [_moment(message) for message in recorded]
     messages: list[ShownMessage] = []
     waiting: _Waiting = []
     for index, message in enumerate(recorded):
         role = message.get("role")
+        took = _seconds(moments[index - 1], moments[index]) if index else None
         if role == "tool" and (call := _answered(message, waiting)):
-            call["result"] = _result(message)
+            call["result"] = _result(message, took)
             continue
-        shown = _message(index, message, began)
+        shown = _message(index, message, _seconds(moments[0], moments[index]), took)
         if speaker is not None:
             shown["speaker"] = speaker
         made = [mapping(call) for call in entries(message.get("tool_calls"))]
@@ -95,14 +103,18 @@ def _answered(message: Shape, waiting: _Waiting) -> ShownCall | None:
     return None
 
 
-def _message(index: int, message: Shape, began: datetime | None) -> ShownMessage:
+def _message(index: int, message: Shape, seconds: float | None, took: float | None) -> ShownMessage:
     shown: ShownMessage = {"index": index, "who": str(message.get("role") or "unknown")}
     if (words := message.get("content")) is not None:
         shown["text"] = text(words)
     if cost := number(message.get("cost")):
         shown["cost"] = cost
-    if (seconds := _seconds(began, _moment(message))) is not None:
+    if tokens := _tokens(mapping(message, "usage")):
+        shown["tokens"] = tokens
+    if seconds is not None:
         shown["seconds"] = seconds
+    if took is not None and took >= 0:
+        shown["took"] = took
     if message.get("error"):
         shown["failed"] = True
     return shown
@@ -120,8 +132,24 @@ def _call(call: Shape, role: object, types: Shape) -> ShownCall:
     }
 
 
-def _result(message: Shape) -> CallResult:
-    return {"text": text(message.get("content") or ""), "failed": bool(message.get("error"))}
+# What the engine calls the two, and what results files of tau2-bench call them.
+_COUNTED = (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens"))
+
+
+def _tokens(usage: Shape) -> int:
+    """The first way of counting that finds any."""
+    counted = (sum(number(usage.get(name)) or 0 for name in names) for names in _COUNTED)
+    return int(next(filter(None, counted), 0))
+
+
+def _result(message: Shape, took: float | None) -> CallResult:
+    result: CallResult = {
+        "text": text(message.get("content") or ""),
+        "failed": bool(message.get("error")),
+    }
+    if took:
+        result["took"] = took
+    return result
 
 
 def _moment(message: Shape) -> datetime | None:
@@ -135,4 +163,4 @@ def _moment(message: Shape) -> datetime | None:
 def _seconds(began: datetime | None, moment: datetime | None) -> float | None:
     if began is None or moment is None or (began.tzinfo is None) != (moment.tzinfo is None):
         return None
-    return round((moment - began).total_seconds(), 1)
+    return round((moment - began).total_seconds(), 3)

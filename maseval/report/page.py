@@ -40,10 +40,19 @@ Detail = dict[str, object]
 
 
 class Packet(TypedDict):
-    """The details of a task's trials in order, and apart from them what they have in common."""
+    """The details of a task's trials in order, and apart from them what they have in common.
+
+    ``names`` are those of the trials: while a run goes on, a packet may hold more of them than an
+    index that was read before.
+    """
 
     common: Detail
+    names: list[str]
     trials: list[Detail]
+
+
+NamedReport = tuple[str, Shape]
+"""A report with the name of its trial."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Page:
     """What the page knows at once, and the reports of each task, in its order."""
 
     index: dict[str, object]
-    reports: Sequence[Sequence[Shape]]
+    reports: Sequence[Sequence[NamedReport]]
 
     def packets(self) -> Iterator[Packet]:
         """The details of each task's simulations, made one task at a time."""
@@ -89,7 +98,7 @@ def build_page(
         "tasks": [_task(key, trials[0][1], findings or {}) for key, trials in tasks.items()],
         "simulations": rows,
     }
-    return Page(index, [[report for _, report in trials] for trials in tasks.values()])
+    return Page(index, list(tasks.values()))
 
 
 def _known(report: object, name: str) -> Shape:
@@ -123,7 +132,7 @@ def _runs(reports: Iterable[Shape]) -> list[str]:
     return names if len(names) > 1 else []
 
 
-def _trials(reports: list[Shape], runs: list[str]) -> list[tuple[str, Shape]]:
+def _trials(reports: list[Shape], runs: list[str]) -> list[NamedReport]:
     """Each report with the name of its trial; the same number twice becomes 0, 0-2."""
     named: dict[str, Shape] = {}
     for report in sorted(reports, key=lambda each: number(each.get("repeat_idx")) or 0):
@@ -173,13 +182,13 @@ def _row(report: Shape, runs: list[str]) -> dict[str, object]:
     }
 
 
-def _packet(reports: Sequence[Shape]) -> Packet:
-    first = reports[0]
+def _packet(reports: Sequence[NamedReport]) -> Packet:
+    _, first = reports[0]
     trials = [
         _detail(each) if _same_task(each, first) else {**_of_task(each), **_detail(each)}
-        for each in reports
+        for _, each in reports
     ]
-    return {"common": _of_task(first), "trials": trials}
+    return {"common": _of_task(first), "names": [name for name, _ in reports], "trials": trials}
 
 
 def _same_task(one: Shape, other: Shape) -> bool:

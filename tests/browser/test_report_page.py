@@ -34,6 +34,10 @@ def matching_cells(page):
     return page.locator("table.tasks tbody tr:visible .cell:not(.dim)").count()
 
 
+def status(page):
+    return page.locator("output.status").text_content()
+
+
 def test_the_page_opens_quietly_and_shows_the_run(visit, run):
     page = visit(run).open()
 
@@ -202,6 +206,49 @@ def test_a_check_leads_to_the_message_it_rests_on(visit, run):
     panel.locator(".checks .jump").click()
 
     assert page.evaluate("document.activeElement.id") == "message-4"
+
+
+def marked(page):
+    return page.locator(".message.marked").get_attribute("id")
+
+
+@pytest.mark.parametrize(("link", "message"), [("m6", "message-6"), ("m5", "message-4")])
+def test_the_link_of_a_message_opens_its_simulation_and_marks_it(visit, run, link, message):
+    visited = visit(run)
+    page = visited.open(f"#retail/0/1/{link}?outcome=fail")
+    visited.wait_for_simulation()
+
+    assert marked(page) == message  # a tool's answer stands in the message that called it
+    assert page.evaluate("document.activeElement.id") == message
+    assert page.url.endswith(f"#retail/0/1/{link}?outcome=fail")
+
+
+def test_every_message_has_its_link(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/1")
+    panel = visited.wait_for_simulation()
+    section = panel.locator(".part.conversation").element_handle()
+
+    panel.get_by_role("link", name="Link to message 4").click()
+    page.wait_for_selector(".message.marked")
+
+    assert marked(page) == "message-4"
+    assert page.url.endswith("#retail/0/1/m4")
+    assert section.evaluate("(section) => section.isConnected")  # nothing was drawn anew
+    panel.get_by_role("link", name="Link to message 1").click()
+    page.wait_for_selector("#message-1.marked")
+    assert page.locator(".message.marked").count() == 1
+
+
+def test_a_message_says_what_it_took(visit, run):
+    visited = visit(run)
+    visited.open("#retail/0/1")
+    asked = visited.wait_for_simulation().locator("#message-2")
+
+    assert (
+        asked.locator(".message-head small").text_content() == "#2 · +4.0 s · took 2.0 s · $0.0020"
+    )
+    assert asked.locator(".call-head").text_content().endswith("26.0 s")
 
 
 def test_an_error_is_shown_with_its_traceback_folded(visit, run):
@@ -586,6 +633,31 @@ def long_conversation(seed):
             said("assistant", f"It holds 25 items; number {seed % 25} can be returned."),
         ]
     return told
+
+
+def test_a_very_long_table_draws_what_is_near(visit, tmp_path):
+    finished = [report(str(task), passed=task % 7 > 0) for task in range(2_000)]
+    visited = visit(write_report(finished, tmp_path / "report.html"))
+    page = visited.open()
+    rows = page.locator("table.tasks tr:has(.cell)")
+    assert rows.count() < 1_000
+
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function("[...document.querySelectorAll('.id')].at(-1)?.textContent === '1999'")
+    assert rows.count() < 1_500
+
+    visited.open("#1000/0")
+    visited.wait_for_simulation()
+    page.wait_for_selector(".cell[aria-current]")
+    assert page.locator(".cell[aria-current]").get_attribute("href") == "#1000/0"
+    page.focus(".cell[aria-current]")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#1001/0'")
+    page.click("button.chip.fail")
+    assert status(page) == "286 of 2,000 simulations"
+    page.keyboard.press("n")
+    page.wait_for_function("location.hash.startsWith('#1008/0')")
 
 
 def test_a_thousand_simulations_open_and_scroll(visit, tmp_path, capsys):

@@ -9,7 +9,7 @@ def test_each_answer_stands_beside_its_call():
     (asked,) = messages[3]["calls"]
     assert asked["name"] == "cancel_order"
     assert asked["arguments"] == '{"order_id": "#W1"}'
-    assert asked["result"] == {"text": "Order #W1 is cancelled", "failed": False}
+    assert asked["result"] == {"text": "Order #W1 is cancelled", "failed": False, "took": 24}
 
 
 def test_calls_of_writing_tools_are_known_where_the_report_says_which_they_are():
@@ -80,3 +80,19 @@ def test_a_message_in_parts_is_shown_as_what_it_is():
 
     assert parts["text"] == '[{"type": "text", "text": "hi"}]'
     assert odd == {"index": 1, "who": "unknown"}
+
+
+def test_a_message_says_what_it_took_as_far_as_that_is_recorded():
+    counted = {"input_tokens": 900, "output_tokens": 30, "total_tokens": 930}
+    told = [
+        said("user", "Hello?"),
+        said("assistant", "Yes?", second=3, usage=counted),
+        said("user", "Oh.", second=2, usage={"prompt_tokens": 10, "completion_tokens": 1}),
+    ]
+
+    first, second, third = conversation(simulated(messages=told))
+
+    assert "took" not in first and "tokens" not in first
+    assert (second["took"], second["tokens"]) == (3, 930)
+    # Clocks that were set back say nothing.
+    assert "took" not in third and third["tokens"] == 11

@@ -33,6 +33,7 @@ def test_a_packet_holds_the_details_of_its_tasks_trials_in_order():
         ["messages"],
         ["error"],
     ]
+    assert packet["names"] == ["0", "1"]
 
 
 def test_an_error_keeps_its_text_and_its_traceback():

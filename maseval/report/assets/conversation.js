@@ -1,7 +1,7 @@
 // What was said and done, message by message, with each tool's answer beside its call.
 
 import { code, h, prose } from "./dom.js";
-import { duration, money } from "./text.js";
+import { counted, duration, money } from "./text.js";
 
 const SPEAKERS = { assistant: "Agent", user: "User", tool: "Tool", system: "System" };
 
@@ -15,6 +15,7 @@ function toolCall(call) {
     call.writes && h("span", { class: "tag write", title: "A tool that writes to the database" }, "write"),
     call.result?.failed && h("span", { class: "tag bad" }, "error"),
     !call.result && h("span", { class: "tag" }, "no result"),
+    call.result?.took > 0 && h("small", { title: "How long the tool took" }, duration(call.result.took)),
   ];
   return h(
     "div",
@@ -25,15 +26,25 @@ function toolCall(call) {
   );
 }
 
-function message(said) {
-  const aside = [`#${said.index}`];
-  if (said.seconds) aside.push(`+${duration(said.seconds)}`);
-  if (said.cost) aside.push(money(said.cost));
+/** Its link, when it was said, how long it took, and what it cost, as far as that is known. */
+function aside({ index, seconds, took, tokens, cost }, link) {
+  const known = [
+    seconds > 0 && h("span", { title: "Since the first message" }, `+${duration(seconds)}`),
+    took > 0 && h("span", { title: "Since the message before" }, `took ${duration(took)}`),
+    tokens > 0 && h("span", { title: "Tokens that the model read and wrote" }, counted(tokens, "token")),
+    cost > 0 && money(cost),
+  ];
+  const place = link ? h("a", { class: "anchor", href: link(index), "aria-label": `Link to message ${index}` }, `#${index}`) : `#${index}`;
+  return h("small", {}, place, known.filter(Boolean).map((part) => [" · ", part]));
+}
+
+/** One message; `link` gives the address of a message by its number. */
+export function drawMessage(said, link) {
   const words = said.text && (said.who === "system" || said.who === "tool" ? code(said.text) : prose(said.text));
   return h(
     "li",
     { class: `message ${SPEAKERS[said.who] ? said.who : "other"}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
-    h("div", { class: "message-head" }, h("strong", {}, speaker(said)), h("small", {}, aside.join(" · "))),
+    h("div", { class: "message-head" }, h("strong", {}, speaker(said)), aside(said, link)),
     words,
     (said.calls ?? []).map(toolCall),
     said.failed && h("span", { class: "tag bad" }, "error"),
@@ -41,16 +52,21 @@ function message(said) {
   );
 }
 
-export function toMessage(number) {
-  const go = ({ target: button }) => {
-    const target = button.closest(".inside").querySelector(`[data-message="${number}"]`);
-    target?.scrollIntoView({ block: "center" });
-    target?.focus({ preventScroll: true });
-  };
-  return h("button", { type: "button", class: "jump", click: go }, `message ${number}`);
+/** Scrolls to a message. A tool's answer stands in the message that called it. */
+export function showMessage(inside, number) {
+  const all = [...inside.querySelectorAll("[data-message]")];
+  const target = all.findLast((each) => Number(each.dataset.message) <= number);
+  for (const each of all) each.classList.toggle("marked", each === target);
+  target?.scrollIntoView({ block: "center" });
+  target?.focus({ preventScroll: true });
 }
 
-export function conversationSection({ messages, answer }) {
-  if (messages) return h("ol", { class: "conversation" }, messages.map(message));
+export function toMessage(number) {
+  const jump = ({ target: button }) => showMessage(button.closest(".inside"), number);
+  return h("button", { type: "button", class: "jump", click: jump }, `message ${number}`);
+}
+
+export function conversationSection({ messages, answer }, link) {
+  if (messages) return h("ol", { class: "conversation" }, messages.map((said) => drawMessage(said, link)));
   return answer && [h("h4", {}, "Final answer"), prose(answer)];
 }

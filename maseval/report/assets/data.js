@@ -22,12 +22,36 @@ let kept = new Map();
 /** Shows the data of a source from now on. */
 export async function load(from) {
   source = from;
-  kept = new Map();
+  named = new Map();
+  await reload();
+}
+
+/** Reads the index anew. A simulation that is known stays the same object, as others hold on to it. */
+export async function reload() {
+  const known = named;
   index = await source.index();
-  simulations = index.simulations;
+  kept = new Map();
+  simulations = index.simulations.map((row) => Object.assign(known.get(nameOf(row)) ?? row, row));
   named = new Map(simulations.map((simulation) => [nameOf(simulation), simulation]));
   trialsOf = index.tasks.map(() => []);
   for (const simulation of simulations) trialsOf[simulation.task].push(simulation);
+}
+
+/** Adds a simulation that just finished, or what is new of a known one; says which task it is of. */
+export function take(task, row) {
+  const place = index.tasks.findIndex(({ domain, id }) => domain === task.domain && id === task.id);
+  const mine = { ...row, task: place < 0 ? index.tasks.push(task) - 1 : place };
+  if (place < 0) trialsOf.push([]);
+  const known = named.get(nameOf(mine));
+  kept.delete(mine.task);
+  if (known) Object.assign(known, mine);
+  else {
+    named.set(nameOf(mine), mine);
+    simulations.push(mine);
+    trialsOf[mine.task].push(mine);
+    trialsOf[mine.task].sort((a, b) => parseFloat(a.trial) - parseFloat(b.trial));
+  }
+  return mine.task;
 }
 
 export function taskOf(simulation) {
@@ -37,24 +61,46 @@ export function taskOf(simulation) {
 /** The name that stands after the # of the address. */
 export function nameOf(simulation) {
   const { domain, id } = taskOf(simulation);
-  return [domain, id, simulation.trial].filter((part) => part !== "").map(visible).join("/");
+  return simulationName(domain, id, simulation.trial);
 }
 
-export function linkTo(simulation) {
-  return `#${encodeURIComponent(nameOf(simulation)).replaceAll("%2F", "/")}`;
+export function simulationName(domain, id, trial) {
+  return [domain, id, trial].filter((part) => part !== "").map(visible).join("/");
 }
 
-/** What is shown of each of a task's simulations; nothing of it is kept. */
+/** The address of a simulation by its name, or of one of its messages. */
+export function hashOf(name, message) {
+  const place = message == null ? "" : `/m${message}`;
+  return `#${encodeURIComponent(name).replaceAll("%2F", "/")}${place}`;
+}
+
+export function linkTo(simulation, message) {
+  return hashOf(nameOf(simulation), message);
+}
+
+/** What is shown of each of a task's simulations, by the name of its trial; nothing of it is kept. */
 export async function detailsOf(task) {
-  const { common, trials } = await source.packet(task);
-  return trials.map((own) => ({ ...common, ...own }));
+  const { common, names, trials } = await source.packet(task, index.tasks[task]);
+  return new Map(trials.map((own, place) => [names[place], { ...common, ...own }]));
 }
 
 /** What is shown when a simulation is opened. */
 export async function detailOf(simulation) {
   const { task } = simulation;
-  if (!kept.has(task)) kept.set(task, detailsOf(task));
-  return (await kept.get(task))[trialsOf[task].indexOf(simulation)];
+  if (!kept.has(task)) {
+    const details = detailsOf(task);
+    kept.set(task, details);
+    // What could not be read may be there at the next try.
+    details.catch(() => kept.get(task) === details && kept.delete(task));
+  }
+  const detail = (await kept.get(task)).get(simulation.trial);
+  if (!detail) throw new Error(`The record of ${nameOf(simulation)} is not there.`);
+  return detail;
+}
+
+/** The simulations whose conversation has these words, if the source can say so itself. */
+export function searchSource(words) {
+  return source.search?.(words);
 }
 
 /** How many simulations there are of each kind, the most frequent first. */

@@ -78,6 +78,11 @@ export function code(text, name = "") {
   return folded(summary, () => prose(shown, { class: "code" }));
 }
 
+/** A table that may be wider than its place; the keyboard can scroll it. */
+export function scrollable(name, table) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
+}
+
 /** Names and values, side by side. */
 export function pairs(list, show = (value) => value) {
   return h("dl", { class: "pairs" }, list.map(([name, value]) => [h("dt", {}, name), h("dd", {}, show(value))]));

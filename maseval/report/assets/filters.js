@@ -88,6 +88,7 @@ function searchField(name, label) {
 
 /** The controls, and beside them whatever else belongs above the table. */
 export function filterBar(...beside) {
+  controls.clear();
   const domains = [...new Set(index.tasks.map(({ domain }) => domain))].filter(Boolean);
   const labels = [...tally((simulation) => simulation.labels).keys()];
   return h(

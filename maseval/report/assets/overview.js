@@ -2,7 +2,7 @@
 
 import { distributions, drawn, intervalBar } from "./charts.js";
 import { index, simulations } from "./data.js";
-import { folded, h, pairs } from "./dom.js";
+import { add, folded, h, pairs, scrollable } from "./dom.js";
 import { count, counted, duration, money, percent } from "./text.js";
 
 function measure(found) {
@@ -20,7 +20,7 @@ function measure(found) {
 
 const MANY_MEASURES = 6;
 
-function resultsTable({ counts, measures, rows }) {
+export function resultsTable({ counts, measures, rows }) {
   const head = ["", ...counts, ...measures].map((name) => h("th", { scope: "col" }, name));
   const body = rows.map((row) =>
     h(
@@ -31,7 +31,8 @@ function resultsTable({ counts, measures, rows }) {
       row.measures.map((found, at) => h("td", { class: typeof found === "string" ? "measure words" : "measure", "data-name": measures[at] }, measure(found))),
     ),
   );
-  return h("div", { class: "scroll" }, h("table", { class: measures.length > MANY_MEASURES ? "results many" : "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  const size = measures.length > MANY_MEASURES ? "results many" : "results";
+  return scrollable("Results", h("table", { class: size }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 // Hashes and versions matter, but not to every reader.
@@ -54,18 +55,33 @@ function totals() {
   return parts.join(" · ");
 }
 
-export function drawOverview(themeButton) {
+function results() {
   return [
-    h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), h("p", { class: "totals" }, totals())), themeButton),
-    h("section", { "aria-label": "Run", class: "card about" }, runFacts()),
-    h(
-      "section",
-      { "aria-labelledby": "results", class: "card about" },
-      h("h2", { id: "results" }, "Results"),
-      resultsTable(index.results),
-      h("ul", { class: "notes" }, index.results.notes.map((note) => h("li", {}, note))),
-      distributions(),
-    ),
-    index.plots.length > 0 && h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), h("div", { class: "plots" }, index.plots.map(drawn))),
+    h("h2", { id: "results" }, "Results"),
+    resultsTable(index.results),
+    h("ul", { class: "notes" }, index.results.notes.map((note) => h("li", {}, note))),
+    distributions(),
   ];
+}
+
+/** The parts in their order; `update` shows what is new, unless somebody is in the middle of it. */
+export function drawOverview(beside) {
+  const total = h("p", { class: "totals" }, totals());
+  const card = h("section", { "aria-labelledby": "results", class: "card about" }, results());
+  const plots = h("div", { class: "plots" }, index.plots.map(drawn));
+  const update = () => {
+    total.textContent = totals();
+    if (!card.contains(document.activeElement)) {
+      card.replaceChildren();
+      add(card, results());
+    }
+    plots.replaceChildren(...index.plots.map(drawn));
+  };
+  const parts = [
+    h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), beside),
+    h("section", { "aria-label": "Run", class: "card about" }, runFacts()),
+    card,
+    index.plots.length > 0 && h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), plots),
+  ];
+  return { parts, update };
 }

@@ -1,14 +1,18 @@
 // Puts the parts together: what is open follows the address, keys and clicks change the address.
 
-import { detailOf, load, OUTCOMES, simulations } from "./data.js";
+import { showMessage } from "./conversation.js";
+import { detailOf, linkTo, load, OUTCOMES, simulations } from "./data.js";
 import { add, h } from "./dom.js";
 import { drawOverview } from "./overview.js";
 import { banner, drawSections, wishLine } from "./simulation.js";
-import { cellOf, drawTasks, makeReachable, moveInTable, shown } from "./table.js";
+import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
+import { themeButton } from "./theme.js";
 import { filtersChanged, go, hasQuery, readFilters, reading, readReading, writeAddress } from "./view.js";
 
 const overview = document.getElementById("overview");
 const panel = document.getElementById("panel");
+// What is shown of a simulation beside its record: each makes a section, now or later, or nothing.
+let moreSections = [];
 
 function neighbour(step) {
   const list = shown();
@@ -17,22 +21,22 @@ function neighbour(step) {
   const here = list.indexOf(one);
   if (here >= 0) return list[here + step];
   // What is open was filtered out: go on from where it stands in the whole list.
-  const all = simulations.indexOf(one);
-  const rest = list.filter((each) => (simulations.indexOf(each) - all) * step > 0);
-  return rest.at(step > 0 ? 0 : -1);
+  const left = new Set(list);
+  const all = everything();
+  const rest = step > 0 ? all.slice(all.indexOf(one) + 1) : all.slice(0, all.indexOf(one)).reverse();
+  return rest.find((each) => left.has(each));
 }
 
 /** The next simulation that the filters leave and that did not pass. */
 function nextFailure() {
-  const list = shown();
-  const here = reading.one ? simulations.indexOf(reading.one) : -1;
-  const failed = list.filter((each) => each.outcome !== "pass" && each !== reading.one);
-  return failed.find((each) => simulations.indexOf(each) > here) ?? failed[0];
+  const failed = new Set(shown().filter((each) => each.outcome !== "pass" && each !== reading.one));
+  const all = everything();
+  return all.slice(all.indexOf(reading.one) + 1).find((each) => failed.has(each)) ?? [...failed][0];
 }
 
 function close() {
   const cell = cellOf(reading.one);
-  reading.one = reading.other = undefined;
+  reading.one = reading.other = reading.message = undefined;
   writeAddress();
   follow();
   cell?.focus();
@@ -68,7 +72,8 @@ function panelBar() {
 async function sectionsOf(simulation) {
   try {
     const detail = await detailOf(simulation);
-    return [wishLine(detail), drawSections(detail)];
+    const more = await Promise.all(moreSections.map((make) => make(simulation)));
+    return [wishLine(detail), more, drawSections(detail, (message) => linkTo(simulation, message))];
   } catch (error) {
     return h("p", { class: "error" }, error.message);
   }
@@ -85,8 +90,9 @@ async function show(...list) {
   columns.forEach((column, position) => add(column, [sections[position]]));
   // An id stands once in a page: the first column keeps its own.
   for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
-  panel.dataset.ready = "true";
   columns[0].querySelector("h2").focus({ preventScroll: true });
+  if (reading.message != null) showMessage(columns[0], reading.message);
+  panel.dataset.ready = "true";
 }
 
 function mark(simulation) {
@@ -99,8 +105,14 @@ function mark(simulation) {
 }
 
 function follow() {
+  const before = panel.dataset.ready && { ...reading };
   readReading();
-  const { one, other } = reading;
+  const { one, other, message } = reading;
+  if (one && before && before.one === one && before.other === other) {
+    // Only the message is another.
+    if (message != null) showMessage(panel.querySelector(".inside"), message);
+    return;
+  }
   delete panel.dataset.ready;
   document.body.classList.toggle("reading", Boolean(one));
   panel.classList.toggle("two", Boolean(other));
@@ -144,30 +156,22 @@ function pressed(event) {
   KEYS[event.key]();
 }
 
-const THEMES = ["auto", "light", "dark"];
-
-function themeButton() {
-  let at = 0;
-  const button = h("button", { type: "button", class: "theme", title: "Light or dark" }, "Theme: auto");
-  button.addEventListener("click", () => {
-    at = (at + 1) % THEMES.length;
-    document.documentElement.dataset.theme = THEMES[at];
-    button.textContent = `Theme: ${THEMES[at]}`;
-  });
-  return button;
-}
-
 function keyHelp() {
   const key = (name) => h("kbd", {}, name);
   const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
   return h("footer", {}, parts);
 }
 
-/** Shows the run of a source. */
-export async function start(source) {
+/**
+ * Shows the run of a source. `above` stands on top of the page, `beside` at its title, and each of
+ * `sections` adds one to a simulation. `update` shows what has come in since, of some tasks or of all.
+ */
+export async function start(source, { above, beside, sections = [] } = {}) {
+  moreSections = sections;
   await load(source);
   const tasks = drawTasks();
-  add(overview, [drawOverview(themeButton()), tasks.section, keyHelp()]);
+  const top = drawOverview(h("div", { class: "beside" }, beside, themeButton()));
+  add(overview, [above, top.parts, tasks.section, keyHelp()]);
   readFilters();
   addEventListener("hashchange", addressChanged);
   addEventListener("keydown", pressed);
@@ -175,6 +179,12 @@ export async function start(source) {
   addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
   follow();
   await tasks.start();
+  mark(reading.one);
   // In milliseconds since somebody asked for the page.
   document.documentElement.dataset.ready = Math.round(performance.now());
+  const update = (changed) => {
+    tasks.update(changed);
+    top.update();
+  };
+  return { update };
 }

@@ -2,7 +2,7 @@
 
 import { conversationSection } from "./conversation.js";
 import { OUTCOMES, taskOf } from "./data.js";
-import { code, folded, h, pairs, prose } from "./dom.js";
+import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
 import { count, duration, isJSON, money } from "./text.js";
 import { errorSection, explanationSection, stateSection, verdict } from "./verdict.js";
 import { choose } from "./view.js";
@@ -25,7 +25,7 @@ function usageSection({ usage }) {
     h("tr", {}, h("th", { scope: "row" }, name), number(input, HEADS[1]), number(cached, HEADS[2]), number(output, HEADS[3]), h("td", { class: "number", "data-name": HEADS[4] }, money(cost))),
   );
   const head = HEADS.map((name) => h("th", { scope: "col" }, name));
-  return h("div", { class: "scroll" }, h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  return scrollable("Usage", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 
 // Each makes one section from the details, or nothing. To show something more, add it here and
@@ -41,9 +41,10 @@ const SECTIONS = [
   ["Record", ({ record }) => record && pairs(record)],
 ];
 
-export function drawSections(detail) {
+/** `link` gives the address of a message by its number. */
+export function drawSections(detail, link) {
   return SECTIONS.map(([title, draw]) => {
-    const inside = draw(detail);
+    const inside = draw(detail, link);
     return inside && h("section", { class: `part ${title.toLowerCase()}` }, h("h3", {}, title), inside);
   });
 }

@@ -1,7 +1,8 @@
-// The table of tasks by trials. Rows are made once; filtering hides them.
+// The table of tasks by trials. A row is made when it is first looked at; filtering leaves rows out.
 
+import { inBlocks } from "./blocks.js";
 import { index, linkTo, OUTCOMES, simulations, taskOf, trialsOf } from "./data.js";
-import { add, h } from "./dom.js";
+import { h } from "./dom.js";
 import { downloads } from "./download.js";
 import { choice, filterBar, matches, search, showFilters } from "./filters.js";
 import { badges } from "./simulation.js";
@@ -9,10 +10,19 @@ import { count, counted, visible } from "./text.js";
 import { onFilters, writeAddress } from "./view.js";
 
 const cells = new Map();
-const rows = [];
+// A line stands for a task, whether its row is drawn or not.
+let lines = [];
+let listed = [];
+let table;
+let blocks;
+let order = "by task";
 
-/** The cell of a simulation. */
+/** The cell of a simulation, if the filters leave its task. */
 export function cellOf(simulation) {
+  if (!simulation) return undefined;
+  const line = listed.find(({ task }) => task === simulation.task);
+  if (!line) return undefined;
+  blocks.reveal(line);
   return cells.get(simulation);
 }
 
@@ -27,7 +37,7 @@ function describe(simulation) {
 function drawCell(simulation) {
   // Without h, as there may be ten thousand; all text goes through visible all the same.
   const cell = document.createElement("a");
-  cell.className = `cell ${simulation.outcome}`;
+  cell.className = matches(simulation) ? `cell ${simulation.outcome}` : `cell ${simulation.outcome} dim`;
   cell.href = linkTo(simulation);
   cell.setAttribute("aria-label", visible(describe(simulation)));
   // One stop for the Tab key in the whole table; the arrow keys go from cell to cell.
@@ -49,9 +59,10 @@ function drawCells(trials) {
   });
 }
 
-function drawRow(task, trials) {
+function drawRow({ task: place, trials }) {
+  const task = index.tasks[place];
   const passed = trials.filter(({ outcome }) => outcome === "pass").length;
-  const row = h(
+  return h(
     "tr",
     {},
     h("td", { class: "domain" }, task.domain),
@@ -59,26 +70,40 @@ function drawRow(task, trials) {
     h("td", {}, drawCells(trials)),
     h("td", { class: "number" }, `${passed}/${trials.length}`),
   );
-  rows.push({ row, trials, passed: passed / trials.length });
-  return row;
+}
+
+function rowOf(line) {
+  line.row ??= drawRow(line);
+  return line.row;
+}
+
+function passedShare({ trials }) {
+  return trials.filter(({ outcome }) => outcome === "pass").length / trials.length;
 }
 
 /** The simulations that the filters leave, in the order of the table. */
 export function shown() {
-  return rows.flatMap(({ trials }) => trials).filter(matches);
+  return everything().filter(matches);
+}
+
+/** All simulations, in the order of the table. */
+export function everything() {
+  return lines.flatMap(({ trials }) => trials);
 }
 
 function applyFilters(status) {
   let found = 0;
-  for (const { row, trials } of rows) {
+  listed = lines.filter(({ row, trials }) => {
     const matching = new Set(trials.filter(matches));
-    row.hidden = matching.size === 0;
-    for (const simulation of trials) cells.get(simulation).classList.toggle("dim", !matching.has(simulation));
+    if (row) for (const simulation of trials) cells.get(simulation).classList.toggle("dim", !matching.has(simulation));
     found += matching.size;
-  }
+    return matching.size > 0;
+  });
+  blocks.show(listed);
   writeAddress();
+  table.setAttribute("aria-rowcount", listed.length + 1);
   status.textContent = `${count.format(found)} of ${counted(simulations.length, "simulation")}`;
-  makeReachable(cells.get(shown()[0]));
+  makeReachable(listed.length && cells.get(listed[0].trials.find(matches)));
 }
 
 /** Lets the Tab key stop at this cell and no other. */
@@ -91,13 +116,13 @@ export function makeReachable(cell) {
 export function moveInTable(key, cell) {
   const row = cell.closest("tr");
   const column = [...row.querySelectorAll(".cell")].indexOf(cell);
-  const near = { ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1] }[key];
-  if (near) return near[0].querySelectorAll(".cell")[near[1]];
-  const next = key === "ArrowUp" ? "previousElementSibling" : "nextElementSibling";
-  let other = row[next];
-  while (other?.hidden) other = other[next];
-  const there = other?.querySelectorAll(".cell");
-  return there?.[Math.min(column, there.length - 1)];
+  const near = { ArrowLeft: column - 1, ArrowRight: column + 1 }[key];
+  if (near != null) return row.querySelectorAll(".cell")[near];
+  const next = listed[listed.findIndex((line) => line.row === row) + (key === "ArrowUp" ? -1 : 1)];
+  if (!next) return undefined;
+  blocks.reveal(next);
+  const there = next.row.querySelectorAll(".cell");
+  return there[Math.min(column, there.length - 1)];
 }
 
 /** By how much the second run did better on a task. */
@@ -112,8 +137,8 @@ function gain({ trials }) {
 function orders() {
   return {
     "by task": () => 0,
-    "fewest passed": (a, b) => a.passed - b.passed,
-    "most passed": (a, b) => b.passed - a.passed,
+    "fewest passed": (a, b) => passedShare(a) - passedShare(b),
+    "most passed": (a, b) => passedShare(b) - passedShare(a),
     ...(index.runs.length > 1 && {
       "largest loss": (a, b) => gain(a) - gain(b),
       "largest gain": (a, b) => gain(b) - gain(a),
@@ -121,13 +146,21 @@ function orders() {
   };
 }
 
-function orderChoice(body) {
-  const known = orders();
-  const sort = (order) => {
-    rows.sort((a, b) => known[order](a, b) || a.trials[0].task - b.trials[0].task);
-    body.append(...rows.map(({ row }) => row));
+function sortLines() {
+  const by = orders()[order];
+  lines.sort((a, b) => by(a, b) || a.task - b.task);
+  table.classList.toggle("single", !severalDomains());
+}
+
+function orderChoice(changed) {
+  const pick = (chosen) => {
+    order = chosen;
+    sortLines();
+    changed();
   };
-  return choice("Order", Object.keys(known), sort).field;
+  const { select, field } = choice("Order", Object.keys(orders()), pick);
+  select.value = order;
+  return field;
 }
 
 /** The hint of a cell is made when somebody points at it. */
@@ -136,21 +169,51 @@ function hint({ target }) {
   if (cell && !cell.title) cell.title = cell.getAttribute("aria-label");
 }
 
-/** The table with its filters; `start` applies them. */
+/** Draws the rows of these tasks anew, or of all; what has the focus keeps it. */
+function redraw(tasks) {
+  const focused = simulations.find((simulation) => cells.get(simulation) === document.activeElement);
+  const current = simulations.find((simulation) => cells.get(simulation)?.hasAttribute("aria-current"));
+  const known = tasks && new Map(lines.map((line) => [line.task, line]));
+  lines = trialsOf.map((trials, task) => (tasks?.has(task) ? undefined : known?.get(task)) ?? { task, trials });
+  sortLines();
+  return () => {
+    cellOf(current)?.setAttribute("aria-current", "true");
+    cellOf(focused)?.focus({ preventScroll: true });
+  };
+}
+
+function severalDomains() {
+  return index.tasks.some(({ domain }) => domain !== index.tasks[0].domain);
+}
+
+/** The table with its filters. `start` applies them, `update` shows what is new of some tasks. */
 export function drawTasks() {
-  const body = h("tbody", { mouseover: hint });
   const status = h("output", { class: "status" });
   const head = h("tr", {}, ["Domain", "Task", "Trials", "Passed"].map((name) => h("th", { scope: "col" }, name)));
-  add(body, index.tasks.map((task, position) => drawRow(task, trialsOf[position])));
-  const single = index.tasks.every(({ domain }) => domain === index.tasks[0].domain);
-  const table = h("table", { class: single ? "tasks single" : "tasks" }, h("thead", {}, head), body);
+  table = h("table", { class: "tasks", mouseover: hint }, h("thead", {}, head));
+  blocks = inBlocks(table, rowOf, ({ trials }) => trials.length);
+  redraw();
   const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, downloads(shown));
+  const drawBar = () => filterBar(orderChoice(() => applyFilters(status)));
+  let bar = drawBar();
   const start = async () => {
     showFilters();
     await search(status);
     applyFilters(status);
   };
+  const update = (tasks) => {
+    const restore = redraw(tasks);
+    if (!bar.contains(document.activeElement)) {
+      const fresh = drawBar();
+      bar.replaceWith(fresh);
+      bar = fresh;
+      showFilters();
+    }
+    applyFilters(status);
+    restore();
+  };
   onFilters(start);
-  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, title, filterBar(orderChoice(body)), h("div", { class: "scroll" }, table));
-  return { section, start };
+  addEventListener("beforeprint", () => blocks.whole());
+  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, title, bar, h("div", { class: "scroll" }, table));
+  return { section, start, update };
 }

@@ -2,7 +2,7 @@
 // the conversation changed.
 
 import { toMessage } from "./conversation.js";
-import { code, folded, h, pairs, prose } from "./dom.js";
+import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
 import { counted } from "./text.js";
 
 function errorBlock(error) {
@@ -103,7 +103,7 @@ function wrongFields(fields) {
       !same(fields[at - 1], field) && h("td", { rowspan: alike }, cause(field)),
     );
   });
-  return h("div", { class: "scroll" }, h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  return scrollable("Fields of the end state", h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 
 export function explanationSection({ explanation }) {

@@ -1,14 +1,15 @@
 // What the reader looks at: the simulations that are open, and the filters. All of it stands in the
-// address after the #, so that a link leads to the same view: first the name of what is open, then ?
-// and the filters. `#retail/0/1?outcome=fail&label=agent%3A+missing+write&beside=retail%2F0%2F0`
+// address after the #, so that a link leads to the same view: first the name of what is open and the
+// message in it, then ? and the filters.
+// `#retail/0/1/m4?outcome=fail&label=agent%3A+missing+write&beside=retail%2F0%2F0`
 
 import { linkTo, named, nameOf, OUTCOMES } from "./data.js";
 
 const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label"];
 
 export const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
-/** The simulation that is open, and the one beside it. */
-export const reading = { one: undefined, other: undefined };
+/** The simulation that is open, the one beside it, and the number of the message to look at. */
+export const reading = { one: undefined, other: undefined, message: undefined };
 
 const listeners = [];
 
@@ -66,7 +67,9 @@ export function hasQuery() {
 /** Opens what the address names. */
 export function readReading() {
   const { name, query } = address();
-  reading.one = named.get(name);
+  const [, simulation, message] = named.has(name) ? [name, name] : (/^(.*)\/m(\d+)$/s.exec(name) ?? []);
+  reading.one = named.get(simulation);
+  reading.message = reading.one && message && Number(message);
   reading.other = reading.one && named.get(query.get("beside"));
 }
 
@@ -78,16 +81,16 @@ function filterQuery() {
 }
 
 /** The address of a simulation, or of none, under the filters as they are. */
-function addressOf(simulation, beside) {
+function addressOf(simulation, beside, message) {
   const query = filterQuery();
   if (beside) query.set("beside", nameOf(beside));
-  const name = simulation ? linkTo(simulation) : "#";
+  const name = simulation ? linkTo(simulation, message) : "#";
   return query.size ? `${name}?${query}` : name;
 }
 
 /** Makes the address agree with what is shown, without a new step in the history. */
-export function writeAddress(simulation = reading.one, beside = reading.other) {
-  const wanted = addressOf(simulation, beside);
+export function writeAddress() {
+  const wanted = addressOf(reading.one, reading.other, reading.message);
   const whole = location.pathname + location.search + (wanted === "#" ? "" : wanted);
   history.replaceState(null, "", whole);
 }
