@@ -142,6 +142,7 @@ class _Call(Generic[T]):
         self._attempts = 0
         self._unreadable: list[str] = []
         self._waited = 0.0
+        self._rested = 0
         self._idle_since = self._since = time.monotonic()
         self._reason = _FREE_SLOT
 
@@ -157,25 +158,31 @@ class _Call(Generic[T]):
         return Wait(self._model_id, self._since, self._reason, self._clock.simulation)
 
     def _tried(self) -> T | ProviderError:
-        slot = self._throttle.enter(self._clock)
+        slot = self._throttle.enter(self._clock, rested=self._rested)
         self._attempts += 1
         self._waits_for("an answer")
         try:
             answer = self._request(CallAttempt(self._attempts, self._since - self._idle_since))
         except BaseException as error:
-            self._throttle.leave(slot, error)
+            self._throttle.leave(slot, error, rest=self._asked_to_wait(error))
+            self._rested = slot.rest
             if isinstance(error, ProviderError):
                 return error
             raise
         self._throttle.leave(slot)
-        self._throttle.answered.add(self._model_id)
+        self._throttle.note_answer_of(self._model_id)
         return answer
+
+    def _asked_to_wait(self, error: BaseException) -> float:
+        """For how long the provider wants no request, if this call is going to respect that."""
+        asked = error.retry_after if isinstance(error, ProviderError) else None
+        return asked if asked and self._obstacle_to(asked) is None else 0.0
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""
         error = self._or_persistent(error)
         error.details["attempts"] = self._attempts
-        error.details["answered_before"] = self._model_id in self._throttle.answered
+        error.details["answered_before"] = self._throttle.has_answered(self._model_id)
         if not error.transient:
             raise error
         delay = self._policy.delay(error, self._attempts)

@@ -1,12 +1,15 @@
 """Throttle: adapts the number of concurrent requests to what a provider accepts.
 
 Requests are unlimited until the provider complains. Then half as many as were in progress may run
-at once, and one more each time that many were answered.
+at once, and one more each time that many were answered. While a provider asks to wait, with a
+``Retry-After`` that the refused call follows, no other request starts either.
 """
 
 import math
 import threading
+import time
 from collections import deque
+from typing import Protocol
 
 from maseval.core.clock import Clock
 from maseval.core.provider_errors import OverloadedError, RateLimitError
@@ -15,49 +18,99 @@ from maseval.core.provider_errors import OverloadedError, RateLimitError
 POLL = 0.1
 
 
+def is_complaint(error: BaseException | None) -> bool:
+    """Whether a provider says that it gets too many requests."""
+    return isinstance(error, RateLimitError | OverloadedError)
+
+
+class AdaptiveLimit:
+    """How many requests may be in progress, learned from the provider's answers and complaints."""
+
+    def __init__(self) -> None:
+        self.value = math.inf
+        self.era = 0
+        """Grows with each cut, so that the complaints about one burst count once."""
+        self.rests = 0
+        """How often the provider asked to wait."""
+        self._rest_until = -math.inf
+
+    def has_room(self, under_way: int) -> bool:
+        """Whether one more may be in progress."""
+        return under_way + 1 <= self.value
+
+    def rest_left(self) -> float:
+        """For how many seconds no request may start."""
+        return max(0.0, self._rest_until - time.monotonic())
+
+    def note_answer(self, era: int, under_way: int) -> None:
+        """Learn from an answer to one of the requests in progress."""
+        # Only a limit that was reached shows that the provider may accept more.
+        if era == self.era and not self.has_room(under_way):
+            self.value += 1 / self.value
+
+    def note_complaint(self, era: int, under_way: int, rest: float) -> None:
+        """Learn from a complaint about one of the requests in progress."""
+        if era == self.era:
+            self.value = max(1.0, min(self.value, under_way) / 2)
+            self.era += 1
+        if rest > 0:
+            self.rests += 1
+            self._rest_until = max(self._rest_until, time.monotonic() + rest)
+
+
 class Slot:
     """The right to make one request."""
 
-    __slots__ = ("era", "holder", "turn")
+    __slots__ = ("era", "holder", "rest", "turn")
 
     def __init__(self, holder: Clock) -> None:
         self.holder = holder
         self.era = 0
         self.turn: threading.Event | None = None
+        self.rest = 0
+        """Which of the provider's wishes to wait came in reply to this request."""
 
 
 class Throttle:
     """Lets requests to one provider through, first come, first served."""
 
     def __init__(self) -> None:
-        self.answered: set[str] = set()
-        """The models that have answered at least once."""
-        self._limit = math.inf
+        self._answered: set[str] = set()
+        self._adaptive = AdaptiveLimit()
         self._held: set[Slot] = set()
         self._queue: deque[Slot] = deque()
-        # Grows with each cut, so that the complaints about one burst count once.
-        self._era = 0
         self._lock = threading.Lock()
 
     @property
     def limit(self) -> float:
         """The maximum number of concurrent requests; infinite until the provider complains."""
-        return self._limit if math.isinf(self._limit) else float(int(self._limit))
+        value = self._adaptive.value
+        return value if math.isinf(value) else float(int(value))
 
     @property
     def under_way(self) -> int:
         """The number of requests in progress."""
         return len(self._held)
 
-    def enter(self, holder: Clock) -> Slot:
-        """Wait for a slot, at most until the deadline of ``holder``."""
+    def has_answered(self, model_id: str) -> bool:
+        """Whether a model has answered at least once."""
+        return model_id in self._answered
+
+    def note_answer_of(self, model_id: str) -> None:
+        """Remember that a model has answered."""
+        self._answered.add(model_id)
+
+    def enter(self, holder: Clock, *, rested: int = 0) -> Slot:
+        """Wait for a slot, at most until the deadline of ``holder``.
+
+        ``rested`` is the ``rest`` of the caller's last slot, which it has waited out by itself.
+        """
         slot = Slot(holder)
         with self._lock:
-            if not self._queue and self._has_room():
-                self._give(slot)
+            if self._takes_at_once(slot, rested):
                 return slot
             slot.turn = turn = threading.Event()
-            self._queue.append(slot)
+            self._line_up(slot)
         try:
             while not turn.wait(POLL):
                 self._take_back_abandoned()
@@ -67,38 +120,42 @@ class Throttle:
             raise
         return slot
 
-    def leave(self, slot: Slot, error: BaseException | None = None) -> None:
-        """Release a slot and report the outcome of its request."""
+    def leave(self, slot: Slot, error: BaseException | None = None, *, rest: float = 0.0) -> None:
+        """Release a slot and report the outcome of its request.
+
+        ``rest`` is how many seconds the provider asked to wait, if the caller is going to.
+        """
         with self._lock:
-            if slot.era == self._era:
-                if error is None:
-                    self._widen()
-                elif isinstance(error, RateLimitError | OverloadedError):
-                    self._narrow()
+            if error is None:
+                self._adaptive.note_answer(slot.era, len(self._held))
+            elif is_complaint(error):
+                self._adaptive.note_complaint(slot.era, len(self._held), rest)
+                slot.rest = self._adaptive.rests if rest > 0 else 0
             self._held.discard(slot)
             self._admit()
 
-    def _has_room(self) -> bool:
-        return len(self._held) + 1 <= self._limit
+    def _takes_at_once(self, slot: Slot, rested: int) -> bool:
+        adaptive = self._adaptive
+        free = not self._queue and adaptive.has_room(len(self._held))
+        if not free or (rested != adaptive.rests and adaptive.rest_left()):
+            return False
+        self._give(slot)
+        return True
 
-    def _widen(self) -> None:
-        # Only a limit that was reached shows that the provider may accept more.
-        if not self._has_room():
-            self._limit += 1 / self._limit
-
-    def _narrow(self) -> None:
-        self._limit = max(1.0, min(self._limit, len(self._held)) / 2)
-        self._era += 1
+    def _line_up(self, slot: Slot) -> None:
+        self._queue.append(slot)
 
     def _admit(self) -> None:
-        while self._queue and self._has_room():
+        if not self._queue or self._adaptive.rest_left():
+            return
+        while self._queue and self._adaptive.has_room(len(self._held)):
             slot = self._queue.popleft()
             self._give(slot)
             if slot.turn is not None:
                 slot.turn.set()
 
     def _give(self, slot: Slot) -> None:
-        slot.era = self._era
+        slot.era = self._adaptive.era
         self._held.add(slot)
 
     def _withdraw(self, slot: Slot) -> None:
@@ -115,11 +172,38 @@ class Throttle:
             self._admit()
 
 
-_throttles: dict[str, Throttle] = {}
+class Limiter(Protocol):
+    """Knows the throttle of each endpoint; another one may share them among processes."""
+
+    def throttle_of(self, endpoint: str) -> Throttle:
+        """The one throttle that all models behind an endpoint share."""
+
+
+class ProcessLimiter:
+    """Its throttles hold for this process."""
+
+    def __init__(self) -> None:
+        self._throttles: dict[str, Throttle] = {}
+
+    def throttle_of(self, endpoint: str) -> Throttle:
+        """The one throttle that all models behind an endpoint share in this process."""
+        throttle = self._throttles.get(endpoint)
+        # setdefault is atomic: of two threads that come first, both get the same one.
+        if throttle is None:
+            throttle = self._throttles.setdefault(endpoint, Throttle())
+        return throttle
+
+
+_limiter: Limiter = ProcessLimiter()
 
 
 def throttle_of(endpoint: str) -> Throttle:
-    """The one throttle that all models behind an endpoint share in this process."""
-    throttle = _throttles.get(endpoint)
-    # setdefault is atomic: of two threads that come first, both get the same one.
-    return _throttles.setdefault(endpoint, Throttle()) if throttle is None else throttle
+    """The throttle of an endpoint, by the limiter of this process."""
+    return _limiter.throttle_of(endpoint)
+
+
+def limit_with(limiter: Limiter) -> Limiter:
+    """Use another limiter in this process from now on; returns the one before."""
+    global _limiter
+    before, _limiter = _limiter, limiter
+    return before

@@ -14,7 +14,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.core.throttle import Throttle, throttle_of
+from maseval.core.throttle import ProcessLimiter, Throttle, limit_with, throttle_of
 
 
 def complaint(kind=RateLimitError):
@@ -196,3 +196,46 @@ def test_never_more_than_the_limit_are_under_way_and_all_get_through():
 def test_an_endpoint_has_one_throttle():
     assert throttle_of("here") is throttle_of("here")
     assert throttle_of("here") is not throttle_of("there")
+
+
+def test_while_the_provider_asks_to_wait_only_who_has_waited_starts_a_request():
+    throttle = Throttle()
+    refused, other = entered(throttle, 2)
+    throttle.leave(other)
+    throttle.leave(refused, complaint(), rest=3600)
+
+    with pytest.raises(TaskTimeoutError):
+        throttle.enter(Clock(deadline=0.05))
+
+    throttle.leave(throttle.enter(Clock(), rested=refused.rest))
+
+
+def test_who_has_waited_waits_again_if_the_provider_asked_another_call_to():
+    throttle = Throttle()
+    first, second, third = entered(throttle, 3)
+    for slot in (first, second):
+        throttle.leave(slot, complaint(), rest=3600)
+    throttle.leave(third, complaint())
+
+    for slot in (first, third):
+        with pytest.raises(TaskTimeoutError):
+            throttle.enter(Clock(deadline=0.05), rested=slot.rest)
+
+
+def test_after_the_wait_everybody_is_let_in():
+    throttle = Throttle()
+    throttle.leave(entered(throttle, 1)[0], complaint(), rest=0.2)
+    began = time.monotonic()
+
+    throttle.enter(Clock(deadline=60))
+
+    assert time.monotonic() - began >= 0.2 and not throttle._queue
+
+
+def test_another_limiter_takes_the_place_of_the_process_own():
+    before = limit_with(mine := ProcessLimiter())
+    try:
+        assert throttle_of("here") is mine.throttle_of("here")
+        assert throttle_of("here") is not before.throttle_of("here")
+    finally:
+        assert limit_with(before) is mine
