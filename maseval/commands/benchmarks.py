@@ -19,7 +19,7 @@ from maseval.commands.task_names import TaskName
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
-from maseval.report.page import TaskFindings
+from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Outcome, outcomes_of
 

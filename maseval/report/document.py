@@ -20,7 +20,8 @@ from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import write_bytes
 from maseval.report.facts import Fact
-from maseval.report.page import Page, TaskFindings, build_page
+from maseval.report.index import TaskFindings
+from maseval.report.page import Page, build_page
 from maseval.report.script import asset, bundled
 
 # A higher level takes twice as long for a few percent.

@@ -1,6 +1,6 @@
 """What was run: models, domains, trials, seeds, and the versions of rules, data and code."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from maseval.core.outcome import ComponentUsage, usage_of
@@ -14,27 +14,37 @@ _MACHINE = frozenset({"environment", "git", "packages", "python", "system", "tim
 _SHOWN = 6
 
 
-def run_facts(reports: Sequence[Shape], more: Iterable[Fact] = ()) -> list[Fact]:
-    """Facts of the run from all reports, without anything that could be a secret."""
+def gathered(
+    started: Iterable[str],
+    more: Iterable[Fact],
+    each: Iterable[Iterable[Fact]],
+    benchmarks: Iterable[Shape],
+) -> list[Fact]:
+    """The facts of a run, without anything that could be a secret.
+
+    ``started`` says when each simulation was, ``each`` has the facts of each, and ``benchmarks``
+    the settings that they share.
+    """
     found: dict[str, dict[str, None]] = {}
-    each = chain.from_iterable(map(_facts_of, reports))
-    when = _dates(reports)
+    when = _dates(started)
     dated = [("Date", when)] if when else []
-    for name, value in chain(dated, more, each, _facts_of_benchmarks(reports)):
+    own = chain.from_iterable(each)
+    for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
         found.setdefault(name, {})[value] = None
     return [(name, _some([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
 
 
-def _dates(reports: Sequence[Shape]) -> str:
+def _dates(started: Iterable[str]) -> str:
     """When the first simulation began, and when the last one did if that was another day."""
-    known = sorted(str(each["started_at"]) for each in reports if each.get("started_at"))
+    known = sorted(filter(None, started))
     if not known:
         return ""
     first, last = known[0][:16].replace("T", " "), known[-1][:16].replace("T", " ")
     return first if first[:10] == last[:10] else f"{first} to {last}"
 
 
-def _facts_of(report: Shape) -> Iterator[Fact]:
+def facts_of(report: Shape) -> Iterator[Fact]:
+    """What one report says of the run; it may hold secrets."""
     metadata = mapping(report, "task", "metadata")
     for key in ("domain", "split", "attribution"):
         if metadata.get(key) is not None:
@@ -70,9 +80,9 @@ def _role(name: str) -> str:
     return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
-def _facts_of_benchmarks(reports: Iterable[Shape]) -> Iterator[Fact]:
+def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
     """All reports of a run share one object, which is looked at once."""
-    shared = {id(each): each for each in (mapping(r, "config", "benchmark") for r in reports)}
+    shared = {id(each): each for each in benchmarks}
     for benchmark in shared.values():
         for name, part in benchmark.items():
             if name not in _MACHINE:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from maseval.core.outcome import OutcomeKind, TaskKey, kind_of, task_key
+from maseval.core.outcome import OutcomeKind, TaskKey
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.stats.estimation import estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS
@@ -15,12 +15,11 @@ _NOTES = (
 )
 
 
-def success_rates(reports: Iterable[Shape]) -> dict[str, object]:
+def success_rates(outcomes: Iterable[tuple[TaskKey, OutcomeKind]]) -> dict[str, object]:
     """The results of a run that comes without a summary: each domain's, and those of all."""
     domains: dict[str, list[_Judged]] = {}
-    for report in reports:
-        task = task_key(report)
-        domains.setdefault(task.group, []).append((task, kind_of(report)))
+    for task, kind in outcomes:
+        domains.setdefault(task.group, []).append((task, kind))
     groups = {} if len(domains) == 1 else domains
     every = [each for judged in domains.values() for each in judged]
     rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", every)]]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from maseval.core.shapes import entries, mapping
-from maseval.report.page import Packet, Page, build_page
+from maseval.report.page import Packet, Page, build_page, packet_of
 from maseval.runs import RunFolder, RunState
 from maseval.runs.listing import run_state
 from maseval.runs.log import Score
@@ -58,7 +58,7 @@ class ViewedRun:
         """The details of a task's simulations."""
         for position, each in enumerate(entries(self._page.index["tasks"])):
             if (mapping(each)["domain"], mapping(each)["id"]) == (domain, task):
-                return self._page.packet(position)
+                return packet_of(self._page.reports[position])
         raise NothingThereError(f"the run has no task {task!r} in domain {domain!r}")
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from maseval.core.report import Report
 from maseval.core.shapes import Shape
 from maseval.report.facts import Fact
-from maseval.report.page import TaskFindings
+from maseval.report.index import TaskFindings
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord

@@ -1,5 +1,12 @@
-from maseval.report.facts import run_facts, usage_rows
+from maseval.core.shapes import mapping
+from maseval.report.facts import facts_of, gathered, usage_rows
 from tests.report.builders import report, simulated
+
+
+def run_facts(reports, more=()):
+    started = [each["started_at"] for each in reports]
+    benchmarks = [mapping(each, "config", "benchmark") for each in reports]
+    return gathered(started, more, map(facts_of, reports), benchmarks)
 
 
 def test_the_facts_of_all_reports_are_put_together():

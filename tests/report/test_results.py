@@ -1,15 +1,20 @@
 import pytest
 
+from maseval.core.outcome import kind_of, task_key
 from maseval.report.results import success_rates, summary_table
 from maseval.stats import estimate
 from maseval.stats.trials import Trials
 from tests.report.builders import broken, report
 
 
+def outcomes(reports):
+    return [(task_key(each), kind_of(each)) for each in reports]
+
+
 def test_errors_stay_in_the_denominator():
     finished = [report("a"), broken("a", 1), report("b", passed=False), report("b", 1, passed=None)]
 
-    (row,) = success_rates(finished)["rows"]
+    (row,) = success_rates(outcomes(finished))["rows"]
 
     rate = row["success"]
     assert (row["tasks"], row["simulations"], rate["value"]) == (2, 4, 0.25)
@@ -19,14 +24,14 @@ def test_errors_stay_in_the_denominator():
 def test_tasks_count_once_however_many_trials_they_have():
     finished = [report("a"), report("b", passed=False), report("b", 1, passed=False)]
 
-    (row,) = success_rates(finished)["rows"]
+    (row,) = success_rates(outcomes(finished))["rows"]
 
     assert row["success"]["value"] == 0.5
 
 
 @pytest.mark.parametrize("reports", [[broken("a"), report("b", passed=None)], []])
 def test_without_any_verdict_there_is_no_number(reports):
-    (*_, row) = success_rates(reports)["rows"]
+    (*_, row) = success_rates(outcomes(reports))["rows"]
 
     assert row["success"] == {"value": None}
 

@@ -40,7 +40,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import entries, mapping
-from maseval.report.page import TaskFindings
+from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 
 # What an audit finds that may make a verdict mean something else.
