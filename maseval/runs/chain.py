@@ -63,14 +63,21 @@ class LogLine(NamedTuple):
         return Link.of(self.number, self.text)
 
 
-def lines_of(path: Path) -> Iterator[LogLine]:
-    """The lines of a log, without blank ones and without a byte order mark."""
-    number = offset = 0
+def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
+    """The lines of a log, without blank ones and without a byte order mark.
+
+    ``after`` is a line of the same log: only what follows it is read.
+    """
+    number = offset = first = 0
+    if after is not None:
+        number, first = after.number, after.row
+        offset = after.offset + len(after.text)
     check_regular(path)
     if not path.exists():
         return
     with path.open("rb", buffering=_BUFFER) as file:
-        for row, line in enumerate(file, 1):
+        file.seek(offset)
+        for row, line in enumerate(file, first + 1):
             text = line.removeprefix(_MARK)
             if text and not text.isspace():
                 number += 1
@@ -87,13 +94,19 @@ class Break(NamedTuple):
 
 
 class Chain:
-    """Follows the links of a log while it is read."""
+    """Follows the links of a log while it is read, from its start or from an intact line on.
 
-    def __init__(self) -> None:
-        self._before: LogLine | None = None
+    ``missing`` is how many lines were found missing so far, and ``begun`` whether any line named
+    the one before it.
+    """
+
+    def __init__(
+        self, before: LogLine | None = None, *, missing: int = 0, begun: bool = False
+    ) -> None:
+        self._before = before
         self._intact = True
-        self._begun = False
-        self._missing = 0
+        self.begun = begun
+        self.missing = missing
 
     def skip(self, line: LogLine) -> None:
         """Go past a line that is damaged anyway."""
@@ -105,11 +118,11 @@ class Chain:
         self._before, self._intact = line, True
         if named is None:
             reason = "it does not name the line before it, as others do"
-            return Break(line, reason, line) if self._begun else None
-        self._begun = True
+            return Break(line, reason, line) if self.begun else None
+        self.begun = True
         expected = BEGINNING if before is None else before.link
-        gap = named.number - expected.number - self._missing
-        self._missing += gap
+        gap = named.number - expected.number - self.missing
+        self.missing += gap
         if gap > 0:
             missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
             return Break(line, f"{missing} missing", None)

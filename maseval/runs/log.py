@@ -12,7 +12,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import UnionType
@@ -179,47 +179,80 @@ def shared_id(benchmark: object) -> str:
 
 def contents_of(path: Path) -> LogContents:
     """Read the whole log, every record to its last byte."""
-    reading = _Reading()
+    reading = LogReading()
     for line in lines_of(path):
         reading.take(line)
     return reading.finished()
 
 
-class _Reading:
-    """A log as it is read, in which a line counts once the next one has named it."""
+OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
+"""Called with the record of a report, its offset, and what reports share so far."""
 
-    def __init__(self) -> None:
-        self._contents = LogContents()
-        self._chain = Chain()
-        self._waiting: tuple[LogLine, Callable[[], None]] | None = None
 
-    def take(self, line: LogLine) -> None:
+class LogReading:
+    """A log as it is read, in which a line counts once the next one has named it.
+
+    Begins with what is known of the lines up to one that is intact, if anything.
+    """
+
+    def __init__(
+        self,
+        contents: LogContents | None = None,
+        chain: Chain | None = None,
+        on_report: OnReport | None = None,
+    ) -> None:
+        self._contents = contents or LogContents()
+        self.chain = chain or Chain()
+        self._on_report = on_report
+        self._waiting: tuple[LogLine, dict[str, Any]] | None = None
+
+    def take(self, line: LogLine) -> bool:
+        """Read one line; whether it is intact."""
         try:
             record = _unsealed(line.text)
-            add = self._contents.prepared(record, line.offset)
+            self._contents.prepared(record, line.offset)
             named = Link.parsed(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
-            self._chain.skip(line)
+            self.chain.skip(line)
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
                 self._contents.torn = True
+            intact = False
         else:
-            found = self._chain.follow(line, named)
+            found = self.chain.follow(line, named)
             if found is not None:
                 self._note(found.line, found.reason)
             self._settle(None if found is None else found.void)
-            self._waiting = None if found and found.void is line else (line, add)
+            intact = not (found and found.void is line)
+            self._waiting = (line, record) if intact else None
+            if self._on_report is not None and record["kind"] == "report":
+                self._on_report(record, line.offset, self._contents.shared)
         self._contents.end = line.link
+        return intact
+
+    def so_far(self) -> LogContents:
+        """What is there if nothing more comes; reading may continue."""
+        known = self._contents
+        copied = replace(
+            known,
+            places=dict(known.places),
+            shared=dict(known.shared),
+            damaged=list(known.damaged),
+        )
+        if self._waiting is not None:
+            copied.add(self._waiting[1], self._waiting[0].offset)
+        return copied
 
     def finished(self) -> LogContents:
+        """What is there, at the end of the log."""
         self._settle()
         return self._contents
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
-            self._waiting[1]()
+            self._contents.add(self._waiting[1], self._waiting[0].offset)
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
@@ -285,15 +318,20 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     with path.open("rb") as file:
         file.seek(offset)
         record = strict_json.loads_object(file.readline())
-    if record["shared"] in shared:
-        record["config"]["benchmark"] = shared[record["shared"]]
     try:
-        record["traces"] = with_repeats(record["traces"])
+        return report_of(record, shared)
     except (KeyError, IndexError, TypeError) as error:
         raise RunFolderError(
             f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
             f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
         ) from error
+
+
+def report_of(record: dict[str, Any], shared: Mapping[str, object]) -> Report:
+    """The report in a record, which is changed; raises if it names what is not there."""
+    if record["shared"] in shared:
+        record["config"]["benchmark"] = shared[record["shared"]]
+    record["traces"] = with_repeats(record["traces"])
     return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
 
 
