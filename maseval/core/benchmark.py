@@ -1,10 +1,11 @@
 """Benchmark: define how a task is set up, run and evaluated; the engine does the rest."""
 
+import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
@@ -93,14 +94,17 @@ class Benchmark(ABC):
         self._seed_generator = (
             DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
         )
-        self._totals = UsageTotals()
-        self._components = BenchmarkComponents(self._totals, lambda: self.benchmark_level_config)
+        self._count_anew()
         self._prices: CostCalculator | None = None
         self._has_run = False
         self._stopping = False
         bar = progress_callback(progress_bar)
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
+
+    def _count_anew(self) -> None:
+        self._totals = UsageTotals()
+        self._components = BenchmarkComponents(self._totals, lambda: self.benchmark_level_config)
 
     # The parts of a benchmark.
 
@@ -306,6 +310,36 @@ class Benchmark(ABC):
         if fatal and result.exception is not None:
             raise result.exception
 
+    # For engines whose workers are other processes.
+
+    def for_worker(self) -> Self:
+        """A copy for another process: tasks, reports and callbacks stay here.
+
+        A subclass that holds what cannot be sent, such as an open file, extends this and replaces
+        it in the copy.
+        """
+        twin = copy.copy(self)
+        twin.callbacks, twin.callback_handler = [], CallbackHandler()
+        twin._default_tasks, twin._default_agent_data = None, {}
+        twin.tasks, twin.reports = SequentialTaskQueue([]), []
+        twin.__dict__.pop("benchmark_level_config", None)
+        return twin
+
+    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
+        """What tasks of these domains depend on, as it is on this machine; nothing by default.
+
+        Names of files with their SHA-256, for example. A machine on which it differs from that
+        where the run was started is refused.
+        """
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: part for key, part in vars(self).items() if key not in _OF_THIS_PROCESS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._count_anew()
+
     # For components and callers.
 
     def add_callback(self, callback: BenchmarkCallback) -> None:
@@ -383,6 +417,10 @@ class Benchmark(ABC):
         return SequentialTaskQueue(
             [task for task in self.tasks.to_list() if str(task.id) in failed]
         )
+
+
+# With locks inside; a copy counts anew.
+_OF_THIS_PROCESS = ("_totals", "_components")
 
 
 def _at_least_one(name: str, value: int) -> None:

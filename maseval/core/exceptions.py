@@ -12,7 +12,7 @@
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
     ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
     ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
-    │   TraceCollectionError (RuntimeError)
+    │   TraceCollectionError, WorkerDiedError (RuntimeError)
     └── OutputExistsError (FileExistsError)
 """
 
@@ -156,6 +156,10 @@ class ScriptExhaustedError(MASEvalError, RuntimeError):
 
 class TraceCollectionError(MASEvalError, RuntimeError):
     """An evaluation failed because the traces of a component could not be gathered."""
+
+
+class WorkerDiedError(MASEvalError, RuntimeError):
+    """The process in which a repetition took place died, each time it was tried."""
 
 
 class OutputExistsError(MASEvalError, FileExistsError):

@@ -33,6 +33,10 @@ class UsageTotals:
         self._settled: dict[str, Usage] = {}
         self._accounts: dict[object, dict[str, Usage]] = {}
 
+    def __reduce__(self) -> tuple[type["UsageTotals"], tuple[()]]:
+        """In another process counting begins anew."""
+        return UsageTotals, ()
+
     def open(self, account: object) -> None:
         """Open ``account``."""
         with self._lock:

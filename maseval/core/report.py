@@ -39,6 +39,8 @@ class TaskExecutionStatus(Enum):
     QUOTA_EXHAUSTED = "quota_exhausted"
     PROVIDER_ERROR = "provider_error"
     """Any other failure of a model's provider."""
+    WORKER_DIED = "worker_died"
+    """The process in which it took place died, again and again."""
     UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
     EVALUATION_FAILED = "evaluation_failed"
     SETUP_FAILED = "setup_failed"
@@ -64,6 +66,7 @@ _EXECUTION_FAILURES = frozenset(
         TaskExecutionStatus.CONTENT_FILTERED,
         TaskExecutionStatus.QUOTA_EXHAUSTED,
         TaskExecutionStatus.PROVIDER_ERROR,
+        TaskExecutionStatus.WORKER_DIED,
         TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
     )
 )

@@ -36,6 +36,7 @@ RERUN_STATUSES = frozenset(
         TaskExecutionStatus.SETUP_FAILED,
         TaskExecutionStatus.ENVIRONMENT_ERROR,
         TaskExecutionStatus.USER_ERROR,
+        TaskExecutionStatus.WORKER_DIED,
         TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
         TaskExecutionStatus.TASK_TIMEOUT,
         *LEFT_OUT_STATUSES,

@@ -1,7 +1,7 @@
 """The participants of a repetition: calls a benchmark's setup hooks and checks the results."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -26,6 +26,12 @@ class Hooks(Protocol):
 
     Setup hooks may be written with or without ``seed_generator``, so they are looked up by name.
     """
+
+    def for_worker(self) -> "Hooks":
+        """A copy that can be sent to another process."""
+
+    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
+        """What the data files of this machine contain."""
 
     def execution_loop(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any

@@ -127,7 +127,11 @@ class Runner:
     def _give_up_overdue(self) -> None:
         moment = time.monotonic()
         for repetition in [late for late, due in self._due.items() if due <= moment]:
-            self._finish(repetition, self._workers.give_up(repetition))
+            outcome = self._workers.give_up(repetition)
+            if outcome is not None:
+                self._finish(repetition, outcome)
+            elif repetition.timeout is not None:
+                self._due[repetition] = moment + repetition.timeout
 
     def _finish(self, repetition: Repetition, outcome: RepetitionResult) -> None:
         self._forget(repetition)

@@ -34,10 +34,11 @@ class Workers(Protocol):
     def take(self) -> Finished | None:
         """A finished repetition, if there is one."""
 
-    def give_up(self, repetition: Repetition) -> RepetitionResult:
+    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
         """Replace the worker of this repetition, which is late.
 
-        Returns what it has done so far; it is never taken.
+        Returns what it has done so far; it is never taken. None if it is not late after all,
+        because it was begun again in the meantime.
         """
 
 

@@ -43,7 +43,7 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def connected(address: str = LOCAL, processes: int = 1) -> Iterator[ModuleType]:
+def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[ModuleType]:
     """Ray, connected for as long as the context is open.
 
     A program that is connected already stays so, and its connection is used whatever the address.
@@ -88,7 +88,7 @@ def _signals_kept() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _options(address: str, processes: int) -> dict[str, Any]:
+def _options(address: str, processes: int | None) -> dict[str, Any]:
     quiet = {"log_to_driver": False, "configure_logging": False, "namespace": NAMESPACE}
     if address != LOCAL:
         return {"address": address, **quiet}

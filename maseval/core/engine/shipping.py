@@ -1,0 +1,114 @@
+"""A repetition that takes place in another process: what is sent there, and what comes back.
+
+For engines whose workers are not threads of this process. How the parts are pickled and carried is
+the engine's own affair.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.registry import UsageTotals
+from maseval.core.report import Attempt, Report, TaskExecutionStatus
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.usage import Usage
+
+# Of the whole run, not of any category of components.
+_NOT_COMPONENTS = ("metadata", "benchmark")
+
+
+def sent(setting: RunSetting) -> RunSetting:
+    """What all repetitions of a run share, for another process: only what it needs there.
+
+    Totals and ``stopping`` belong to this process; ``Order.begun`` puts in those of the other.
+    """
+    return replace(
+        setting,
+        benchmark=setting.benchmark.for_worker(),
+        config={},
+        totals=UsageTotals(),
+        shared=None,
+        stopping=_never,
+    )
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Order:
+    """One attempt at one repetition, by a number that no other attempt of the run has."""
+
+    number: int
+    task: Task
+    repeat_idx: int
+    agent_data: JsonObject
+    timeout: float | None
+    attempts: list[Attempt]
+
+    @classmethod
+    def of(cls, number: int, repetition: Repetition) -> "Order":
+        """The order for a repetition that has begun here."""
+        return cls(
+            number,
+            repetition.task,
+            repetition.repeat_idx,
+            repetition.agent_data,
+            repetition.timeout,
+            repetition.attempts,
+        )
+
+    def begun(self, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
+        """The repetition, begun in this process; its usage is counted by itself."""
+        here = replace(setting, totals=UsageTotals(), stopping=stopping)
+        repetition = Repetition.of(here, self.task, self.repeat_idx, self.agent_data)
+        begun = replace(repetition, timeout=self.timeout, attempts=self.attempts)
+        begun.begin()
+        return begun
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of an order."""
+
+    number: int
+    report: Report
+    status: TaskExecutionStatus
+    exception: BaseException | None
+    usage: Mapping[str, Usage]
+
+    @classmethod
+    def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "Delivery":
+        """What became of a repetition in this process."""
+        used = repetition.setting.totals.by_component
+        return cls(number, outcome.report, outcome.status, outcome.exception, used)
+
+    def received(self, repetition: Repetition) -> RepetitionResult:
+        """The result of the repetition that was ordered, as if it had taken place here.
+
+        What belongs to the whole run is added: its configuration, the traces of its callbacks, and
+        its usage to the totals.
+        """
+        setting, registry = repetition.setting, repetition.context.registry
+        for key, usage in self.usage.items():
+            setting.totals.note(registry, key, usage)
+        registry.close()
+        report = self.report
+        if "benchmark" in report["config"]:
+            report["config"]["benchmark"] = setting.config
+        if setting.shared is not None:
+            _add(setting.shared.collect_traces(), report["traces"])
+            _add(setting.shared.collect_configs(), report["config"])
+        return RepetitionResult(report, self.status, self.exception)
+
+
+def _add(shared: JsonObject, own: JsonObject) -> None:
+    """Report the components of the whole run before the repetition's own."""
+    if "metadata" not in own:  # nothing was collected, as after a set-up that failed
+        return
+    for category, components in shared.items():
+        if category not in _NOT_COMPONENTS and isinstance(components, dict) and components:
+            own[category] = {**components, **(own.get(category) or {})}
+    own["metadata"]["total_components"] += shared["metadata"]["total_components"]

@@ -1,0 +1,65 @@
+"""RayEngine: runs on all cores of this machine, or on a cluster."""
+
+from contextlib import ExitStack
+
+from maseval.core.engine.engines import Job
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface.ray.connection import LOCAL, check_address, connected, load_ray
+from maseval.interface.ray.workers import Limits, RayWorkers
+
+MOST_DEATHS = 3
+START_SECONDS = 600.0
+
+
+class RayEngine:
+    """Repetitions in processes of Ray, each with many at once.
+
+    As a context manager it stays connected from one run to the next; otherwise each run connects
+    for itself.
+
+    Args:
+        address: ``local`` for a Ray of its own on this machine, ``auto`` for the cluster that this
+            machine is part of, or ``ray://HOST:PORT``.
+        processes: How many worker processes; by default one for each core.
+        most_deaths: A repetition whose process died this often is given up.
+        start_seconds: How long the start of the processes may take.
+        variables: Environment variables that workers need, beside keys and addresses of providers.
+    """
+
+    def __init__(
+        self,
+        address: str = LOCAL,
+        processes: int | None = None,
+        *,
+        most_deaths: int = MOST_DEATHS,
+        start_seconds: float = START_SECONDS,
+        variables: tuple[str, ...] = (),
+    ) -> None:
+        check_address(address)
+        for name, value in (("processes", processes), ("most_deaths", most_deaths)):
+            if value is not None and value < 1:
+                raise ConfigurationError(f"{name} is {value}; give at least 1")
+        load_ray()  # raises if it is missing, before anything has begun
+        self.address = address
+        self.processes = processes
+        self._limits = most_deaths, start_seconds, variables
+        self._open = ExitStack()
+        self._workers: RayWorkers | None = None
+
+    def workers(self, job: Job) -> RayWorkers:
+        """The workers of one run."""
+        limits = Limits(self.processes, *self._limits)
+        self._workers = RayWorkers(job, self.address, limits)
+        return self._workers
+
+    @property
+    def in_flight(self) -> dict[str, int]:
+        """How many repetitions each node has now."""
+        return self._workers.in_flight if self._workers else {}
+
+    def __enter__(self) -> "RayEngine":
+        self._open.enter_context(connected(self.address, self.processes))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.close()

@@ -1,0 +1,156 @@
+"""One worker process: an actor of Ray that holds many simulations, each in a thread.
+
+All that comes and goes is bytes of our own, and no method raises: what Ray knows of a run is how
+many calls there were.
+"""
+
+import os
+import sys
+import threading
+from contextlib import ExitStack
+from typing import Any, NamedTuple, TextIO
+
+from maseval.core.engine.process import rare_garbage_collection
+from maseval.core.engine.repetition import Repetition, RunSetting
+from maseval.core.engine.shipping import Delivery, Order
+from maseval.core.engine.workers import Threads
+from maseval.core.exceptions import MASEvalError
+from maseval.core.storage.secrets import Secrets
+from maseval.interface.ray.code import Source, install
+from maseval.interface.ray.connection import load_ray
+from maseval.interface.ray.environment import own_secrets
+from maseval.interface.ray.facts import Facts
+from maseval.interface.ray.parcel import packed, packed_delivery, unpacked
+
+# Replies may be sent through Ray's object store, which is not large.
+_LARGEST_REPLY = 8_000_000
+
+
+class Place(NamedTuple):
+    """Where a worker process is."""
+
+    node_id: str
+    address: str
+    process: int
+
+    @property
+    def node(self) -> str:
+        """The machine; several nodes may have one address."""
+        return f"{self.address} ({self.node_id[:6]})"
+
+
+class Equipment(NamedTuple):
+    """What a process needs to begin: whom to play, how many at once, with which keys."""
+
+    setting: bytes
+    size: int
+    domains: frozenset[str]
+    environment: dict[str, str]
+
+
+class Worker:
+    """Runs the orders that it is given; each method may be called while another waits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = ExitStack()
+        self._stopping = False
+        self._numbers: dict[Repetition, int] = {}
+        self._outbox: list[bytes] = []
+        self._setting: RunSetting
+        self._threads: Threads
+        self._secrets: Secrets
+
+    def describe(self) -> tuple[Place, Facts]:
+        """Where this process is and what it runs, before anything is sent to it."""
+        ray = load_ray()
+        context = ray.get_runtime_context()
+        address = ray.util.get_node_ip_address()
+        return Place(context.get_node_id(), address, os.getpid()), Facts.here()
+
+    def begin(self, modules: dict[str, Source], equipment: bytes) -> bytes:
+        """Get ready; returns the checksums of the data here, or why it cannot."""
+        try:
+            return packed(self._begun(modules, unpacked(equipment)))
+        except Exception as error:  # a user's code, imported here for the first time
+            return packed(_in_words(error))
+
+    def _begun(self, modules: dict[str, Source], given: Equipment) -> dict[str, str]:
+        self._secrets = Secrets(own_secrets(given.environment))
+        os.environ.update(given.environment)
+        every = Secrets.of({})
+        sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
+        install(modules)
+        self._setting = unpacked(given.setting)
+        self._threads = Threads(self._run, given.size)
+        self._open.enter_context(self._threads.open())
+        self._open.enter_context(rare_garbage_collection())
+        return dict(self._setting.benchmark.data_checksums(given.domains))
+
+    def submit(self, order: bytes) -> None:
+        """Start an order."""
+        wanted: Order = unpacked(order)
+        repetition = wanted.begun(self._setting, lambda: self._stopping)
+        with self._lock:
+            self._numbers[repetition] = wanted.number
+            self._threads.submit(repetition)
+
+    def collect(self, patience: float) -> list[bytes]:
+        """What has been finished, once there is something or ``patience`` seconds have passed."""
+        if not self._outbox:
+            self._threads.wait(patience)
+        with self._lock:
+            while finished := self._threads.take():
+                repetition, outcome = finished
+                self._outbox.append(self._packed(repetition, outcome))
+        return self._next_reply()
+
+    def give_up(self, number: int) -> bytes | None:
+        """What an order that is late has done so far; None if it is finished."""
+        with self._lock:
+            late = [one for one, known in self._numbers.items() if known == number]
+            for repetition in late:
+                return self._packed(repetition, self._threads.give_up(repetition))
+        return None
+
+    def stop(self) -> None:
+        """The run is stopping: nothing should wait for long any more."""
+        self._stopping = True
+
+    def _run(self, repetition: Repetition) -> Any:
+        return repetition.run()
+
+    def _packed(self, repetition: Repetition, outcome: Any) -> bytes:
+        delivery = Delivery.of(self._numbers.pop(repetition), repetition, outcome)
+        clean: Any = self._secrets.removed_from(dict(delivery.report))
+        return packed_delivery(
+            Delivery(delivery.number, clean, delivery.status, delivery.exception, delivery.usage)
+        )
+
+    def _next_reply(self) -> list[bytes]:
+        size, count = 0, 0
+        for each in self._outbox:
+            if count and size + len(each) > _LARGEST_REPLY:
+                break
+            size, count = size + len(each), count + 1
+        reply, self._outbox = self._outbox[:count], self._outbox[count:]
+        return reply
+
+
+class _Redacted:
+    """What is printed in a worker ends up in Ray's logs, without secrets."""
+
+    def __init__(self, stream: TextIO, secrets: Secrets) -> None:
+        self._stream = stream
+        self._secrets = secrets
+
+    def write(self, text: str) -> int:
+        return self._stream.write(self._secrets.removed_from_text(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _in_words(error: Exception) -> str:
+    words = str(error) if isinstance(error, MASEvalError) else f"{type(error).__name__}: {error}"
+    return Secrets.of({}).removed_from_text(words)

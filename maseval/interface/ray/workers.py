@@ -1,0 +1,307 @@
+"""Workers on Ray: repetitions are sent to processes and their results collected.
+
+The driver alone keeps count. A result is taken once, for the flight that is still awaited; one that
+comes late, or a second time, is dropped.
+"""
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+from maseval.core.engine.engines import Job, WorkerEvent
+from maseval.core.engine.repetition import Repetition, RepetitionResult
+from maseval.core.engine.shipping import Order, sent
+from maseval.core.engine.workers import Finished
+from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.report import TaskExecutionStatus
+from maseval.interface.ray.code import own_modules
+from maseval.interface.ray.connection import connected
+from maseval.interface.ray.environment import needed_by_workers
+from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
+from maseval.interface.ray.flights import Backlog, Flight
+from maseval.interface.ray.parcel import packed, packed_for_worker, unpacked, unpacked_delivery
+from maseval.interface.ray.process import Lost, Process, Stage
+from maseval.interface.ray.worker import Equipment
+
+# Between two looks at whether the run is stopping.
+_LONGEST_WAIT = 0.5
+# What a process has done of a repetition that is late; it may hang itself.
+_WAIT_FOR_LATE = 15.0
+# A process that dies before it can do anything says that the next one will as well.
+_MOST_FAILED_STARTS = 5
+
+
+class WorkersUnavailableError(MASEvalError, RuntimeError):
+    """No worker process can be started, or none stays alive."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many processes, how often a repetition may lose its process, how long a start takes.
+
+    Without a number there is one process for each core.
+    """
+
+    processes: int | None
+    most_deaths: int
+    start_seconds: float
+    variables: tuple[str, ...] = ()
+
+
+class RayWorkers:
+    """Up to ``size`` repetitions in several processes, here or on other machines."""
+
+    def __init__(self, job: Job, address: str, limits: Limits) -> None:
+        self.size = job.size
+        self.finished_by_node = Counter[str]()
+        self._job = job
+        self._address = address
+        self._limits = limits
+        self._numbers = count(1)
+        self._flights: dict[Repetition, Flight] = {}
+        self._processes: list[Process] = []
+        self._finished: deque[Finished] = deque()
+        self._failed_starts = 0
+        self._said_stop = False
+        self._count: int
+        self._backlog: Backlog
+        self._ray: ModuleType
+        self._modules: Any
+        self._equipment: bytes
+        self._checksums: Mapping[str, str]
+
+    @property
+    def in_flight(self) -> dict[str, int]:
+        """How many repetitions each node has; may be read from any thread."""
+        now = Counter[str]()
+        for process in tuple(self._processes):
+            if process.stage is Stage.WORKING:
+                now[process.place.node] += len(process.flights)
+        return dict(now)
+
+    # The protocol of workers.
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        setting, wanted = self._job.setting, self._job.domains
+        self._checksums = setting.benchmark.data_checksums(wanted)
+        shared = packed_for_worker("the benchmark", sent(setting), _WAY_FOR_BENCHMARK)
+        variables = needed_by_workers(self._limits.variables)
+        with connected(self._address, self._limits.processes) as self._ray:
+            cores = int(self._ray.cluster_resources().get("CPU", 1))
+            self._count = max(1, min(self._limits.processes or cores, self.size))
+            self._backlog = Backlog(math.ceil(self.size / self._count))
+            self._equipment = packed(Equipment(shared, self._backlog.room, wanted, variables))
+            self._modules = self._ray.put(own_modules())
+            try:
+                self._start_all()
+                yield
+            finally:
+                for process in self._processes:
+                    process.kill()
+
+    def submit(self, repetition: Repetition) -> None:
+        flight = Flight(next(self._numbers), repetition)
+        self._flights[repetition] = flight
+        self._backlog.add(flight)
+        self._dispatch()
+
+    def wait(self, timeout: float | None) -> None:
+        if not self._finished:
+            limit = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
+            self._ray.wait([each.pending for each in self._processes], timeout=limit)
+
+    def take(self) -> Finished | None:
+        if not self._finished:
+            self._attend()
+        return self._finished.popleft() if self._finished else None
+
+    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
+        flight = self._flights[repetition]
+        holder = next((one for one in self._processes if flight.number in one.flights), None)
+        if holder is None or not flight.is_late:
+            return None
+        try:
+            done = holder.give_up(flight, _WAIT_FOR_LATE)
+        except Lost as lost:
+            self._bury(holder, lost)
+            return None
+        except self._ray.exceptions.GetTimeoutError:
+            self._forget(flight)
+            return _cut_off(repetition)
+        if done is None:
+            return None
+        self._forget(flight)
+        return unpacked_delivery(done).received(repetition)
+
+    # The life of processes.
+
+    def _start_all(self) -> None:
+        until = time.monotonic() + self._limits.start_seconds
+        for _ in range(self._count):
+            self._processes.append(Process(self._ray, quarantine=False))
+        while any(one.stage is not Stage.WORKING for one in self._processes):
+            if time.monotonic() > until:
+                raise WorkersUnavailableError(
+                    f"{self._count} worker processes were not ready after "
+                    f"{self._limits.start_seconds:g} s; is the cluster busy, or out of memory?"
+                )
+            self.wait(None)
+            self._attend()
+
+    def _attend(self) -> None:
+        """See to every process that has replied, and give out what waits."""
+        if not self._said_stop and self._job.setting.stopping():
+            self._said_stop = True
+            for process in self._processes:
+                process.stop()
+        pending = {one.pending: one for one in self._processes}
+        ready, _ = self._ray.wait(list(pending), num_returns=len(pending), timeout=0)
+        for process in [pending[each] for each in ready]:
+            self._hear(process)
+        for process in tuple(self._processes):
+            try:
+                process.confirm()
+            except Lost as lost:
+                self._bury(process, lost)
+        self._dispatch()
+
+    def _hear(self, process: Process) -> None:
+        try:
+            self._answer(process, process.reply())
+        except Lost as lost:
+            self._bury(process, lost)
+        except NodeMismatchError as error:
+            self._refuse(process, error)
+
+    def _answer(self, process: Process, reply: Any) -> None:
+        match process.stage:
+            case Stage.STARTING:
+                process.place, theirs = reply
+                check_code(process.place.node, theirs, Facts.here())
+                process.equip(self._modules, self._equipment)
+            case Stage.EQUIPPING:
+                told = unpacked(reply)
+                if isinstance(told, str):
+                    raise WorkersUnavailableError(f"{process} cannot begin: {told}")
+                check_data(process.place.node, told, self._checksums)
+                self._failed_starts = 0
+                self._note("started", process, f"{process} started")
+                process.collect()
+            case Stage.WORKING:
+                process.collect()
+                for each in reply:
+                    self._receive(process, each)
+
+    def _receive(self, process: Process, data: bytes) -> None:
+        delivery = unpacked_delivery(data)
+        flight = process.flights.pop(delivery.number, None)
+        if flight is None:  # it was given up in the meantime
+            return
+        self._forget(flight)
+        self.finished_by_node[process.place.node] += 1
+        self._finished.append((flight.repetition, delivery.received(flight.repetition)))
+
+    def _refuse(self, process: Process, error: NodeMismatchError) -> None:
+        """At the start of a run it is for the user to decide; later the others carry on."""
+        self._remove(process)
+        self._note("refused", process, str(error))
+        if not any(one.stage is Stage.WORKING and one is not process for one in self._processes):
+            raise error
+        self._failed_start(str(error), process)
+
+    def _bury(self, process: Process, lost: Lost) -> None:
+        """A process died: what was in it is begun again, and another takes its place."""
+        self._remove(process)
+        if process.stage is not Stage.WORKING:
+            self._failed_start(str(lost), process)
+            return
+        flights, process.flights = list(process.flights.values()), {}
+        down = self._is_down(process)
+        what = f"{process.place.node} went down" if down else f"{process} died"
+        self._note("died", process, f"{what} with {_simulations(len(flights))}: {lost}")
+        for flight in flights:
+            flight.survived(machine_down=down)
+            if flight.is_hopeless(self._limits.most_deaths):
+                self._abandon(process, flight)
+            else:
+                self._backlog.add(flight)
+        self._processes.append(Process(self._ray, quarantine=process.quarantine))
+
+    def _failed_start(self, why: str, process: Process) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= _MOST_FAILED_STARTS:
+            raise WorkersUnavailableError(
+                f"worker processes die as soon as they start, {self._failed_starts} in a row: {why}"
+            )
+        self._processes.append(Process(self._ray, quarantine=process.quarantine))
+
+    def _remove(self, process: Process) -> None:
+        process.kill()
+        self._processes.remove(process)
+
+    def _is_down(self, process: Process) -> bool:
+        nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}
+        return not nodes.get(process.place.node_id, False)
+
+    # Flights.
+
+    def _dispatch(self) -> None:
+        working = [one for one in self._processes if one.stage is Stage.WORKING]
+        for process in sorted(working, key=lambda one: len(one.flights)):
+            while flight := self._backlog.next_for(
+                list(process.flights.values()), quarantine=process.quarantine
+            ):
+                self._send(process, flight)
+        quarantined = sum(one.quarantine for one in self._processes)
+        for _ in range(min(self._backlog.suspects, self._count - quarantined)):
+            self._processes.append(Process(self._ray, quarantine=True))
+
+    def _send(self, process: Process, flight: Flight) -> None:
+        order = Order.of(flight.number, flight.repetition)
+        what = f"task {str(order.task.id)!r}"
+        process.submit(flight, packed_for_worker(what, order, _WAY_FOR_TASK))
+        flight.since = time.monotonic()
+
+    def _forget(self, flight: Flight) -> None:
+        self._flights.pop(flight.repetition, None)
+        for process in self._processes:
+            process.flights.pop(flight.number, None)
+
+    def _abandon(self, process: Process, flight: Flight) -> None:
+        repetition, times = flight.repetition, flight.deaths + flight.moves
+        self._forget(flight)
+        name = f"task {str(repetition.task.id)!r}, repetition {repetition.repeat_idx}"
+        error = WorkerDiedError(
+            f"the process in which it took place died {times} times, the last time on "
+            f"{process.place.node}; look for what ends the process there: too little memory, or a "
+            "library that crashes"
+        )
+        self._note("given_up", process, f"{name} is given up: its process died {times} times")
+        repetition.context.registry.close()
+        outcome = repetition.outcome(TaskExecutionStatus.WORKER_DIED, error)
+        self._finished.append((repetition, outcome))
+
+    def _note(self, kind: Any, process: Process, text: str) -> None:
+        self._job.note(WorkerEvent(kind, process.place.node, text))
+
+
+_WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
+_WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
+
+
+def _cut_off(repetition: Repetition) -> RepetitionResult:
+    """A repetition that is late, in a process that does not say what it has done."""
+    error = repetition.context.timeout_error()
+    usage = repetition.abandon()
+    return repetition.outcome(TaskExecutionStatus.TASK_TIMEOUT, error, usage=usage)
+
+
+def _simulations(number: int) -> str:
+    return "1 simulation in it" if number == 1 else f"{number} simulations in it"
