@@ -4,12 +4,12 @@ import logging
 import os
 import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.interface.extras import load
 
@@ -55,7 +55,8 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
         return
     with _quiet():
         try:
-            with _signals_kept():
+            # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
+            with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
                 ray.init(**_options(address, processes))
         except Exception as error:  # of many libraries below Ray
             raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
@@ -75,17 +76,6 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Ray handles SIGTERM in its own way, which would cut off how a run is stopped."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread() and before is not None:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _options(address: str, processes: int | None) -> dict[str, Any]:

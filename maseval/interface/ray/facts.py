@@ -2,13 +2,15 @@
 
 import hashlib
 import platform
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import maseval
 from maseval.core.exceptions import ConfigurationError
+
+_PACKAGE = sys.modules["maseval"]
 
 
 class NodeMismatchError(ConfigurationError):
@@ -26,13 +28,13 @@ class Facts(NamedTuple):
     def here(cls) -> "Facts":
         """Those of this process."""
         python = ".".join(platform.python_version_tuple()[:2])
-        return cls(maseval.__version__, code_hash(), python)
+        return cls(str(_PACKAGE.__version__), code_hash(), python)
 
 
 @cache
 def code_hash() -> str:
     """Of all of maseval's code, as a version says little of a checkout."""
-    home, digest = Path(maseval.__file__).parent, hashlib.sha256()
+    home, digest = Path(str(_PACKAGE.__file__)).parent, hashlib.sha256()
     for path in sorted(home.rglob("*.py")):
         digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

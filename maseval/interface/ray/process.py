@@ -6,6 +6,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from maseval.core.exceptions import MASEvalError
 from maseval.interface.ray.flights import Flight
 from maseval.interface.ray.worker import Place, Worker
 
@@ -23,7 +24,7 @@ class Stage(Enum):
     WORKING = "working"
 
 
-class Lost(Exception):
+class ProcessLostError(MASEvalError):
     """The process does not answer any more; the text says what Ray knows of it."""
 
 
@@ -103,7 +104,7 @@ class Process:
         except errors.GetTimeoutError:
             raise
         except (errors.RayError, ConnectionError) as error:
-            raise Lost(_in_a_line(error)) from error
+            raise ProcessLostError(_in_a_line(error)) from error
 
 
 def _in_a_line(error: Exception) -> str:

@@ -26,7 +26,7 @@ from maseval.interface.ray.environment import needed_by_workers
 from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
 from maseval.interface.ray.flights import Backlog, Flight
 from maseval.interface.ray.parcel import packed, packed_for_worker, unpacked, unpacked_delivery
-from maseval.interface.ray.process import Lost, Process, Stage
+from maseval.interface.ray.process import Process, ProcessLostError, Stage
 from maseval.interface.ray.worker import Equipment
 
 # Between two looks at whether the run is stopping.
@@ -129,7 +129,7 @@ class RayWorkers:
             return None
         try:
             done = holder.give_up(flight, _WAIT_FOR_LATE)
-        except Lost as lost:
+        except ProcessLostError as lost:
             self._bury(holder, lost)
             return None
         except self._ray.exceptions.GetTimeoutError:
@@ -168,14 +168,14 @@ class RayWorkers:
         for process in tuple(self._processes):
             try:
                 process.confirm()
-            except Lost as lost:
+            except ProcessLostError as lost:
                 self._bury(process, lost)
         self._dispatch()
 
     def _hear(self, process: Process) -> None:
         try:
             self._answer(process, process.reply())
-        except Lost as lost:
+        except ProcessLostError as lost:
             self._bury(process, lost)
         except NodeMismatchError as error:
             self._refuse(process, error)
@@ -216,7 +216,7 @@ class RayWorkers:
             raise error
         self._failed_start(str(error), process)
 
-    def _bury(self, process: Process, lost: Lost) -> None:
+    def _bury(self, process: Process, lost: ProcessLostError) -> None:
         """A process died: what was in it is begun again, and another takes its place."""
         self._remove(process)
         if process.stage is not Stage.WORKING:
