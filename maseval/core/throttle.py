@@ -79,6 +79,7 @@ class Throttle:
         self._adaptive = AdaptiveLimit()
         self._held: set[Slot] = set()
         self._queue: deque[Slot] = deque()
+        self._looked = -math.inf
         self._lock = threading.Lock()
 
     @property
@@ -113,10 +114,12 @@ class Throttle:
             self._line_up(slot)
         try:
             while not turn.wait(POLL):
-                self._take_back_abandoned()
+                self._look_after()
                 holder.check_timeout()
         except BaseException:
-            self._withdraw(slot)
+            with self._lock:
+                self._withdraw(slot)
+                self._admit()
             raise
         return slot
 
@@ -159,17 +162,23 @@ class Throttle:
         self._held.add(slot)
 
     def _withdraw(self, slot: Slot) -> None:
-        with self._lock:
-            if slot in self._queue:
-                self._queue.remove(slot)
-            self._held.discard(slot)
-            self._admit()
+        if slot in self._queue:
+            self._queue.remove(slot)
+        self._give_back(slot)
 
-    def _take_back_abandoned(self) -> None:
-        """An abandoned repetition may hang in its request forever."""
+    def _give_back(self, slot: Slot) -> None:
+        self._held.discard(slot)
+
+    def _look_after(self) -> None:
+        """Let in who may enter by now; one of all that wait is enough to look."""
         with self._lock:
-            self._held = {slot for slot in self._held if not slot.holder.abandoned}
+            if time.monotonic() < self._looked + POLL:
+                return
+            # An abandoned repetition may hang in its request forever.
+            for slot in [slot for slot in self._held if slot.holder.abandoned]:
+                self._give_back(slot)
             self._admit()
+            self._looked = time.monotonic()
 
 
 class Limiter(Protocol):
