@@ -65,7 +65,9 @@ def view(
 
 def features() -> Sequence[Any]:
     """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
-    return ()
+    from maseval.commands.view_compare import comparisons
+
+    return [comparisons()]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

@@ -1,6 +1,6 @@
 """What the page asks for, as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,12 +26,12 @@ def library_of(request: Request) -> Library:
     return library
 
 
-def asked(request: Request, *names: str) -> list[str]:
+def asked(query: Mapping[str, str], *names: str) -> list[str]:
     """Parts of the query, each of which must be there."""
-    missing = [name for name in names if name not in request.query_params]
+    missing = [name for name in names if name not in query]
     if missing:
         raise BadRequestError(f"the address lacks {', '.join(missing)}; add ?{missing[0]}=")
-    return [request.query_params[name] for name in names]
+    return [query[name] for name in names]
 
 
 def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
@@ -57,10 +57,10 @@ def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
 
 
 def _index(request: Request) -> Response:
-    (name,) = asked(request, "run")
+    (name,) = asked(request.query_params, "run")
     return Json(library_of(request).run(name).index())
 
 
 def _packet(request: Request) -> Response:
-    name, domain, task = asked(request, "run", "domain", "task")
+    name, domain, task = asked(request.query_params, "run", "domain", "task")
     return Json(library_of(request).run(name).packet(domain, task))

@@ -1,0 +1,54 @@
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.view import Answers
+from tests.view.builders import ADDRESS, viewer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+OURS = {"origin": ADDRESS}
+
+
+def refuse(library, query):
+    raise ConfigurationError("no run to weigh; make one")
+
+
+WEIGHTS = Answers(
+    "weights",
+    asked={"/api/weight": lambda library, query: {"heard": query["of"]}, "/api/none": refuse},
+    sent={"/api/weights/set": lambda library, body: {"set": body["grams"]}},
+    writes=True,
+)
+
+
+def test_a_function_answers_at_its_path(tmp_path):
+    client = viewer(tmp_path, features=[WEIGHTS])
+
+    assert client.get("/api/weight", params={"of": "a/b"}).json() == {"heard": "a/b"}
+    assert "weights" in client.get("/api/runs").json()["features"]
+
+
+def test_what_a_function_refuses_is_said_in_its_words(tmp_path):
+    answer = viewer(tmp_path, features=[WEIGHTS]).get("/api/none")
+    assert (answer.status_code, answer.json()) == (422, {"error": "no run to weigh; make one"})
+
+
+def test_a_function_gets_the_object_that_was_sent(tmp_path):
+    client = viewer(tmp_path, features=[WEIGHTS])
+
+    answer = client.post("/api/weights/set", json={"grams": 3}, headers=OURS)
+
+    assert answer.json() == {"set": 3}
+
+
+@pytest.mark.parametrize("body", ["", "[1]", "{", "\x00"])
+def test_a_body_that_is_no_json_object_is_refused(tmp_path, body):
+    headers = {**OURS, "content-type": "application/json"}
+    client = viewer(tmp_path, features=[WEIGHTS])
+
+    answer = client.post("/api/weights/set", content=body, headers=headers)
+
+    assert answer.status_code == 400
+    assert "the body" in answer.json()["error"]
