@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import maseval.core
+from tests.interface.libraries import needing
 
 CHECKOUT = Path(__file__).parents[1]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -54,10 +55,10 @@ def pages_with_python():
     for page in PAGES:
         if any(block.language == "python" for block in blocks_of(page)):
             text = page.read_text(encoding="utf-8")
-            needs_data = "maseval.benchmark.tau2" in text or page.name == "macs.md"
-            yield pytest.param(
-                page, id=name_of(page), marks=[pytest.mark.data] if needs_data else []
-            )
+            needs_data = "maseval.benchmark.tau2" in text or page.name in ("macs.md", "frames.md")
+            marks = [pytest.mark.data] if needs_data else []
+            marks += needing("duckdb") if page.name == "frames.md" else []
+            yield pytest.param(page, id=name_of(page), marks=marks)
 
 
 def commands():

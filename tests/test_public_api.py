@@ -28,6 +28,7 @@ ADDED = (
 HEAVY = (
     *("openai", "anthropic", "google.genai", "litellm", "smolagents", "langgraph", "langchain"),
     *("llama_index", "camel", "crewai", "torch", "transformers", "numpy", "pandas", "wandb"),
+    *("pyarrow", "polars", "duckdb"),
     *("langfuse", "httpx", "requests", "git", "rich", "tqdm", "platformdirs", "docstring_parser"),
 )
 

@@ -10,6 +10,7 @@ from maseval.cli import (
     chaos_server,
     compare,
     demo,
+    export,
     macs,
     new,
     note,
@@ -47,8 +48,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, view, tag, note, compare, report, plots, new)
-add_commands(app, replay_server, chaos_server)
+add_commands(app, demo, run, runs, show, view, tag, note, compare, report, export, plots)
+add_commands(app, new, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")
 

@@ -49,12 +49,13 @@ def conversation(report: Shape) -> list[ShownMessage]:
     """The simulation's messages where there is one, else those of each agent."""
     types = mapping(report, "config", "environment", "tool_types")
     messages: list[ShownMessage] = []
-    for speaker, recorded in _recorded(report):
+    for speaker, recorded in recorded_messages(report):
         messages += _paired(recorded, types, speaker)
     return messages
 
 
-def _recorded(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
+def recorded_messages(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
+    """The messages as they were recorded, with the agent's name where there are several agents."""
     simulated = entries(recorded_simulation(report).get("messages"))
     if simulated:
         yield None, [mapping(message) for message in simulated]

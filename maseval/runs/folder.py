@@ -192,7 +192,7 @@ class RunFolder:
         """
         places = self._contents.places
         ordered = [one for one in self.planned if one in places]
-        for simulation in [*ordered, *(places.keys() - self.planned)]:
+        for simulation in [*ordered, *sorted(places.keys() - self.planned)]:
             yield self.report(simulation)
 
     def report(self, simulation: Simulation) -> Report:

@@ -115,6 +115,7 @@ class ResultsRun:
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
         report |= _ended(recount, slot, again)
         report["config"] = self._configuration(item)
+        report["recorded_reward"] = mapping(item.recorded).get("reward")
         if again.task is not None:
             report["task"] = {**mapping(report, "task"), JUDGED_BY: again.task}
         return cast("Report", report)

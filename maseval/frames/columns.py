@@ -1,0 +1,175 @@
+"""The tables and their columns, declared once: rows, schemas and the documentation follow these."""
+
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+ColumnType = Literal["text", "integer", "number", "boolean", "time"]
+Cell = str | int | float | bool | datetime | None
+Row = dict[str, Cell]
+
+
+class Column(NamedTuple):
+    """A column of a table; a cell whose value is not known is null."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+
+
+class TableForm(NamedTuple):
+    """A table: what one row stands for, and its columns in order."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+
+_RUN = Column("run", "text", "name of the run; its path where two have the same name")
+_SIMULATION = (
+    _RUN,
+    Column("domain", "text", "the task's domain; empty if the benchmark has none"),
+    Column("task_id", "text", "the task"),
+    Column("trial", "integer", "number of the trial, from 0"),
+)
+
+RUNS = TableForm(
+    "runs",
+    "a run",
+    (
+        _RUN,
+        Column("path", "text", "where it is"),
+        Column("form", "text", "`folder`, `results` (of tau2-bench) or `reports` (saved)"),
+        Column("benchmark", "text", "the benchmark, as the configuration names it"),
+        Column("version", "text", "the benchmark's rules or release"),
+        Column("agent", "text", "the agent, as the configuration names it"),
+        Column("user", "text", "the simulated user, as the configuration names it"),
+        Column("seed", "integer", "seed of the run"),
+        Column("tasks", "integer", "tasks"),
+        Column("trials", "integer", "trials per task"),
+        Column("planned", "integer", "simulations that were planned"),
+        Column("simulations", "integer", "simulations that are there"),
+        Column("passed", "integer", "how many passed"),
+        Column("failed", "integer", "how many ran to their end and did not pass"),
+        Column("errors", "integer", "how many did not run to their end"),
+        Column("unjudged", "integer", "how many ran to their end without a verdict"),
+        Column("pass_1", "number", "pass^1: share of trials that pass, mean over tasks"),
+        Column("pass_1_low", "number", "lower end of its 95% CI, clustered by task"),
+        Column("pass_1_high", "number", "upper end of its 95% CI"),
+        Column("cost", "number", "US dollars, of all simulations"),
+        Column("tokens", "integer", "input and output tokens of all simulations"),
+        Column("started_at", "time", "when the first simulation began"),
+        Column("damaged", "integer", "records that cannot be read"),
+        Column("config", "text", "the whole configuration, as JSON without secrets"),
+    ),
+)
+
+SIMULATIONS = TableForm(
+    "simulations",
+    "one trial of a task",
+    (
+        *_SIMULATION,
+        Column("status", "text", "how it ended: `success`, `agent_error`, `task_timeout`, ..."),
+        Column("outcome", "text", "`pass`, `fail`, `error` or `unjudged`"),
+        Column("passed", "boolean", "whether it passed; null if nobody judged it"),
+        Column("reward", "number", "the reward that counts: recomputed if `recomputed`"),
+        Column("recorded_reward", "number", "the reward that stands in the folder or file"),
+        Column("recomputed", "boolean", "whether `reward` and `passed` were recomputed on reading"),
+        Column("reward_breakdown", "text", "reward of each part of the verdict, as JSON"),
+        Column("checks", "integer", "checks that were made"),
+        Column("checks_met", "integer", "how many of them are met"),
+        Column("termination", "text", "why the conversation ended: `user_stop`, `max_steps`, ..."),
+        Column("error_type", "text", "type of the error, if there was one"),
+        Column("error", "text", "its message, without secrets"),
+        Column("started_at", "time", "when it began"),
+        Column("seconds", "number", "how long it took"),
+        Column("seed", "integer", "its seed"),
+        Column("attempts", "integer", "attempts, of which the last one counts"),
+        Column("messages", "integer", "messages of the conversation"),
+        Column("tool_calls", "integer", "tool calls in it"),
+        Column("tool_errors", "integer", "tool calls that returned an error"),
+        Column("agent", "text", "name or type of the agent"),
+        Column("agent_model", "text", "id of the agent's model; several are joined by a comma"),
+        Column("user_model", "text", "id of the simulated user's model"),
+        Column("cost", "number", "US dollars, with all attempts; null if a price is not known"),
+        Column("agent_cost", "number", "the agent's part of it"),
+        Column("user_cost", "number", "the simulated user's part of it"),
+        Column("input_tokens", "integer", "tokens read by models"),
+        Column("cached_tokens", "integer", "how many of them came from a provider's cache"),
+        Column("output_tokens", "integer", "tokens written by models"),
+        Column("state_changed", "boolean", "whether the database changed"),
+        Column("query", "text", "what the agent was asked"),
+        Column("final_answer", "text", "what it answered at last; JSON if that is not a text"),
+    ),
+)
+
+MESSAGES = TableForm(
+    "messages",
+    "a message of a simulation",
+    (
+        *_SIMULATION,
+        Column("position", "integer", "its place in the conversation, from 0"),
+        Column("speaker", "text", "the agent it belongs to, where there are several"),
+        Column("role", "text", "`user`, `assistant`, `tool` or `system`"),
+        Column("content", "text", "its text; JSON if it is not one"),
+        Column("tool_calls", "integer", "tool calls in it"),
+        Column("tool_call_id", "text", "of a tool's answer: the call that it answers"),
+        Column("failed", "boolean", "of a tool's answer: whether it is an error"),
+        Column("at", "time", "when it was recorded"),
+        Column("cost", "number", "US dollars"),
+        Column("input_tokens", "integer", "tokens read for it"),
+        Column("output_tokens", "integer", "tokens written for it"),
+    ),
+)
+
+TOOL_CALLS = TableForm(
+    "tool_calls",
+    "a tool call of a simulation",
+    (
+        *_SIMULATION,
+        Column("message", "integer", "`position` of the message that makes the call"),
+        Column("position", "integer", "its place among the calls of that message, from 0"),
+        Column("speaker", "text", "the agent it belongs to, where there are several"),
+        Column("caller", "text", "the role that makes it: `assistant` or `user`"),
+        Column("tool", "text", "name of the tool"),
+        Column("arguments", "text", "its arguments, as JSON"),
+        Column("writes", "boolean", "whether the tool can change the database"),
+        Column("answered", "boolean", "whether the tool's answer is recorded"),
+        Column("failed", "boolean", "whether the answer is an error"),
+        Column("result", "text", "the answer"),
+    ),
+)
+
+CHECKS = TableForm(
+    "checks",
+    "a check of a verdict",
+    (
+        *_SIMULATION,
+        Column("evaluator", "integer", "which of the evaluators made it, from 0"),
+        Column("position", "integer", "its place among the checks of that evaluator, from 0"),
+        Column(
+            "kind",
+            "text",
+            "`DB`, `ENV_ASSERTION`, `ACTION`, `COMMUNICATE`, `NL_ASSERTION`, a judge's own kind; "
+            "`VERDICT` for an evaluator that lists no checks",
+        ),
+        Column("name", "text", "what is checked"),
+        Column("met", "boolean", "whether it is met; null if it was not decided"),
+        Column("counts", "boolean", "whether the reward depends on it"),
+        Column("arguments", "text", "of an action: the expected arguments, as JSON"),
+        Column("message", "integer", "of an action: the message with the first call that matches"),
+        Column("evidence", "text", "the reason given; of a `VERDICT` all it returned, as JSON"),
+    ),
+)
+
+TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS)}
+
+
+def documented() -> str:
+    """All columns as one Markdown table, for the documentation."""
+    lines = ["| table | column | type | meaning |", "|---|---|---|---|"]
+    for table in TABLES.values():
+        lines += [
+            f"| {table.name} | `{column.name}` | {column.type} | {column.meaning} |"
+            for column in table.columns
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,149 @@
+"""Rows of the table ``simulations``."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from maseval.commands.prices import unpriced_models
+from maseval.core.outcome import (
+    ComponentUsage,
+    evaluations,
+    kind_of,
+    recorded_simulation,
+    reward_of,
+    simulation_key,
+    termination_of,
+    usage_of,
+)
+from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.storage.redaction import redact_text
+from maseval.frames.columns import SIMULATIONS
+from maseval.frames.sources import Opened
+from maseval.report.checks import ShownVerdict, judged
+from maseval.report.conversation import ShownMessage, conversation, recorded_messages
+
+_KEY = tuple(column.name for column in SIMULATIONS.columns[1:4])
+
+
+def key_of(report: Shape) -> dict[str, object]:
+    """The columns that name a simulation, in every table but that of runs."""
+    return dict(zip(_KEY, simulation_key(report), strict=True))
+
+
+def simulation_rows(report: Shape, source: Opened) -> Iterator[dict[str, object]]:
+    """The one row of a report."""
+    kind = kind_of(report)
+    error = mapping(report, "error")
+    messages = conversation(report)
+    environment = mapping(report, "traces", "environment")
+    reward = reward_of(report)
+    message = error.get("error_message")
+    yield {
+        **key_of(report),
+        "status": report.get("status"),
+        "outcome": kind,
+        "passed": None if kind == "unjudged" else kind == "pass",
+        "reward": reward,
+        "recorded_reward": report.get("recorded_reward") if source.recomputed else reward,
+        "recomputed": source.recomputed,
+        "reward_breakdown": _breakdown(report),
+        **_counts(judged(report, messages)),
+        "termination": termination_of(report),
+        "error_type": error.get("error_type"),
+        "error": None if message is None else redact_text(text(message)),
+        "started_at": report.get("started_at") or None,
+        "seconds": report.get("duration_seconds"),
+        "seed": report.get("seed"),
+        "attempts": 1 + len(entries(report.get("attempts"))),
+        "messages": sum(len(recorded) for _, recorded in recorded_messages(report)),
+        **_calls(messages),
+        **_players(mapping(report, "config")),
+        **_used(report, _free(report, source)),
+        "state_changed": environment.get("db_changed"),
+        "query": mapping(report, "task").get("query") or None,
+        "final_answer": report.get("final_answer"),
+    }
+
+
+def _breakdown(report: Shape) -> str | None:
+    found = [
+        entry.get("reward_breakdown") or mapping(entry, "reward_info").get("reward_breakdown")
+        for entry in evaluations(report)
+    ]
+    return next((text(each) for each in found if each), None)
+
+
+def _counts(verdicts: Iterable[ShownVerdict]) -> dict[str, object]:
+    checks = [check for verdict in verdicts for check in verdict.get("checks", ())]
+    return {"checks": len(checks), "checks_met": sum(check["met"] for check in checks)}
+
+
+def _calls(messages: Iterable[ShownMessage]) -> dict[str, object]:
+    calls = [call for message in messages for call in message.get("calls", ())]
+    failed = sum(bool(call["result"] and call["result"]["failed"]) for call in calls)
+    return {"tool_calls": len(calls), "tool_errors": failed}
+
+
+def _players(config: Shape) -> dict[str, object]:
+    agents = (mapping(each) for each in mapping(config, "agents").values())
+    names = (each.get("player") or each.get("agent_type") for each in agents)
+    models = mapping(config, "models")
+    return {
+        "agent": _joined(names),
+        "agent_model": _joined(_ids_of(models, "agent")),
+        "user_model": _joined(_ids_of(models, "user")),
+    }
+
+
+def _ids_of(models: Mapping[str, object], side: str) -> Iterator[object]:
+    for name, model in models.items():
+        if name.partition("_")[0] == side:
+            yield mapping(model).get("model_id")
+
+
+def _joined(names: Iterable[object]) -> str | None:
+    return ", ".join(dict.fromkeys(text(name) for name in names if name is not None)) or None
+
+
+_SIDES = ("agent", "user")
+
+
+def _free(report: Shape, source: Opened) -> dict[str, bool]:
+    """Whether a cost of zero means that nothing was to be paid, and not that nobody knows."""
+    priced = unpriced_models(source.config) == []
+    noted = recorded_simulation(report)
+    return {
+        side: noted.get(f"{side}_cost", 0.0) is not None and (priced or not _tokens(report))
+        for side in _SIDES
+    }
+
+
+def _tokens(report: Shape) -> bool:
+    used = list(usage_of(report))
+    return any(_sum(used, key) for key in ("input_tokens", "output_tokens"))
+
+
+def _used(report: Shape, free: Mapping[str, bool]) -> dict[str, object]:
+    used = list(usage_of(report))
+    sides = {side: [each for each in used if _side(each) == side] for side in _SIDES}
+    return {
+        "cost": _cost(used, all(free.values())),
+        **{f"{side}_cost": _cost(parts, free[side]) for side, parts in sides.items()},
+        "input_tokens": _sum(used, "input_tokens"),
+        "cached_tokens": _sum(used, "cached_input_tokens"),
+        "output_tokens": _sum(used, "output_tokens"),
+    }
+
+
+def _cost(used: list[ComponentUsage], free: bool) -> float | None:
+    cost = _sum(used, "cost")
+    return cost if cost or free else None
+
+
+def _side(used: ComponentUsage) -> str | None:
+    category, _, name = used.component.partition(":")
+    named = name.partition("_")[0] if category == "models" else category.removesuffix("s")
+    return text_or_none(named)
+
+
+def _sum(used: list[ComponentUsage], key: str) -> float | None:
+    known = [found for each in used if (found := number(each.record.get(key))) is not None]
+    return sum(known) if known else None

@@ -1,0 +1,95 @@
+"""What frames are made of: run folders, results files of tau2-bench, and saved reports."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from maseval.commands.benchmarks import OutcomeOptions
+from maseval.commands.finding import UnknownRunError, holds_reports, open_recording, run_path
+from maseval.core.outcome import checked_report
+from maseval.core.report import Report
+from maseval.core.storage.records import iter_records
+from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs.log import DamagedRecord
+
+AnyRun = str | os.PathLike[str]
+SourceForm = Literal["folder", "results", "reports"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A source that is being read; ``planned`` is None where nobody says what was planned."""
+
+    config: Mapping[str, object]
+    planned: Sequence[Simulation] | None
+    damaged: Sequence[DamagedRecord]
+    reports: Iterator[Report]
+    recomputed: bool = False
+
+
+@dataclass(frozen=True)
+class FrameSource:
+    """One run, by the name that its rows have; it is read anew each time it is opened."""
+
+    name: str
+    path: Path
+    form: SourceForm
+    options: OutcomeOptions
+
+    def opened(self) -> Opened:
+        """The reports, one in memory at a time unless it is a results file."""
+        match self.form:
+            case "reports":
+                return Opened({}, None, (), _saved(self.path))
+            case "folder":
+                folder = RunFolder.read(self.path)
+                planned = list(folder.planned)
+                return Opened(folder.config.values, planned, folder.damaged, folder.reports())
+        results = open_recording(self.path, self.options)
+        values, planned = results.config.values, list(results.planned)
+        recomputed = not self.options.as_recorded
+        return Opened(values, planned, results.damaged, results.reports(), recomputed)
+
+
+# What a line of a file may lack, although every report has it.
+_LEAST = {"status": None, "error": None, "duration_seconds": None}
+
+
+def _saved(path: Path) -> Iterator[Report]:
+    for row, record in enumerate(iter_records(path), 1):
+        yield cast("Report", {**_LEAST, **checked_report(record, f"{path}, line {row}")})
+
+
+def sources_of(runs: Sequence[AnyRun], options: OutcomeOptions) -> list[FrameSource]:
+    """The runs that are named, in that order; of a folder that holds runs, all by name.
+
+    Without any, all below the folder of all runs.
+    """
+    found = (each for run in runs or [default_root()] for each in _found(run))
+    kept = {path.resolve(): (path, form) for path, form in found}.values()
+    short = [path.name if form == "folder" else path.stem for path, form in kept]
+    return [
+        FrameSource(name if short.count(name) == 1 else str(path), path, form, options)
+        for name, (path, form) in zip(short, kept, strict=True)
+    ]
+
+
+def _found(run: AnyRun) -> list[tuple[Path, SourceForm]]:
+    path = Path(run)
+    if path.is_file():
+        return [(path, "reports" if holds_reports(path) else "results")]
+    if path.is_dir() and not (path / "config.json").exists():
+        if (path / "results.json").is_file():
+            return [(path, "results")]
+        below = sorted(each.path for each in list_runs(path))
+        if below:
+            return [(each, "folder") for each in below]
+    try:
+        return [(run_path(run), "folder")]
+    except UnknownRunError:
+        raise UnknownRunError(
+            f"{path} is not a run, a folder of runs, a results file or a file of reports; "
+            "`maseval runs` lists the runs"
+        ) from None

@@ -1,0 +1,103 @@
+"""Tables for other libraries: rows as Arrow record batches, and from these what each one reads."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from maseval.core.exceptions import OutputExistsError
+from maseval.interface import extras
+
+Typed = Sequence[tuple[str, str]]
+"""Names of columns, each with a type: text, integer, number, boolean or time."""
+
+_MOST_ROWS = 4096
+# What a batch holds at most in texts, so that long conversations do not fill the memory.
+_MOST_LETTERS = 4_000_000
+
+
+def _pyarrow() -> Any:
+    return extras.load("pyarrow", extra="frames")
+
+
+def schema(columns: Typed) -> Any:
+    """The schema of a table; times have microseconds and no time zone."""
+    arrow = _pyarrow()
+    types = {
+        "text": arrow.string(),
+        "integer": arrow.int64(),
+        "number": arrow.float64(),
+        "boolean": arrow.bool_(),
+        "time": arrow.timestamp("us"),
+    }
+    return arrow.schema([arrow.field(name, types[kind]) for name, kind in columns])
+
+
+def batches(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Iterator[Any]:
+    """Record batches of a few thousand rows, fewer if their texts are long."""
+    arrow, form = _pyarrow(), schema(columns)
+    texts = [name for name, kind in columns if kind == "text"]
+    waiting: list[Mapping[str, object]] = []
+    letters = 0
+    for row in rows:
+        waiting.append(row)
+        letters += sum(len(str(row[name])) for name in texts)
+        if len(waiting) == _MOST_ROWS or letters >= _MOST_LETTERS:
+            yield arrow.RecordBatch.from_pylist(waiting, schema=form)
+            waiting, letters = [], 0
+    if waiting:
+        yield arrow.RecordBatch.from_pylist(waiting, schema=form)
+
+
+def reader(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
+    """A stream of record batches that other libraries take; it can be read once."""
+    return _pyarrow().RecordBatchReader.from_batches(schema(columns), batches(columns, rows))
+
+
+def pandas_frame(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
+    """A data frame of pandas whose columns keep their types, also where values are missing."""
+    pandas = extras.load("pandas", extra="pandas")
+    arrow = _pyarrow()
+    kept = {
+        arrow.string(): pandas.StringDtype(),
+        arrow.int64(): pandas.Int64Dtype(),
+        arrow.float64(): pandas.Float64Dtype(),
+        arrow.bool_(): pandas.BooleanDtype(),
+    }
+    return reader(columns, rows).read_all().to_pandas(types_mapper=kept.get)
+
+
+def polars_frame(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
+    """A data frame of polars."""
+    polars = extras.load("polars", extra="polars")
+    return polars.from_arrow(reader(columns, rows).read_all())
+
+
+def duckdb_table(
+    columns: Typed, rows: Iterable[Mapping[str, object]], name: str, connection: Any = None
+) -> Any:
+    """A table of that name in a DuckDB database; without a connection in a new one in memory."""
+    duckdb = extras.load("duckdb", extra="duckdb")
+    connection = duckdb.connect() if connection is None else connection
+    quoted = '"' + name.replace('"', '""') + '"'
+    stream = reader(columns, rows)
+    handle = f"maseval_{id(stream)}"
+    connection.register(handle, stream)
+    try:
+        connection.execute(f"CREATE TABLE {quoted} AS SELECT * FROM {handle}")
+    except duckdb.CatalogException as error:
+        raise OutputExistsError(
+            f"the database already has a table {name!r}; drop it, or choose another name ({error})"
+        ) from None
+    finally:
+        connection.unregister(handle)
+    return connection
+
+
+def write_parquet(file: IO[bytes], columns: Typed, rows: Iterable[Mapping[str, object]]) -> int:
+    """Write a Parquet file, compressed with zstd; returns how many rows it has."""
+    parquet = extras.load("pyarrow.parquet", extra="frames", package="pyarrow")
+    count = 0
+    with parquet.ParquetWriter(file, schema(columns), compression="zstd") as writer:
+        for batch in batches(columns, rows):
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count

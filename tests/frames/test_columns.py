@@ -1,0 +1,25 @@
+"""The columns are declared once, and documented as declared."""
+
+from pathlib import Path
+
+from maseval.frames.columns import TABLES, documented
+
+PAGE = Path(__file__).parents[2] / "docs" / "frames.md"
+
+
+def test_the_page_lists_the_columns_as_they_are_declared():
+    assert f"\n{documented()}\n" in PAGE.read_text(encoding="utf-8")
+
+
+def test_no_table_has_two_columns_of_a_name():
+    for table in TABLES.values():
+        names = [column.name for column in table.columns]
+        assert len(names) == len(set(names)), table.name
+
+
+def test_every_table_begins_with_what_its_rows_are_joined_by():
+    keys = ("run", "domain", "task_id", "trial")
+
+    assert TABLES["runs"].columns[0].name == "run"
+    for table in list(TABLES.values())[1:]:
+        assert tuple(column.name for column in table.columns[:4]) == keys

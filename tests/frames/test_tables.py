@@ -1,0 +1,255 @@
+"""Tables over run folders, results files and saved reports hold what these record."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from maseval import frames
+from maseval.commands import show, tau2
+from maseval.commands.finding import UnknownRunError
+from maseval.core.outcome import kind_of, reward_of, simulation_key
+from maseval.frames.columns import TABLES
+from maseval.frames.tables import frame_named
+from maseval.runs import RunFolder
+from tests.frames.recordings import booking_reports, library_run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
+
+
+@pytest.fixture(scope="module")
+def run(runs):
+    return runs[0]
+
+
+@pytest.fixture(scope="module")
+def reports(run):
+    return list(RunFolder.read(run).reports())
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return booking_reports(tmp_path_factory.mktemp("saved"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, saved):
+    types = {"text": str, "integer": int, "number": float, "boolean": bool, "time": datetime}
+    frame = frame_named(table, run, saved)
+
+    rows = list(frame)
+
+    assert rows
+    for row in rows:
+        assert list(row) == [column.name for column in frame.columns]
+        for column in frame.columns:
+            assert row[column.name] is None or type(row[column.name]) is types[column.type]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved):
+    frame = frame_named(table, run, saved)
+
+    assert all(set(row) == {column.name for column in frame.columns} for row in frame._read())
+
+
+def test_a_row_for_each_simulation_in_the_order_of_the_plan(run, reports):
+    rows = list(frames.simulations(run))
+
+    keys = [(row["domain"], row["task_id"], row["trial"]) for row in rows]
+    assert keys == [simulation_key(report) for report in reports]
+    assert keys == [tuple(one) for one in RunFolder.read(run).planned]
+    assert [row["outcome"] for row in rows] == [kind_of(report) for report in reports]
+    assert [row["reward"] for row in rows] == [reward_of(report) for report in reports]
+    assert {row["passed"] for row in rows} == {True, False}
+    assert {row["agent"] for row in rows} == {"noisy"}
+    assert {row["recomputed"] for row in rows} == {False}
+
+
+def test_the_numbers_of_a_run_are_those_that_show_gives(run):
+    (row,) = frames.runs(run)
+
+    overall = show(run).summary.overall
+    assert (row["passed"], row["simulations"]) == (overall.passed, overall.recorded)
+    assert row["pass_1"] == overall.pass_1["value"]
+    assert (row["pass_1_low"], row["pass_1_high"]) == (
+        overall.pass_1["low"],
+        overall.pass_1["high"],
+    )
+    assert row["tasks"] == overall.tasks
+    assert row["trials"] == 2
+    assert json.loads(row["config"])["agent"]["player"] == "noisy"
+
+
+def test_messages_calls_and_checks_belong_to_their_simulations(run, reports):
+    messages, calls, checks = (
+        list(each(run)) for each in (frames.messages, frames.tool_calls, frames.checks)
+    )
+    simulated = [report["traces"]["environment"]["simulation"] for report in reports]
+    made = [
+        call
+        for each in simulated
+        for said in each["messages"]
+        for call in said.get("tool_calls") or ()
+    ]
+
+    assert [row["content"] for row in messages] == [
+        said["content"] for each in simulated for said in each["messages"]
+    ]
+    assert [row["tool"] for row in calls] == [call["name"] for call in made]
+    assert [json.loads(row["arguments"]) for row in calls] == [call["arguments"] for call in made]
+    assert {row["answered"] for row in calls} == {True}
+    by_key = {}
+    for row in messages:
+        by_key[row["domain"], row["task_id"], row["trial"], row["position"]] = row
+    for call in calls:
+        said = by_key[call["domain"], call["task_id"], call["trial"], call["message"]]
+        assert said["role"] == call["caller"]
+        assert said["tool_calls"] > call["position"]
+    rows = list(frames.simulations(run))
+    assert sum(row["tool_calls"] for row in rows) == len(calls)
+    assert sum(row["messages"] for row in rows) == len(messages)
+    assert sum(row["checks"] for row in rows) == len(checks)
+    assert sum(row["checks_met"] for row in rows) == sum(row["met"] for row in checks)
+
+
+def test_several_runs_stand_in_the_order_they_are_named_and_a_folder_of_runs_by_name(runs):
+    named = list(frames.simulations(*runs))
+    below = list(frames.simulations(runs[0].parent))
+
+    assert list(dict.fromkeys(row["run"] for row in named)) == ["b", "a"]
+    assert list(dict.fromkeys(row["run"] for row in below)) == ["a", "b"]
+    assert len(named) == len(below) == 2 * len(list(frames.simulations(runs[0])))
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths(runs, tmp_path):
+    other = library_run(trials=1, output=tmp_path / "a").folder
+
+    assert [row["run"] for row in frames.runs(runs[1], other)] == [str(runs[1]), str(other)]
+
+
+def test_a_run_that_is_named_twice_is_there_once(run):
+    assert len(list(frames.runs(run, run.parent / "." / run.name))) == 1
+
+
+def test_without_a_name_all_runs_of_the_usual_folder_are_there(runs, monkeypatch):
+    monkeypatch.setenv("MASEVAL_RUNS_DIR", str(runs[0].parent))
+
+    assert [row["run"] for row in frames.runs()] == ["a", "b"]
+
+
+def test_saved_reports_of_any_benchmark_are_read(saved):
+    (run,) = frames.runs(saved)
+    rows = list(frames.simulations(saved))
+
+    assert run["form"] == "reports"
+    assert run["planned"] is None
+    assert run["simulations"] == len(rows) > 1
+    assert rows[0]["query"]
+    assert {row["kind"] for row in frames.checks(saved)} == {"VERDICT"}
+    assert [row["met"] for row in frames.checks(saved)] == [row["passed"] for row in rows]
+    assert list(frames.messages(saved))
+
+
+def test_what_a_file_of_reports_leaves_out_is_null(tmp_path):
+    bare = booking_reports(
+        tmp_path,
+        include_traces=False,
+        include_config=False,
+        include_eval=False,
+        include_task=False,
+        include_usage=False,
+    )
+
+    for row in frames.simulations(bare):
+        assert (row["outcome"], row["passed"], row["reward"]) == ("unjudged", None, None)
+        assert (row["cost"], row["agent"], row["query"]) == (None, None, None)
+    assert list(frames.checks(bare)) == []
+
+
+@pytest.fixture(scope="module")
+def results(run, tmp_path_factory):
+    target = tmp_path_factory.mktemp("results") / "theirs.json"
+    tau2.export(run, target)
+    return target
+
+
+def test_the_rewards_of_a_results_file_are_recomputed_beside_the_recorded_ones(
+    results, run, tmp_path
+):
+    content = json.loads(results.read_text())
+    for simulation in content["simulations"]:
+        simulation["reward_info"]["reward"] = 1.0
+    flattering = tmp_path / "flattering.json"
+    flattering.write_text(json.dumps(content))
+    honest = [row["reward"] for row in frames.simulations(run)]
+
+    rows = list(frames.simulations(flattering))
+    recorded = list(frames.simulations(flattering, as_recorded=True))
+
+    assert [row["reward"] for row in rows] == honest
+    assert {row["recorded_reward"] for row in rows} == {1.0}
+    assert {row["recomputed"] for row in rows} == {True}
+    assert {(row["reward"], row["recomputed"]) for row in recorded} == {(1.0, False)}
+
+
+def test_a_folder_of_results_in_the_form_of_1_0_1_is_read(results, run, tmp_path):
+    content = json.loads(results.read_text())
+    folder = tmp_path / "theirs"
+    (folder / "simulations").mkdir(parents=True)
+    simulations = content.pop("simulations")
+    for simulation in simulations:
+        file = folder / "simulations" / f"{simulation['id']}.json"
+        file.write_text(json.dumps({**simulation, "mode": "half_duplex"}))
+    index = [{"id": each["id"], "task_id": each["task_id"]} for each in simulations]
+    content |= {"simulation_index": index, "simulations": []}
+    (folder / "results.json").write_text(json.dumps(content))
+
+    (found,) = frames.runs(folder, data_version="0.2.0")
+
+    assert (found["form"], found["run"]) == ("results", "theirs")
+    assert found["simulations"] == len(simulations)
+    assert found["pass_1"] == next(iter(frames.runs(run)))["pass_1"]
+
+
+def test_tokens_of_unknown_price_have_no_cost(saved, tmp_path):
+    line = json.loads(saved.read_text().splitlines()[0])
+    used = {"cost": 0.0, "units": {}, "input_tokens": 7, "output_tokens": 2}
+    line["usage"] = {"models": {"agent_model": used, "user_model": {**used, "cost": 0.5}}}
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(json.dumps(line) + "\n")
+
+    (row,) = frames.simulations(changed)
+
+    assert (row["agent_cost"], row["user_cost"], row["cost"]) == (None, 0.5, 0.5)
+    assert (row["input_tokens"], row["output_tokens"]) == (14, 4)
+
+
+def test_no_secret_of_the_environment_is_in_a_cell(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "wonderfully-secret")
+    line = json.loads(saved.read_text().splitlines()[0])
+    line["final_answer"] = {"told": "it is wonderfully-secret"}
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(json.dumps(line) + "\n")
+
+    (row,) = frames.simulations(changed)
+
+    assert row["final_answer"] == '{"told": "it is <redacted>"}'
+
+
+def test_a_path_that_is_no_run_is_an_error_at_once(tmp_path):
+    with pytest.raises(UnknownRunError, match="not a run, a folder of runs"):
+        frames.simulations(tmp_path / "nothing")
+
+
+def test_a_line_that_is_no_report_is_named(saved, tmp_path):
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(saved.read_text() + '{"repeat_idx": 0}\n')
+    lines = len(saved.read_text().splitlines())
+
+    with pytest.raises(ValueError, match=rf"changed\.jsonl, line {lines + 1} is"):
+        list(frames.simulations(changed))

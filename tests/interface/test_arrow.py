@@ -1,0 +1,138 @@
+"""Rows for other libraries, with their types."""
+
+from datetime import datetime
+
+import pytest
+
+from maseval import frames
+from maseval.core.exceptions import OutputExistsError
+from maseval.frames.columns import SIMULATIONS
+from maseval.frames.export import export
+from maseval.frames.frame import Frame
+from maseval.interface import arrow
+from maseval.interface.extras import MissingExtraError
+from tests.frames.recordings import library_run
+from tests.interface.libraries import needing
+
+COLUMNS = [
+    *(("who", "text"), ("count", "integer"), ("share", "number"), ("done", "boolean")),
+    ("at", "time"),
+]
+ROW = {"who": "a", "count": 1, "share": 0.5, "done": True, "at": datetime(2026, 1, 2, 3, 4, 5, 6)}
+EMPTY = dict.fromkeys(ROW)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "one").folder
+
+
+def of(library):
+    return [pytest.param(library, marks=needing(library))]
+
+
+@pytest.mark.parametrize("library", of("pyarrow"))
+def test_batches_have_the_declared_types_whatever_is_null(library):
+    (batch,) = arrow.batches(COLUMNS, [EMPTY, ROW])
+    (null,) = arrow.batches(COLUMNS, [EMPTY])
+
+    assert [str(kind) for kind in batch.schema.types] == [
+        *("string", "int64", "double", "bool", "timestamp[us]"),
+    ]
+    assert batch.to_pylist() == [EMPTY, ROW]
+    assert null.schema == batch.schema == arrow.schema(COLUMNS)
+    assert list(arrow.batches(COLUMNS, [])) == []
+
+
+@pytest.mark.parametrize("library", of("pyarrow"))
+def test_a_batch_is_full_by_its_rows_or_by_its_texts(library):
+    asked = []
+
+    def rows(count, text):
+        for number in range(count):
+            asked.append(number)
+            yield {**ROW, "who": text}
+
+    first = next(arrow.batches(COLUMNS, rows(10_000, "short")))
+    read = len(asked)
+    long = [each.num_rows for each in arrow.batches(COLUMNS, rows(5, "x" * 3_000_000))]
+
+    assert first.num_rows == read == 4096
+    assert long == [2, 2, 1]
+
+
+@pytest.mark.parametrize("library", of("pyarrow"))
+def test_a_frame_is_a_table_of_arrow(library, run):
+    frame = frames.simulations(run)
+
+    assert frame.to_arrow().to_pylist() == list(frame)
+    assert frame.reader().schema == frame.schema
+
+
+@pytest.mark.parametrize("library", of("pyarrow"))
+def test_a_parquet_file_holds_the_rows_of_all_batches(library, run, tmp_path):
+    from pyarrow import parquet
+
+    export([run], to="parquet", tables=["all"], output=tmp_path)
+
+    for name in ("runs", "simulations", "messages", "tool_calls", "checks"):
+        assert parquet.read_table(tmp_path / f"{name}.parquet").to_pylist() == list(
+            getattr(frames, name)(run)
+        )
+
+
+@pytest.mark.parametrize("library", of("pandas"))
+def test_pandas_keeps_the_types_where_values_are_missing(library, run):
+    found = frames.simulations(run).to_pandas()
+
+    assert str(found.dtypes["passed"]) == "boolean"
+    assert str(found.dtypes["input_tokens"]) == "Int64"
+    assert str(found.dtypes["started_at"]).startswith("datetime64")
+    assert found["passed"].sum() == next(iter(frames.runs(run)))["passed"]
+
+
+@pytest.mark.parametrize("library", of("polars"))
+def test_polars_reads_a_frame(library, run):
+    found = frames.simulations(run).to_polars()
+
+    assert found.columns == [column.name for column in SIMULATIONS.columns]
+    assert found["passed"].sum() == next(iter(frames.runs(run)))["passed"]
+
+
+@pytest.mark.parametrize("library", of("duckdb"))
+def test_duckdb_gets_tables_that_can_be_asked_again_and_again(library, run):
+    database = frames.simulations(run).to_duckdb()
+    assert frames.checks(run).to_duckdb(database, "of a verdict") is database
+
+    count = len(list(frames.simulations(run)))
+    for _ in range(2):
+        assert database.execute("SELECT count(*) FROM simulations").fetchone() == (count,)
+    (checks,) = database.execute('SELECT count(*) FROM "of a verdict"').fetchone()
+    assert checks == len(list(frames.checks(run)))
+    database.close()
+
+
+@pytest.mark.parametrize("library", of("duckdb"))
+def test_a_table_of_duckdb_is_not_replaced(library, run):
+    database = frames.runs(run).to_duckdb()
+
+    with pytest.raises(OutputExistsError, match="already has a table 'runs'"):
+        frames.runs(run).to_duckdb(database)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "library", "extra"),
+    [
+        ("to_arrow", "pyarrow", "frames"),
+        ("to_pandas", "pandas", "pandas"),
+        ("to_polars", "polars", "polars"),
+        ("to_duckdb", "duckdb", "duckdb"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(method, library, extra, monkeypatch):
+    monkeypatch.setattr("maseval.interface.extras.is_installed", lambda module: module != library)
+    frame = Frame(SIMULATIONS, lambda: iter(()))
+
+    with pytest.raises(MissingExtraError, match=rf"{library} is not .* '\.\[{extra}\]'"):
+        getattr(frame, method)()
