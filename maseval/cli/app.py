@@ -11,6 +11,7 @@ from maseval.cli import (
     compare,
     demo,
     export,
+    gate,
     macs,
     new,
     note,
@@ -48,7 +49,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, view, tag, note, compare, report, export, plots)
+add_commands(app, demo, run, runs, show, view, tag, note)
+add_commands(app, compare, gate, report, export, plots)
 add_commands(app, new, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")

@@ -3,6 +3,7 @@ from maseval.commands import tau2 as tau2
 from maseval.commands.chaos_server import chaos_server as chaos_server
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo
+from maseval.commands.gate import gate as gate
 from maseval.commands.new import new as new
 from maseval.commands.note import note as note
 from maseval.commands.plots import plots as plots

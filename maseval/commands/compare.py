@@ -21,6 +21,7 @@ from maseval.stats import (
     pass_curves,
 )
 from maseval.stats import compare as compare_two
+from maseval.stats.intervals import LEVEL
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class RunComparison:
 
     ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
-    ``drawn`` the plots' files.
+    ``incomplete`` those of them that lack simulations, ``drawn`` the plots' files.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -56,6 +57,7 @@ class RunComparison:
     texts: str | None = None
     notes: Sequence[str] = ()
     other_tasks: Sequence[str] = ()
+    incomplete: Sequence[str] = ()
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -87,13 +89,15 @@ def compare(
     plot: str | os.PathLike[str] | None = None,
     plot_cost: str | os.PathLike[str] | None = None,
     options: OutcomeOptions | None = None,
+    level: float = LEVEL,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
-    PDF) for pass^k against k, ``plot_cost`` one for cost against score.
+    PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
+    intervals of two runs.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -106,20 +110,29 @@ def compare(
         configs={name: run.config for name, run in loaded.items()},
         k=k,
     )
-    two = _two(list(loaded.values()), k) if len(loaded) == 2 else None
+    two = _two(list(loaded.values()), k, level) if len(loaded) == 2 else None
     drawn = []
     if plot is not None:
         drawn.append(write_plot(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
-    cautions = [*_rehearsed(loaded), *_incomplete(whole), *(two or table).cautions]
+    incomplete = _incomplete(whole)
+    cautions = [*_rehearsed(loaded), *incomplete, *(two or table).cautions]
     notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
-        loaded, table, two, cautions, drawn, _different_texts(loaded), notes, other_tasks
+        loaded,
+        table,
+        two,
+        cautions,
+        drawn,
+        _different_texts(loaded),
+        notes,
+        other_tasks,
+        incomplete,
     )
 
 
-def _two(runs: Sequence[ComparedRun], k: int) -> Comparison:
+def _two(runs: Sequence[ComparedRun], k: int, level: float) -> Comparison:
     first, second = runs
     return compare_two(
         first.outcomes,
@@ -127,6 +140,7 @@ def _two(runs: Sequence[ComparedRun], k: int) -> Comparison:
         names=(first.name, second.name),
         configs=(first.config, second.config),
         k=k,
+        level=level,
     )
 
 

@@ -46,8 +46,7 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     """
     if not 0 <= at_least <= 1:
         raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
-    if not 0 < alpha < 0.5:
-        raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
+    check_alpha(alpha)
     counted = [each for each in tasks if each.total]
     if not counted:
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
@@ -58,6 +57,12 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
         return Requirement(at_least, alpha, value, interval, "met")
     advice = _advice(counted, value, at_least, interval.level)
     return Requirement(at_least, alpha, value, interval, "undecided", advice)
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise unless it is a chance to err that one can accept."""
+    if not 0 < alpha < 0.5:
+        raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
 
 
 def _interval(tasks: Sequence[Trials], level: float) -> Interval:
