@@ -83,9 +83,9 @@ class ProviderError(MASEvalError):
         """The same failure under another name."""
         return self._again(kind)()
 
-    def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()]]:
+    def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()], dict[str, object]]:
         # The default way of copying and pickling knows nothing of keyword arguments.
-        return self._again(type(self)), ()
+        return self._again(type(self)), (), {**vars(self), "details": dict(self.details)}
 
     def _again(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
         return partial(

@@ -48,11 +48,13 @@ def test_a_message_names_provider_model_status_and_the_way_out(kind):
 @pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
 def test_an_error_survives_copying(kind, again):
     error = kind("text", provider="p", model_id="m", status=400, retry_after=2.5)
+    error.details["answered_before"], error.component = True, "user"
 
     other = again(error)
 
     assert type(other) is kind
     assert (str(other), other.details) == (str(error), error.details)
+    assert other.component == "user" and other.details is not error.details
 
 
 def test_a_rate_limit_says_how_long_to_wait():
