@@ -50,10 +50,10 @@ class Process:
     def __str__(self) -> str:
         return f"process {self.place.process} on {self.place.node}"
 
-    def equip(self, modules: Any, equipment: bytes) -> None:
+    def equip(self, modules: Any, equipment: bytes, limits: Any) -> None:
         """Send what it needs."""
         self.stage = Stage.EQUIPPING
-        self.pending = self._actor.begin.remote(modules, equipment)
+        self.pending = self._actor.begin.remote(modules, equipment, limits)
 
     def collect(self) -> None:
         """Ask for what it will have finished."""

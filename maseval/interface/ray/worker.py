@@ -20,6 +20,7 @@ from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
 from maseval.interface.ray.environment import own_secrets
 from maseval.interface.ray.facts import Facts
+from maseval.interface.ray.limiter import share_limits
 from maseval.interface.ray.parcel import packed, packed_delivery, unpacked
 
 # Replies may be sent through Ray's object store, which is not large.
@@ -68,9 +69,13 @@ class Worker:
         address = ray.util.get_node_ip_address()
         return Place(context.get_node_id(), address, os.getpid()), Facts.here()
 
-    def begin(self, modules: dict[str, Source], equipment: bytes) -> bytes:
-        """Get ready; returns the checksums of the data here, or why it cannot."""
+    def begin(self, modules: dict[str, Source], equipment: bytes, limits: Any) -> bytes:
+        """Get ready; returns the checksums of the data here, or why it cannot.
+
+        ``limits`` is the actor that knows what all processes may ask of each provider.
+        """
         try:
+            share_limits(limits)
             return packed(self._begun(modules, unpacked(equipment)))
         except Exception as error:  # a user's code, imported here for the first time
             return packed(_in_words(error))

@@ -25,6 +25,7 @@ from maseval.interface.ray.connection import connected
 from maseval.interface.ray.environment import needed_by_workers
 from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
 from maseval.interface.ray.flights import Backlog, Flight
+from maseval.interface.ray.limiter import start_limits
 from maseval.interface.ray.parcel import packed, packed_for_worker, unpacked, unpacked_delivery
 from maseval.interface.ray.process import Process, ProcessLostError, Stage
 from maseval.interface.ray.worker import Equipment
@@ -74,6 +75,7 @@ class RayWorkers:
         self._ray: ModuleType
         self._modules: Any
         self._equipment: bytes
+        self._shared_limits: Any
         self._checksums: Mapping[str, str]
 
     @property
@@ -99,12 +101,14 @@ class RayWorkers:
             self._backlog = Backlog(math.ceil(self.size / self._count))
             self._equipment = packed(Equipment(shared, self._backlog.room, wanted, variables))
             self._modules = self._ray.put(own_modules())
+            self._shared_limits = start_limits(self._ray)
             try:
                 self._start_all()
                 yield
             finally:
                 for process in self._processes:
                     process.kill()
+                self._ray.kill(self._shared_limits, no_restart=True)
 
     def submit(self, repetition: Repetition) -> None:
         flight = Flight(next(self._numbers), repetition)
@@ -185,7 +189,7 @@ class RayWorkers:
             case Stage.STARTING:
                 process.place, theirs = reply
                 check_code(process.place.node, theirs, Facts.here())
-                process.equip(self._modules, self._equipment)
+                process.equip(self._modules, self._equipment, self._shared_limits)
             case Stage.EQUIPPING:
                 told = unpacked(reply)
                 if isinstance(told, str):
