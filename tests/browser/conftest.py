@@ -41,10 +41,10 @@ def browser():
 
 
 class Visit:
-    """A page with a report in it, and everything else the page did."""
+    """A page of a report or of the viewer, and everything else the page did."""
 
-    def __init__(self, page, path):
-        self.page, self.url = page, path.as_uri()
+    def __init__(self, page, url):
+        self.page, self.url = page, url
         self.noise, self.requests = [], []
         page.on("console", lambda message: self.noise.append(message.text))
         page.on("pageerror", lambda error: self.noise.append(str(error)))
@@ -65,21 +65,77 @@ class Visit:
         return self.page.locator("#panel")
 
 
+def is_from(url, server):
+    """Whether a server sent it; a file sends nothing."""
+    return server.startswith("http:") and url.startswith(server)
+
+
+@pytest.fixture
+def serve():
+    """Serves a folder as `maseval view` does; gives the server, whose ``url`` is to be opened."""
+    from maseval.commands import view
+
+    servers = []
+
+    def start(folder, port=0, **options):
+        server = view(folder, port=port, **options).server.start()
+        server.url = server.address("").rstrip("/")
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory):
+    """A folder of two runs, `careful` and `hurried`."""
+    from tests.browser.runs import compared_runs
+
+    return compared_runs(tmp_path_factory.mktemp("compared"))
+
+
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture
+def flaws():
+    """What axe-core finds wrong with a page that keeps somebody from using it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    def found(page):
+        response = Axe().run(page).response
+        assert response["passes"]  # it did look
+        return [
+            (each["id"], [node["target"] for node in each["nodes"]][:5])
+            for each in response["violations"]
+            if each["impact"] in SERIOUS
+        ]
+
+    return found
+
+
 @pytest.fixture
 def visit(browser):
-    """Opens a report file in a fresh context; what it did must be nothing but show itself."""
+    """Opens a report file, or a viewer's address, in a fresh context.
+
+    What it did must be nothing but show itself: no load from elsewhere, not a word on the console.
+    """
     visits, contexts = [], []
 
-    def start(path, **options):
-        context = browser.new_context(viewport={"width": 1300, "height": 850}, **options)
+    def start(place, **options):
+        url = place if isinstance(place, str) else place.as_uri()
+        context = browser.new_context(**{"viewport": {"width": 1300, "height": 850}, **options})
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
-        visits.append(Visit(context.new_page(), path))
+        visits.append(Visit(context.new_page(), url))
         return visits[-1]
 
     yield start
     for each in visits:
         assert each.noise == []
-        assert {url.partition("#")[0] for url in each.requests} <= {each.url}
+        loaded = {url.partition("#")[0] for url in each.requests}
+        assert all(url == each.url or is_from(url, each.url) for url in loaded)
     for context in contexts:
         context.close()

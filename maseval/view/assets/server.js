@@ -1,24 +1,39 @@
-// The data of a run as the server sends it.
+// What the server is asked and told. Its errors are sentences, which are shown to the reader.
 
-export async function ask(address) {
-  const response = await fetch(address);
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
+import { simulationName } from "../data.js";
+
+async function answerOf(response) {
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.error ?? `the server answered ${response.status} ${response.statusText}`);
   return answer;
+}
+
+function lost() {
+  throw new Error("The viewer's server does not answer. Is `maseval view` still running?");
+}
+
+export async function ask(path, query = {}) {
+  return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
+}
+
+export async function tell(path, body) {
+  const request = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return answerOf(await fetch(path, request).catch(lost));
+}
+
+export function pathTo(run) {
+  return `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
 }
 
 /** A source of the page: the run of this name. */
 export function served(run) {
-  let tasks = [];
   return {
-    index: async () => {
-      const found = await ask(`/api/run/index?${new URLSearchParams({ run })}`);
-      tasks = found.tasks;
-      return found;
-    },
-    packet: (task) => {
-      const { domain, id } = tasks[task];
-      return ask(`/api/run/packet?${new URLSearchParams({ run, domain, task: id })}`);
+    run,
+    index: () => ask("/api/run/index", { run }),
+    packet: (_, { domain, id }) => ask("/api/run/packet", { run, domain, task: id }),
+    search: async (words) => {
+      const { hits } = await ask("/api/search", { q: words, run });
+      return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
     },
   };
 }

@@ -1,19 +1,24 @@
 // The viewer: which page is shown follows the path of the address.
 
 import { add, h } from "../dom.js";
-import { start } from "../page.js";
-import { ask, served } from "./server.js";
+import { comparePage } from "./compare.js";
+import { searchPage } from "./found.js";
+import { topBar } from "./frame.js";
+import { runPage } from "./run.js";
+import { runsPage } from "./runs.js";
 
-function pathTo(run) {
-  return `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
+const main = document.getElementById("overview");
+
+async function open(path) {
+  if (path === "/") return runsPage(main);
+  if (path === "/compare") return comparePage(main);
+  if (path === "/search") return searchPage(main);
+  return runPage(decodeURIComponent(path.replace(/^\/run\//, "")));
 }
 
-async function showRuns() {
-  const { runs } = await ask("/api/runs");
-  const rows = runs.map(({ name, state }) => h("li", {}, h("a", { href: pathTo(name) }, name), ` ${state}`));
-  add(document.getElementById("overview"), [h("h1", {}, "Runs"), h("ul", {}, rows)]);
+try {
+  await open(location.pathname);
+} catch (error) {
+  add(main, [topBar(), h("p", { class: "card error", role: "alert" }, error.message)]);
 }
-
-const opened = location.pathname.match(/^\/run\/(.+)$/);
-if (opened) await start(served(decodeURIComponent(opened[1])));
-else await showRuns();
+document.documentElement.dataset.ready ??= Math.round(performance.now());

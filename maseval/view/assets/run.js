@@ -1,0 +1,65 @@
+// One run: the report's page, fed by the server. What finishes while somebody reads appears in its
+// place; what is open, has the focus or is scrolled to stays as it is.
+
+import { reload, take } from "../data.js";
+import { start } from "../page.js";
+import { visible } from "../text.js";
+import { listen } from "./events.js";
+import { topBar } from "./frame.js";
+import { liveStrip } from "./live.js";
+import { ask, served } from "./server.js";
+
+const BATCH = 200;
+// The results are computed by the server from all simulations, so they are not asked for each time.
+const RESULTS_EVERY = 10000;
+
+/** Calls `act` some time after it was asked to, once for however many wishes. */
+function gathered(act, pause) {
+  let waiting;
+  return () => {
+    waiting ??= setTimeout(async () => {
+      await act().catch(() => {}); // a lost connection is said so elsewhere
+      waiting = undefined;
+    }, pause);
+  };
+}
+
+export async function runPage(run) {
+  const source = served(run);
+  const { strip, show } = liveStrip();
+  let page;
+  let state;
+  let fresh = [];
+
+  const readAll = async () => {
+    await reload();
+    page.update();
+  };
+  const readResults = gathered(readAll, RESULTS_EVERY);
+  const draw = gathered(async () => {
+    const tasks = new Set(fresh.map(({ row, domain, task, note = "" }) => take({ domain, id: task, note }, row)));
+    fresh = [];
+    page.update(tasks);
+    readResults();
+  }, BATCH);
+  const live = (found) => {
+    show(found);
+    if (state === "running" && found.state !== "running") readAll();
+    state = found.state;
+  };
+  const again = async () => {
+    live(await ask("/api/run/live", { run }));
+    await readAll();
+  };
+  const handlers = {
+    live,
+    simulation: (found) => {
+      fresh.push(found);
+      draw();
+    },
+  };
+  const notice = listen({ run }, handlers, () => again().catch(() => {}));
+  document.title = `${visible(run)} · maseval`;
+  page = await start(source, { above: [topBar(), notice, strip] });
+  live(await ask("/api/run/live", { run }));
+}

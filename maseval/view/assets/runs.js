@@ -1,0 +1,214 @@
+// All runs of the folder: their state and numbers, what people wrote about them, and the choice of
+// two to compare. How the list is sorted and filtered stands in the address.
+
+import { inBlocks } from "../blocks.js";
+import { intervalBar } from "../charts.js";
+import { add, h } from "../dom.js";
+import { choice } from "../filters.js";
+import { count, counted, money, percent } from "../text.js";
+import { themeButton } from "../theme.js";
+import { listen } from "./events.js";
+import { minute, stateChip, topBar } from "./frame.js";
+import { noteCell, tagsCell } from "./remarks.js";
+import { ask, pathTo } from "./server.js";
+
+const STATES = ["running", "finished", "interrupted", "damaged"];
+
+// What a column is called, what it is sorted by, and what it shows.
+const RUN_COLUMNS = [
+  ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, name), problem && h("small", { class: "problem" }, problem)]],
+  ["State", ({ state }) => STATES.indexOf(state), ({ state, done, failed, planned }) => [stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), failed > 0 && h("small", { class: "problem" }, ` ${counted(failed, "error")}`)]],
+  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1 }) => passRate(pass_1)],
+  ["Cost", ({ cost }) => cost ?? -1, ({ cost }) => money(cost)],
+  ["Tokens", ({ tokens }) => tokens ?? -1, ({ tokens }) => (tokens ? count.format(tokens) : "–")],
+  ["Models", ({ models }) => models.join(), ({ models }) => stacked(models)],
+  ["Domains", ({ domains }) => domains.join(), ({ domains }) => stacked(domains)],
+  ["Date", ({ started, updated }) => started || updated || "", ({ started, updated }) => minute(started || updated)],
+  ["Tags", ({ tags }) => tags.join(), (run) => tagsCell(run, remarks)],
+  ["Note", ({ note }) => note ?? "", (run) => noteCell(run, remarks)],
+];
+
+const remarks = { edit: false };
+const known = new Map();
+const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date", down: true };
+let chosen = [];
+let parts;
+
+function stacked(list) {
+  return list.length ? list.map((each) => h("div", {}, each)) : "–";
+}
+
+function passRate(found) {
+  if (found?.value == null) return "–";
+  const { value, low, high } = found;
+  return [h("b", {}, percent(value)), low != null && h("small", {}, ` ${(low * 100).toFixed(1)} – ${(high * 100).toFixed(1)}`), intervalBar(found)];
+}
+
+function readAddress() {
+  const query = new URLSearchParams(location.search);
+  for (const name of ["q", "state", "domain", "model", "tag"]) wanted[name] = query.get(name) ?? "";
+  wanted.sort = query.get("sort") ?? "Date";
+  wanted.down = query.has("sort") ? query.has("down") : true;
+}
+
+function addressOfList() {
+  const query = new URLSearchParams();
+  for (const name of ["q", "state", "domain", "model", "tag"]) if (wanted[name]) query.set(name, wanted[name]);
+  if (wanted.sort !== "Date" || !wanted.down) {
+    query.set("sort", wanted.sort);
+    if (wanted.down) query.set("down", "");
+  }
+  return query.size ? `/?${query}` : "/";
+}
+
+function isWanted({ name, state, domains, models, tags, note }) {
+  const text = [name, ...models, ...domains, ...tags, note ?? ""].join("\n").toLowerCase();
+  return (
+    (!wanted.state || state === wanted.state) &&
+    (!wanted.domain || domains.includes(wanted.domain)) &&
+    (!wanted.model || models.includes(wanted.model)) &&
+    (!wanted.tag || tags.includes(wanted.tag)) &&
+    wanted.q.toLowerCase().split(/\s+/).every((word) => text.includes(word))
+  );
+}
+
+function inOrder(list) {
+  const [, key] = RUN_COLUMNS.find(([name]) => name === wanted.sort) ?? RUN_COLUMNS[7];
+  const compared = (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
+  return list.sort((a, b) => (wanted.down ? -1 : 1) * compared(a, b) || (a.name < b.name ? -1 : 1));
+}
+
+/** Chooses a run for the comparison, or takes it back; of three the first is let go. */
+function toggleRun(name) {
+  chosen = chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name].slice(-2);
+  showList();
+}
+
+function choiceOf(name) {
+  const box = h("input", { type: "checkbox", "aria-label": `Compare ${name}`, change: () => toggleRun(name) });
+  box.checked = chosen.includes(name);
+  return h("td", { class: "choose" }, box);
+}
+
+function drawRun(run) {
+  const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: `of-${name.toLowerCase().replace(/\W/g, "")}` } : { scope: "row" }, show(run)));
+  return h("tr", { "data-run": run.name }, choiceOf(run.name), cells);
+}
+
+/** A row that somebody writes in is left alone. */
+function runRow(entry) {
+  const busy = entry.row?.querySelector("form");
+  if (!entry.row || (entry.stale && !busy)) {
+    entry.row = drawRun(entry.run);
+    entry.stale = false;
+  }
+  return entry.row;
+}
+
+function headCell([name]) {
+  const sort = () => {
+    [wanted.sort, wanted.down] = [name, wanted.sort === name ? !wanted.down : !["Run", "State"].includes(name)];
+    showList();
+  };
+  const cell = h("th", { scope: "col" }, h("button", { type: "button", class: "pick", click: sort }, name));
+  cell.update = () => cell.setAttribute("aria-sort", wanted.sort !== name ? "none" : wanted.down ? "descending" : "ascending");
+  return cell;
+}
+
+function showCompare() {
+  const [a, b] = chosen;
+  const link = `/compare?${new URLSearchParams({ a, b })}`;
+  parts.compare.replaceChildren(chosen.length === 2 ? h("a", { class: "button", href: link }, `Compare ${a} with ${b}`) : h("small", {}, "Choose two runs to compare them."));
+}
+
+function showList() {
+  const found = inOrder([...known.values()].map(({ run }) => run).filter(isWanted));
+  for (const { run, row } of known.values()) if (row) row.querySelector(".choose input").checked = chosen.includes(run.name);
+  parts.blocks.show(found.map(({ name }) => known.get(name)));
+  parts.heads.forEach((cell) => cell.update());
+  parts.status.textContent = `${count.format(found.length)} of ${counted(known.size, "run")}`;
+  history.replaceState(null, "", addressOfList());
+  showCompare();
+}
+
+/** What is new of some runs; which have the focus keep it. */
+function takeRuns(list) {
+  for (const run of list) {
+    const entry = known.get(run.name) ?? {};
+    known.set(run.name, Object.assign(entry, { run, stale: true }));
+  }
+  const { activeElement } = document;
+  const path = activeElement?.closest("tr[data-run]") && [activeElement.closest("tr").dataset.run, activeElement.getAttribute("aria-label") ?? activeElement.getAttribute("href")];
+  showList();
+  if (path && !activeElement.isConnected) refocus(...path);
+}
+
+function refocus(name, label) {
+  const row = known.get(name)?.row;
+  [...(row?.querySelectorAll("a, input, button") ?? [])].find((each) => [each.getAttribute("aria-label"), each.getAttribute("href")].includes(label))?.focus({ preventScroll: true });
+}
+
+function filterOf(name, label, values) {
+  const { select, field } = choice(label, values, (value) => ((wanted[name] = value), showList()), "all");
+  select.value = wanted[name];
+  return values.length > 0 && field;
+}
+
+function listFilters() {
+  const every = (select) => [...new Set([...known.values()].flatMap(({ run }) => select(run)))].sort();
+  const field = h("input", { type: "search", id: "search", placeholder: "Name, model, tag or note ( / )", "aria-label": "Name, model, tag or note" });
+  field.value = wanted.q;
+  field.addEventListener("input", () => {
+    wanted.q = field.value.trim();
+    showList();
+  });
+  return h(
+    "div",
+    { class: "filters", role: "search", "aria-label": "Runs" },
+    field,
+    filterOf("state", "State", STATES.filter((state) => every((run) => run.state).includes(state))),
+    filterOf("domain", "Domain", every(({ domains }) => domains)),
+    filterOf("model", "Model", every(({ models }) => models)),
+    filterOf("tag", "Tag", every(({ tags }) => tags)),
+    parts.compare,
+  );
+}
+
+function keyPressed(event) {
+  const typing = event.target.closest("input, select, textarea");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  document.getElementById("search").focus();
+}
+
+function drawList({ root, play, runs }) {
+  const heads = RUN_COLUMNS.map(headCell);
+  const head = h("tr", {}, h("td", {}), heads);
+  const table = h("table", { class: "runs" }, h("thead", {}, head));
+  parts = { heads, blocks: inBlocks(table, runRow), status: h("output", { class: "status" }), compare: h("div", { class: "compare-choice" }) };
+  for (const run of runs) known.set(run.name, { run });
+  const empty = runs.length === 0 && h("p", { class: "totals" }, "No run is in this folder yet. ", h("code", {}, "maseval demo"), " makes one.");
+  return [
+    topBar(play && h("a", { href: "/play" }, "Play")),
+    h("header", { class: "top" }, h("div", {}, h("h1", { id: "all" }, "Runs"), h("p", { class: "totals" }, root)), h("div", { class: "beside" }, themeButton())),
+    h("section", { class: "card", "aria-labelledby": "all" }, listFilters(), parts.status, empty, h("div", { class: "scroll" }, table)),
+  ];
+}
+
+export async function runsPage(container) {
+  readAddress();
+  const found = await ask("/api/runs");
+  remarks.edit = found.edit;
+  remarks.changed = (run) => takeRuns([run]);
+  const all = async () => {
+    const { runs } = await ask("/api/runs");
+    const names = new Set(runs.map(({ name }) => name));
+    for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+    takeRuns(runs);
+  };
+  add(container, drawList(found));
+  const notice = listen({}, { runs: (changed) => takeRuns(changed.runs ?? changed) }, () => all().catch(() => {}));
+  container.querySelector(".top").before(notice);
+  addEventListener("keydown", keyPressed);
+  showList();
+}

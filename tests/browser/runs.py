@@ -1,0 +1,37 @@
+"""Runs to look at in the viewer: real ones, and folders whose reports are written by hand."""
+
+from maseval.commands import tau2
+from maseval.runs import RunFolder
+
+
+def compared_runs(folder):
+    """Two runs of the same tasks, one of which makes more mistakes."""
+    for name, error_rate in (("careful", 0.05), ("hurried", 0.4)):
+        tau2.run(
+            domain="library",
+            agent="noisy",
+            agent_args={"error_rate": error_rate},
+            trials=2,
+            output=folder / name,
+        )
+    return folder
+
+
+def planned(reports, trials=None):
+    """A configuration whose plan has these reports, and more trials if so said."""
+    tasks = {}
+    for each in reports:
+        domain = each["task"]["metadata"].get("domain") or ""
+        ids = tasks.setdefault(domain, [])
+        if each["task_id"] not in ids:
+            ids.append(each["task_id"])
+    most = 1 + max(each["repeat_idx"] for each in reports)
+    return {"tasks": tasks, "trials": trials or most}
+
+
+def written_run(path, reports):
+    """A finished run with these reports."""
+    with RunFolder.open(path, planned(reports)) as folder:
+        for each in reports:
+            folder.append(each)
+    return path

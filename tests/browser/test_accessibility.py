@@ -1,0 +1,59 @@
+"""axe-core finds nothing serious in report and viewer: light and dark, wide and narrow."""
+
+import pytest
+
+from maseval.report import write_report
+from maseval.stats import label_bars
+from tests.report.builders import broken, simulated
+
+LABEL = "agent: missing write"
+PHONE = {"width": 390, "height": 820}
+LOOKS = [
+    {"color_scheme": "light"},
+    {"color_scheme": "dark"},
+    {"color_scheme": "light", "viewport": PHONE},
+]
+
+
+def named(look):
+    return "phone" if "viewport" in look else look["color_scheme"]
+
+
+@pytest.fixture
+def report(tmp_path):
+    finished = [
+        simulated("0", 0),
+        simulated("0", 1, reward=0.0, labels=[LABEL]),
+        broken("12", 1, domain="retail"),
+    ]
+    findings = {("retail", "0"): [("doing nothing passes", "an idle agent gets the reward")]}
+    plots = [label_bars({LABEL: 1})]
+    return write_report(finished, tmp_path / "report.html", plots=plots, findings=findings)
+
+
+def unfold(page):
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=named)
+def test_the_report_keeps_nobody_out(visit, report, flaws, look):
+    visited = visit(report, **look)
+    page = visited.open()
+    assert flaws(page) == []
+
+    for link in ("#retail/0/1", "#retail/12/1", "#retail/0/1?beside=retail%2F0%2F0"):
+        visited.open(link)
+        visited.wait_for_simulation()
+        unfold(page)
+        assert flaws(page) == []
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=named)
+def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
+    visited = visit(serve(compared).url, **look)
+    page = visited.open("/compare?a=careful&b=hurried")
+    assert flaws(page) == []
+    page.locator("table.compared .cell").first.click()
+    visited.wait_for_simulation()
+    unfold(page)
+    assert flaws(page) == []

@@ -1,0 +1,53 @@
+"""The viewer's modules: each imports what is there, uses it, and takes no name of another."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+HOMES = {"": "maseval.report", "view/": "maseval.view"}
+IMPORTED = re.compile(r'^import \{ ([^}]*) \} from "(\.\.?)/(\w+)\.js";$', re.M)
+DECLARED = re.compile(
+    r"^(export )?(?:async )?(?:function\*?|const|let|class) (?:([A-Za-z_]\w*)|[{\[])", re.M
+)
+
+
+def modules(home):
+    folder = files(HOMES[home]).joinpath("assets")
+    return {
+        home + path.name.removesuffix(".js"): path.read_text(encoding="utf-8")
+        for path in folder.iterdir()
+        if path.name.endswith(".js")
+    }
+
+
+VIEWER = modules("view/")
+ALL = {**modules(""), **VIEWER}
+
+
+def declared(name, exported=False):
+    return [found for export, found in DECLARED.findall(ALL[name]) if export or not exported]
+
+
+@pytest.mark.parametrize("name", sorted(VIEWER))
+def test_what_a_module_imports_exists_and_is_used(name):
+    lines = re.findall(r"^import .*$", ALL[name], re.M)
+    found = IMPORTED.findall(ALL[name])
+    assert len(found) == len(lines)
+    body = IMPORTED.sub("", ALL[name])
+    for names, way, home in found:
+        module = home if way == ".." else f"view/{home}"
+        for each in names.split(", "):
+            assert each in declared(module, exported=True), f"{each} of {module}"
+            assert re.search(rf"\b{each}\b", body), f"{each} is not used"
+
+
+def test_no_name_is_given_twice_over_all_modules():
+    every = [each for name in ALL for each in declared(name)]
+    assert sorted(every) == sorted(set(every))
+
+
+@pytest.mark.parametrize("name", sorted(VIEWER))
+def test_no_module_writes_markup_or_styles(name):
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
+    assert not re.search(forbidden, ALL[name])
