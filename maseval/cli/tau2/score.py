@@ -26,6 +26,7 @@ from maseval.cli.results import estimate
 from maseval.cli.tau2.judges import print_judges
 from maseval.cli.tau2.under import print_under
 from maseval.commands.conventions import conventions_in_words
+from maseval.core.engine.engines import DEFAULT
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.commands.tau2.score import Disagreement, FileScore, UnreadableFile
@@ -37,6 +38,7 @@ EXAMPLES = examples(
     ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
     ("maseval tau2 score runs/* --json", "for scripts"),
+    ("maseval tau2 score runs/* --engine ray", "on all cores; --ray-address: on a cluster"),
 )
 
 _SHOWN = 12
@@ -77,6 +79,18 @@ def score(
             "under each, and say which verdicts change from the first, and why.",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where to judge: threads (this process), or ray (processes, clusters)."),
+    ] = DEFAULT,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="For --engine ray: local (the default), auto or ray://HOST:PORT."),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(help="Worker processes, for --engine ray (default: one for each core)."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge recorded conversations again, and compare with the recorded rewards.
@@ -84,10 +98,10 @@ def score(
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
     if under is not None:
-        if as_recorded or data_version or fail_on_disagreement:
+        if as_recorded or data_version or fail_on_disagreement or engine != DEFAULT:
             raise typer.BadParameter(
-                "--under names the releases and recomputes every verdict; leave out "
-                "--data-version, --as-recorded and --fail-on-disagreement"
+                "--under names the releases and recomputes every verdict in this process; leave "
+                "out --data-version, --as-recorded, --fail-on-disagreement and --engine"
             )
         _score_under(
             files,
@@ -112,6 +126,9 @@ def score(
             data_version=data_version,
             judge_model=judge_model or (),
             base_url=base_url,
+            engine=engine,
+            ray_address=ray_address,
+            processes=processes,
             on_progress=count,
         )
     for each in scores:

@@ -13,9 +13,12 @@ from maseval.benchmark.tau2.trust.recount.panel import Panel
 from maseval.benchmark.tau2.trust.recount.recount import Recount, recount
 from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.conventions import ConventionScore, conventions_in_json
+from maseval.commands.engines import chosen_engine
+from maseval.commands.tau2.assessing import assessing
 from maseval.commands.tau2.conventions import conventions_of_recount
 from maseval.commands.tau2.judges import judge_models, panel_for
 from maseval.commands.tau2.sources import files_below, open_source
+from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import MASEvalError
 from maseval.stats.estimation import Estimate
 
@@ -204,6 +207,9 @@ def score(
     data_version: str | None = None,
     judge_model: Sequence[str] = (),
     base_url: str | None = None,
+    engine: AnyEngine = DEFAULT,
+    ray_address: str | None = None,
+    processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Scores:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
@@ -225,19 +231,28 @@ def score(
             them. The first decides; with several, their agreement is reported. Replies are kept
             with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judges.
+        engine: Where: in this process, or as the engine of another name, such as ``ray``, does it.
+            Files are read, and judges asked, in this process.
+        ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
+        processes: For ``ray``: how many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
     """
     ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
     models, scores = judge_models(judge_model, base_url), Scores()
-    for file in chain.from_iterable(map(files_below, files)):
-        try:
-            source = open_source(file)
-            whole = source.simulations(domain, data_version)
-            panel = panel_for(source, models)
-            found = recount(whole, ways, panel=panel, on_progress=on_progress)
-            scores.append(FileScore(source.path, found))
-        except (MASEvalError, OSError) as error:
-            scores.unreadable.append(UnreadableFile(Path(file), error))
+    with assessing(chosen_engine(engine, ray_address, processes)) as assessed:
+        for file in chain.from_iterable(map(files_below, files)):
+            try:
+                source = open_source(file)
+                found = recount(
+                    source.simulations(domain, data_version),
+                    ways,
+                    panel=panel_for(source, models),
+                    on_progress=on_progress,
+                    assessed=assessed,
+                )
+                scores.append(FileScore(source.path, found))
+            except (MASEvalError, OSError) as error:
+                scores.unreadable.append(UnreadableFile(Path(file), error))
     if scores.unreadable and not scores:
         raise scores.unreadable[0].error
     return scores

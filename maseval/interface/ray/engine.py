@@ -1,10 +1,14 @@
 """RayEngine: runs on all cores of this machine, or on a cluster."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from maseval.core.engine.engines import Job
+from maseval.core.engine.mapping import MappedBatch
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.ray.connection import LOCAL, check_address, connected, load_ray
+from maseval.interface.ray.mapping import Function, RayMap
 from maseval.interface.ray.workers import Limits, RayWorkers
 
 MOST_DEATHS = 3
@@ -51,6 +55,17 @@ class RayEngine:
         limits = Limits(self.processes, *self._limits)
         self._workers = RayWorkers(job, self.address, limits)
         return self._workers
+
+    def mapped(
+        self, function: Function, batches: Iterable[Sequence[Any]]
+    ) -> Iterator[MappedBatch[Any, Any]]:
+        """The results of a function of batches, in their order; see ``MappingEngine``."""
+        with connected(self.address, self.processes) as ray:
+            # Two for each core, so that none waits for the next; a Ray of our own has no others.
+            at_once = 2 * int(ray.cluster_resources().get("CPU", 1))
+            if self.address != LOCAL and self.processes is not None:
+                at_once = self.processes
+            yield from RayMap(ray, function, at_once).over(batches)
 
     @property
     def in_flight(self) -> dict[str, int]:

@@ -6,9 +6,11 @@ not end as v0.2.0 lets it end is a failure.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
@@ -73,6 +75,20 @@ class Recount:
 
     def judge(self, item: Item) -> Retrial:
         """Judge one simulation, with all that was found."""
+        retrial = self.assess(item)
+        return retrial._replace(judged=self.place(item, retrial.judged))
+
+    def place(self, item: Item, assessed: Judged) -> Judged:
+        """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
+        self._versions.setdefault(item.domain.name, item.version)
+        self.known(item.domain)
+        trial = self._trial(item, assessed.slot.task_id)
+        found = replace(assessed, slot=assessed.slot._replace(trial=trial))
+        self.judged.append(found)
+        return found
+
+    def assess(self, item: Item) -> Retrial:
+        """Judge one simulation by itself: its place among the others is not known."""
         self._versions.setdefault(item.domain.name, item.version)
         known = self.known(item.domain)
         named = str(item.simulation.get("task_id"))
@@ -83,16 +99,14 @@ class Recount:
         embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
         new = self._verdict(item, task)
-        slot = PlannedTrial(item.domain.name, meant, self._trial(item, meant))
         found = Judged(
-            slot,
+            PlannedTrial(item.domain.name, meant, 0),
             named,
             passport_of(item.domain.name, item.simulation),
             item.simulation.get("termination_reason"),
             checked_task=checked,
             **clues(item, new),
         )
-        self.judged.append(found)
         return Retrial(found, new, task)
 
     def _verdict(self, item: Item, task: Mapping[str, Any] | None) -> NewVerdict:
@@ -281,6 +295,10 @@ class Recount:
         return self.problems[NEEDS_JUDGE]
 
 
+Assess = Callable[[Recount], Iterator[tuple[Item, Judged | None]]]
+"""Goes through the items of a record, and assesses some or all of them."""
+
+
 def recount(
     whole: Collection,
     ways: Ways | None = None,
@@ -288,14 +306,20 @@ def recount(
     data_dir: AnyPath | None = None,
     panel: Panel | None = None,
     on_progress: Callable[[int], object] | None = None,
+    assessed: Assess | None = None,
 ) -> Recount:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
-    ``panel`` are the judges of natural-language assertions, the first of whom decides.
+    ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
+    yields all items in order; those that it has assessed elsewhere are not judged here.
     """
     found = Recount(whole, ways, data_dir=data_dir, panel=panel)
-    for number, item in enumerate(whole.items, 1):
-        found.add(item)
+    through = assessed(found) if assessed else zip(whole.items, repeat(None))
+    for number, (item, judged) in enumerate(through, 1):
+        if judged is None:
+            found.add(item)
+        else:
+            found.place(item, judged)
         if on_progress is not None:
             on_progress(number)
     return found
