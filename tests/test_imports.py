@@ -133,7 +133,7 @@ def test_rooms_import_only_the_rooms_below_them():
     allowed = {"": {"core"}, "core": {"compat"}, "benchmark": set()}
     allowed |= {"stats": {"core"}, "data": {"core"}, "testing": {"core", "server", "runs"}}
     allowed |= {"compat": {"core", "benchmark.tau2"}}
-    allowed |= {"view": {"core", "stats", "runs", "report"}}
+    allowed |= {"view": {"core", "stats", "data", "runs", "report"}}
     allowed |= {"frames": {"commands", "interface", "report", "runs", "core"}}
     others = {"core", "stats", "data", "compat"}
 

@@ -1,19 +1,26 @@
 """What the viewer learns of benchmarks, as the HTML report does: numbers, titles, explanations."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.plots import drawings
 from maseval.commands.recording import Recording, notes_on
-from maseval.commands.results import lines_of, run_summary
+from maseval.commands.results import SimulationLine, run_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import Shape
+from maseval.report.index import Entry, TaskFindings
+from maseval.runs.log import Score
 from maseval.view.reading import Overview
 
 
 class BenchmarkReader:
     """Asks the benchmark of each run."""
+
+    def __init__(self) -> None:
+        self._findings: dict[object, TaskFindings] = {}
 
     def is_results(self, path: Path) -> bool:
         return any(each.holds_results(path) for each in all_support())
@@ -24,17 +31,35 @@ class BenchmarkReader:
                 return found
         raise ConfigurationError(f"{path} is not a results file")
 
-    def overview(self, run: Recording) -> Overview:
-        support, lines = support_for(run), lines_of(run)
-        if not lines:
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+        if not known:
             return Overview()
-        conventions = support.conventions(run, lines)
-        summary = run_summary(lines, run.planned, conventions).for_report()
-        summary["notes"] = [*notes_on(run), *summary["notes"]]
-        plots = list(drawings(run, None, lines).values())
+        support, lines = support_for(run), list(map(_line, known))
+        summary = run_summary(lines, run.planned, support.conventions(run, lines)).for_report()
+        unexplained = support.unexplained(run)
+        summary["notes"] = [
+            *notes_on(run),
+            *summary["notes"],
+            *([f"Note: {unexplained}"] if unexplained else []),
+        ]
         command = run.config.values.get("command")
-        facts = [("Command", str(command))] if command else []
-        return Overview(summary, plots, support.findings(run), facts)
+        return Overview(
+            summary,
+            list(drawings(run, None, lines).values()),
+            support.findings(run),
+            [("Command", str(command))] if command else [],
+        )
+
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
+        found = run_summary(list(map(_line, known)), run.planned).overall.pass_hat
+        return {
+            k: {"value": each.value, "low": each.low, "high": each.high}
+            for k, each in found.items()
+            if each.value is not None
+        }
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        return support_for(run).task_title(cast(Report, report))
 
     def completed(self, run: Recording, report: Report) -> Shape:
         support = support_for(run)
@@ -43,3 +68,18 @@ class BenchmarkReader:
         if diagnosis is not None:
             shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
         return shown
+
+
+def _line(entry: Entry) -> SimulationLine:
+    return SimulationLine(
+        *entry.key,
+        trial=int(entry.trial),
+        status=entry.status or "",
+        outcome=entry.outcome,
+        reward=entry.reward,
+        ended=entry.ended,
+        seconds=entry.seconds or 0.0,
+        cost=entry.cost or 0.0,
+        tokens=entry.tokens,
+        error=None,
+    )

@@ -202,7 +202,8 @@ class LogReading:
         chain: Chain | None = None,
         on_report: OnReport | None = None,
     ) -> None:
-        self._contents = contents or LogContents()
+        self.settled = contents or LogContents()
+        """What the lines say that the next one has named."""
         self.chain = chain or Chain()
         self._on_report = on_report
         self._waiting: tuple[LogLine, dict[str, Any]] | None = None
@@ -211,7 +212,7 @@ class LogReading:
         """Read one line; whether it is intact."""
         try:
             record = _unsealed(line.text)
-            self._contents.prepared(record, line.offset)
+            self.settled.prepared(record, line.offset)
             named = Link.parsed(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
@@ -219,7 +220,7 @@ class LogReading:
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
-                self._contents.torn = True
+                self.settled.torn = True
             intact = False
         else:
             found = self.chain.follow(line, named)
@@ -229,13 +230,13 @@ class LogReading:
             intact = not (found and found.void is line)
             self._waiting = (line, record) if intact else None
             if self._on_report is not None and record["kind"] == "report":
-                self._on_report(record, line.offset, self._contents.shared)
-        self._contents.end = line.link
+                self._on_report(record, line.offset, self.settled.shared)
+        self.settled.end = line.link
         return intact
 
     def so_far(self) -> LogContents:
         """What is there if nothing more comes; reading may continue."""
-        known = self._contents
+        known = self.settled
         copied = replace(
             known,
             places=dict(known.places),
@@ -249,15 +250,15 @@ class LogReading:
     def finished(self) -> LogContents:
         """What is there, at the end of the log."""
         self._settle()
-        return self._contents
+        return self.settled
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
-            self._contents.add(self._waiting[1], self._waiting[0].offset)
+            self.settled.add(self._waiting[1], self._waiting[0].offset)
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
-        self._contents.damaged.append(DamagedRecord(line.row, reason))
+        self.settled.damaged.append(DamagedRecord(line.row, reason))
 
 
 def heads_of(path: Path) -> LogContents:

@@ -1,21 +1,25 @@
 """Library: the runs below one folder, found by their names."""
 
 import os
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from maseval.core.shapes import entries, mapping
-from maseval.report.page import Packet, Page, build_page, packet_of
-from maseval.runs import RunFolder, RunState
+from maseval.core.shapes import mapping
+from maseval.runs import RunState
 from maseval.runs.listing import run_state
 from maseval.runs.log import Score
 from maseval.view.exceptions import NothingThereError
+from maseval.view.log_index import Seen
 from maseval.view.places import name_of, place_of
-from maseval.view.reading import Recorded, RunReader
+from maseval.view.reading import RunReader
+from maseval.view.viewed import IndexedRun, JudgedFile, Source, ViewedRun
 
 CONFIG = "config.json"
 _DEEPEST = 6
+_MOST_OPEN = 12
 _STATES = {"complete": "finished", "incomplete": "interrupted"}
 
 
@@ -40,26 +44,13 @@ class RunRow(TypedDict):
     problem: str | None
 
 
-class ViewedRun:
-    """One run as the page shows it."""
+@dataclass
+class _Opened:
+    """A run that is open, and its configuration or file as it was then."""
 
-    def __init__(self, recorded: Recorded, reader: RunReader, name: str) -> None:
-        self.recorded = recorded
-        self._reader = reader
-        overview = reader.overview(recorded)
-        completed = (reader.completed(recorded, each) for each in recorded.reports())
-        self._page: Page = build_page(completed, name, *overview)
-
-    def index(self) -> dict[str, object]:
-        """What the page reads at once."""
-        return self._page.index
-
-    def packet(self, domain: str, task: str) -> Packet:
-        """The details of a task's simulations."""
-        for position, each in enumerate(entries(self._page.index["tasks"])):
-            if (mapping(each)["domain"], mapping(each)["id"]) == (domain, task):
-                return packet_of(self._page.reports[position])
-        raise NothingThereError(f"the run has no task {task!r} in domain {domain!r}")
+    seen: Seen
+    lock: threading.Lock
+    run: ViewedRun | None = None
 
 
 class Library:
@@ -68,6 +59,8 @@ class Library:
     def __init__(self, root: Path, reader: RunReader) -> None:
         self.root = Path(os.path.abspath(root))
         self.reader = reader
+        self._lock = threading.Lock()
+        self._open: dict[str, _Opened] = {}
 
     def rows(self) -> list[RunRow]:
         """Every run, the latest first."""
@@ -81,14 +74,32 @@ class Library:
             return path
         raise NothingThereError(f"no run is called {name!r}")
 
-    def recorded(self, name: str) -> Recorded:
-        """A run with its reports."""
-        path = self.path_of(name)
-        return RunFolder.read(path) if path.is_dir() else self.reader.open_results(path)
-
     def run(self, name: str) -> ViewedRun:
-        """A run as the page shows it."""
-        return ViewedRun(self.recorded(name), self.reader, name)
+        """A run as the page shows it, with all that there is by now."""
+        path = self.path_of(name)
+        run = self._opened(path, name)
+        run.refresh()
+        return run
+
+    def _opened(self, path: Path, name: str) -> ViewedRun:
+        """The run if it is open already; those that were not asked for lately are closed."""
+        with self._lock:
+            seen = Seen.now(path if path.is_file() else path / CONFIG)
+            found = self._open.pop(name, None)
+            if found is None or found.seen != seen:
+                found = _Opened(seen, threading.Lock())
+            self._open[name] = found
+            while len(self._open) > _MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        with found.lock:  # one that takes long to open does not keep others waiting
+            if found.run is None:
+                found.run = ViewedRun(self._source(path), self.reader, name)
+            return found.run
+
+    def _source(self, path: Path) -> Source:
+        if path.is_dir():
+            return IndexedRun(path, self.reader)
+        return JudgedFile(self.reader.open_results(path), self.reader)
 
     def _row(self, path: Path) -> RunRow:
         state = run_state(path)

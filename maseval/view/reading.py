@@ -1,16 +1,18 @@
 """What the viewer asks of whoever knows benchmarks: results files, numbers, and explanations."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from maseval.core.report import Report
 from maseval.core.shapes import Shape
 from maseval.report.facts import Fact
-from maseval.report.index import TaskFindings
+from maseval.report.index import Entry, TaskFindings
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
-from maseval.runs.log import DamagedRecord
+from maseval.runs.log import DamagedRecord, Score
+from maseval.stats.estimation import estimate
+from maseval.stats.trials import count_trials
 
 
 class Recorded(Protocol):
@@ -61,8 +63,14 @@ class RunReader(Protocol):
     def open_results(self, path: Path) -> Recorded:
         """A results file as a run, its verdicts recomputed."""
 
-    def overview(self, run: Recorded) -> Overview:
-        """The numbers of a run, and what is known of its tasks."""
+    def overview(self, run: Recorded, known: Sequence[Entry]) -> Overview:
+        """What stands above the simulations of a run."""
+
+    def scores(self, run: Recorded, known: Sequence[Entry]) -> Mapping[int, Score]:
+        """pass^k with its interval, for each k that there are trials for."""
+
+    def title(self, run: Recorded, report: Shape) -> str | None:
+        """What the task of a simulation is about."""
 
     def completed(self, run: Recorded, report: Report) -> Shape:
         """A report with all that is shown of it: the task's title, and why it failed."""
@@ -77,8 +85,19 @@ class PlainReader:
     def open_results(self, path: Path) -> Recorded:
         raise NotImplementedError
 
-    def overview(self, run: Recorded) -> Overview:
+    def overview(self, run: Recorded, known: Sequence[Entry]) -> Overview:
         return Overview()
+
+    def scores(self, run: Recorded, known: Sequence[Entry]) -> Mapping[int, Score]:
+        tasks = count_trials((entry.key, entry.outcome == "pass") for entry in known)
+        if not any(entry.outcome in ("pass", "fail") for entry in known):
+            return {}
+        found = estimate([*tasks.values()])
+        assert found.value is not None
+        return {1: {"value": found.value, "low": found.low, "high": found.high}}
+
+    def title(self, run: Recorded, report: Shape) -> str | None:
+        return None
 
     def completed(self, run: Recorded, report: Report) -> Shape:
         return report

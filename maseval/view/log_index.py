@@ -1,0 +1,141 @@
+"""LogIndex: what the page's index says of every simulation in a log, and where its report is.
+
+A log is read once. From then on only what was added to it is, and a report is read by its place.
+The index of a large log is kept on the disk (``index_file``) for the next start.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from maseval.core.outcome import TaskKey, task_key
+from maseval.core.shapes import Shape, mapping
+from maseval.report.index import Entry, entry_of
+from maseval.runs.chain import Chain, LogLine, lines_of
+from maseval.runs.log import LogContents, LogReading
+from maseval.runs.repeats import with_repeats
+from maseval.view.index_file import Position, SavedIndex, is_line_of, load, save
+
+# A smaller log is read in less time than anybody notices.
+WORTH_SAVING = 8 << 20
+
+TitleOf = Callable[[Shape], str | None]
+"""What the task of a report is about."""
+
+ValueT = TypeVar("ValueT")
+
+
+class Seen(NamedTuple):
+    """A file at one moment: while this is the same, so is the file."""
+
+    size: int
+    changed: int
+    file: int
+
+    @classmethod
+    def now(cls, path: Path) -> "Seen":
+        """The file as it is; all zeros if there is none."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return cls(0, 0, 0)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+class LogIndex:
+    """The entries of a log, up to where it has been read; not for several threads at once."""
+
+    def __init__(self, log: Path, title: TitleOf) -> None:
+        self._log, self._title = log, title
+        self._titles: dict[TaskKey, str | None] = {}
+        self._same: dict[Any, Any] = {}
+        self._seen: Seen | None = None
+        self._begin(None)
+
+    def _begin(self, saved: SavedIndex | None) -> None:
+        self._before: Position | None = None
+        self._last = None if saved is None else saved.position.line
+        self._intact = saved is not None
+        self._entries: dict[int, Entry] = {}
+        contents = chain = None
+        if saved is not None:
+            self._entries = {entry.at: entry for entry in saved.entries}
+            contents, position = saved.contents, saved.position
+            chain = Chain(position.line, missing=position.missing, begun=position.begun)
+        self._reading = LogReading(contents, chain, self._add)
+        self._saved = 0 if self._last is None else self._last.number
+        self.contents: LogContents = self._reading.so_far()
+
+    def update(self) -> bool:
+        """Read what is new; whether there was anything."""
+        seen = Seen.now(self._log)
+        if seen == self._seen:
+            return False
+        if self._seen is None:
+            self._begin(load(self._log))
+        elif not self._has_grown(self._seen, seen):
+            self._begin(None)
+        self._seen = seen
+        self._read_on()
+        self.contents = self._reading.so_far()
+        self._save()
+        return True
+
+    def entries(self) -> list[Entry]:
+        """One for each simulation with a report; of several, that of the last one."""
+        return self._entries_in(self.contents)
+
+    def _save(self) -> None:
+        """Keep it for the next start, if that saves time: a tenth may be read again."""
+        last, before, settled = self._last, self._before, self._reading.settled
+        if last is None or before is None or not self._intact or settled.damaged:
+            return
+        if last.offset >= WORTH_SAVING and 10 * (last.number - self._saved) >= last.number:
+            save(self._log, SavedIndex(before, settled, self._entries_in(settled)))
+            self._saved = last.number
+
+    def _entries_in(self, contents: LogContents) -> list[Entry]:
+        return [self._entries[place.offset] for place in contents.places.values()]
+
+    def _has_grown(self, before: Seen, now: Seen) -> bool:
+        """Whether the log is as it was, but for lines added, or a torn one removed, at its end."""
+        if now.file != before.file or now.size == before.size:
+            return False
+        return self._last is None or is_line_of(self._log, self._last)
+
+    def _read_on(self) -> None:
+        chain = self._reading.chain
+        for line in lines_of(self._log, self._last):
+            if not line.text.endswith(b"\n"):
+                return  # it is still being written
+            self._before = self._position(self._last, chain) if self._intact else None
+            self._intact = self._reading.take(line)
+            self._last = line
+
+    def _position(self, line: LogLine | None, chain: Chain) -> Position | None:
+        return None if line is None else Position(line, chain.missing, chain.begun)
+
+    def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
+        key = task_key(record)
+        if key not in self._titles:
+            self._titles[key] = self._title(record)
+        report = {**record, "traces": _environment(record), "title": self._titles[key]}
+        entry = entry_of(report, offset)
+        self._entries[offset] = entry._replace(
+            key=self._once(entry.key), note=self._once(entry.note), facts=self._once(entry.facts)
+        )
+
+    def _once(self, value: ValueT) -> ValueT:
+        """The same object for equal values, of which there are thousands."""
+        same: ValueT = self._same.setdefault(value, value)
+        return same
+
+
+def _environment(record: Shape) -> dict[str, object]:
+    """Of all that was traced, what the environment says: why the conversation ended."""
+    traced = {"environment": mapping(record, "traces", "environment")}
+    try:
+        return with_repeats(traced)
+    except (KeyError, IndexError, TypeError):  # it names a part of itself that is not there
+        return {}

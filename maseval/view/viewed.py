@@ -1,0 +1,225 @@
+"""A run as the page shows it: an index that is read at once, and packets as they are asked for."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from maseval.core.outcome import TaskKey, task_key
+from maseval.core.report import Report
+from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.report.index import Entry, Trials, by_task, entry_of, index_of
+from maseval.report.page import Packet, packet_of
+from maseval.runs import Simulation
+from maseval.runs.config import RunConfig
+from maseval.runs.config_file import LOG, read_config
+from maseval.runs.exceptions import RunFolderError
+from maseval.runs.log import DamagedRecord, Score, report_at
+from maseval.view.exceptions import NothingThereError
+from maseval.view.log_index import LogIndex
+from maseval.view.reading import Overview, Recorded, RunReader
+
+
+class IndexedRun:
+    """A run folder whose log is read once, however long it is and however it grows."""
+
+    def __init__(self, path: Path, reader: RunReader) -> None:
+        self.path = path
+        self._log = path / LOG
+        _, self._first = read_config(path)
+        self.index = LogIndex(self._log, partial(reader.title, self))
+
+    @property
+    def config(self) -> RunConfig:
+        """What all simulations share."""
+        return self.index.contents.config or self._first
+
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]:
+        """The lines of the log that cannot be read."""
+        return self.index.contents.damaged
+
+    @property
+    def planned(self) -> Mapping[Simulation, None]:
+        """Every simulation that should be there, in order."""
+        return self.config.planned
+
+    @property
+    def recorded(self) -> Mapping[Simulation, object]:
+        """Every simulation with a report."""
+        return self.index.contents.places
+
+    def reports(self) -> Iterator[Report]:
+        """The reports in the order of the plan, read one at a time."""
+        recorded = self.recorded
+        ordered = [one for one in self.planned if one in recorded]
+        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
+
+    def report(self, simulation: Simulation) -> Report:
+        """The report on one simulation."""
+        contents = self.index.contents
+        if simulation not in contents.places:
+            raise NothingThereError(f"the run has no report on {simulation}")
+        return self.report_at(contents.places[simulation].offset)
+
+    def refresh(self) -> bool:
+        """Read what was added to the log; whether there was anything."""
+        return self.index.update()
+
+    def entries(self) -> list[Entry]:
+        """What the index says of each simulation."""
+        return self.index.entries()
+
+    def settings(self) -> list[Shape]:
+        """What the reports share."""
+        return [mapping(each) for each in self.index.contents.shared.values()]
+
+    def report_at(self, at: int) -> Report:
+        """The report at a place of the log."""
+        try:
+            return report_at(self._log, at, self.index.contents.shared)
+        except (OSError, ValueError, KeyError) as error:
+            raise RunFolderError(
+                f"{self._log} has changed while it was read ({error}); load the page again"
+            ) from error
+
+
+class JudgedFile:
+    """A results file as a run: everything in it was judged when it was opened."""
+
+    def __init__(self, recorded: Recorded, reader: RunReader) -> None:
+        self.path, self.config, self.damaged = recorded.path, recorded.config, recorded.damaged
+        self.planned, self.recorded = recorded.planned, recorded.recorded
+        self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
+        self._reports = list(recorded.reports())
+        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
+        titles = {key: reader.title(self, each) for key, each in self._first_of_each()}
+        self._entries = [
+            entry_of({**each, "title": titles[task_key(each)]}, at)
+            for at, each in enumerate(self._reports)
+        ]
+
+    def _first_of_each(self) -> Iterator[tuple[TaskKey, Report]]:
+        return iter({task_key(each): each for each in reversed(self._reports)}.items())
+
+    def reports(self) -> Iterator[Report]:
+        """The reports in the order of the plan."""
+        return iter(self._reports)
+
+    def report(self, simulation: Simulation) -> Report:
+        """The report on one simulation."""
+        if simulation not in self._places:
+            raise NothingThereError(f"the file has no {simulation}")
+        return self._reports[self._places[simulation]]
+
+    def refresh(self) -> bool:
+        """A file that has changed is opened anew."""
+        return False
+
+    def entries(self) -> list[Entry]:
+        """What the index says of each simulation."""
+        return self._entries
+
+    def settings(self) -> list[Shape]:
+        """What the reports share: nothing beside what each says."""
+        return []
+
+    def report_at(self, at: int) -> Report:
+        """The report of an entry."""
+        return self._reports[at]
+
+
+class Source(Recorded, Protocol):
+    """A run with an entry for each report, each of which can be read by its place."""
+
+    def refresh(self) -> bool:
+        """Read what is new; whether there was anything."""
+
+    def entries(self) -> list[Entry]:
+        """What the index says of each simulation."""
+
+    def report_at(self, at: int) -> Report:
+        """The report of an entry."""
+
+    def settings(self) -> list[Shape]:
+        """What the reports share."""
+
+
+class ViewedRun:
+    """The index and the packets of a run; may be asked from several threads."""
+
+    def __init__(self, source: Source, reader: RunReader, title: str) -> None:
+        self.source, self._reader, self._title = source, reader, title
+        self._lock = threading.RLock()
+        self._labels: dict[int, tuple[str, ...]] = {}
+        self._known: list[Entry] | None = None
+        self._tasks: Trials | None = None
+        self._overview: Overview | None = None
+        self._scores: Mapping[int, Score] | None = None
+        self.version = 0
+        """Grows whenever there is something new."""
+
+    def refresh(self) -> bool:
+        """Read what is new; whether there was anything."""
+        with self._lock:
+            if not self.source.refresh() and self.version:
+                return False
+            self._known = self._tasks = self._overview = self._scores = None
+            self.version += 1
+            return True
+
+    def entries(self) -> list[Entry]:
+        """What the index says of each simulation."""
+        with self._lock:
+            if self._known is None:
+                self._known = [self._labelled(entry) for entry in self.source.entries()]
+            return self._known
+
+    def index(self) -> dict[str, object]:
+        """What the page reads at once."""
+        with self._lock:
+            if self._overview is None:
+                self._overview = self._reader.overview(self.source, self.entries())
+            return index_of(
+                self.tasks(), self._title, *self._overview, benchmarks=self.source.settings()
+            )
+
+    def packet(self, domain: str, task: str) -> Packet:
+        """The details of a task's simulations, with explanations of what failed."""
+        with self._lock:
+            found = self.tasks().get(TaskKey(domain, task))
+        if found is None:
+            raise NothingThereError(f"the run has no task {task!r} in domain {domain!r}")
+        completed = []
+        for _, entry in found:
+            report = self._reader.completed(self.source, self.source.report_at(entry.at))
+            self._learn(entry, report)
+            completed.append(report)
+        return packet_of(completed)
+
+    def scores(self) -> Mapping[int, Score]:
+        """pass^k with its interval."""
+        with self._lock:
+            if self._scores is None:
+                self._scores = self._reader.scores(self.source, self.entries())
+            return self._scores
+
+    def tasks(self) -> Trials:
+        """The simulations of each task, in the order of the page."""
+        with self._lock:
+            if self._tasks is None:
+                self._tasks = by_task(self.entries())
+            return self._tasks
+
+    def _labelled(self, entry: Entry) -> Entry:
+        labels = self._labels.get(entry.at)
+        return entry._replace(labels=labels) if labels else entry
+
+    def _learn(self, entry: Entry, completed: Shape) -> None:
+        """Labels are found with an explanation, and from then on stand in the index."""
+        labels = tuple(text(label) for label in entries(completed.get("labels")))
+        if labels != entry.labels:
+            with self._lock:
+                self._labels[entry.at] = labels
+                self._known = self._tasks = None
