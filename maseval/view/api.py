@@ -63,4 +63,5 @@ def _index(request: Request) -> Response:
 
 def _packet(request: Request) -> Response:
     name, domain, task = asked(request.query_params, "run", "domain", "task")
-    return Json(library_of(request).run(name).packet(domain, task))
+    trial = request.query_params.get("trial")
+    return Json(library_of(request).run(name).packet(domain, task, trial))

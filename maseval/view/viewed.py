@@ -185,17 +185,19 @@ class ViewedRun:
                 self.tasks(), self._title, *self._overview, benchmarks=self.source.settings()
             )
 
-    def packet(self, domain: str, task: str) -> Packet:
-        """The details of a task's simulations, with explanations of what failed."""
+    def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
+        """The details of a task's simulations, or of one, with explanations of what failed."""
         with self._lock:
-            found = self.tasks().get(TaskKey(domain, task))
-        if found is None:
-            raise NothingThereError(f"the run has no task {task!r} in domain {domain!r}")
+            found = self.tasks().get(TaskKey(domain, task), ())
+        wanted = [(name, entry) for name, entry in found if trial in (None, name)]
+        if not wanted:
+            missing = f"task {task!r}" if trial is None else f"trial {trial!r} of task {task!r}"
+            raise NothingThereError(f"the run has no {missing} in domain {domain!r}")
         completed = []
-        for _, entry in found:
+        for name, entry in wanted:
             report = self._reader.completed(self.source, self.source.report_at(entry.at))
             self._learn(entry, report)
-            completed.append(report)
+            completed.append((name, report))
         return packet_of(completed)
 
     def scores(self) -> Mapping[int, Score]:

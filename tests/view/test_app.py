@@ -33,6 +33,19 @@ def test_a_run_has_the_index_and_the_packets_of_its_report(tmp_path):
     assert len(packet["trials"]) == 2
 
 
+def test_a_packet_can_be_asked_for_with_one_trial_alone(tmp_path):
+    finished_run(tmp_path / "one", "a", trials=3)
+    query = {"run": "one", "domain": "", "task": "a"}
+    client = viewer(tmp_path)
+
+    packet = client.get("/api/run/packet", params={**query, "trial": "2"}).json()
+    missing = client.get("/api/run/packet", params={**query, "trial": "3"})
+
+    assert (packet["names"], len(packet["trials"])) == (["2"], 1)
+    assert missing.status_code == 404
+    assert "trial '3' of task 'a'" in missing.json()["error"]
+
+
 @pytest.mark.parametrize("address", ["/", "/run/one", "/run/deep/two", "/search?q=x", "/play"])
 def test_every_address_is_the_same_page(tmp_path, address):
     answer = viewer(tmp_path).get(address)

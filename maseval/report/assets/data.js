@@ -44,6 +44,7 @@ export function take(task, row) {
   if (place < 0) trialsOf.push([]);
   const known = named.get(nameOf(mine));
   kept.delete(mine.task);
+  kept.delete(known);
   if (known) Object.assign(known, mine);
   else {
     named.set(nameOf(mine), mine);
@@ -78,22 +79,23 @@ export function linkTo(simulation, message) {
   return hashOf(nameOf(simulation), message);
 }
 
-/** What is shown of each of a task's simulations, by the name of its trial; nothing of it is kept. */
-export async function detailsOf(task) {
-  const { common, names, trials } = await source.packet(task, index.tasks[task]);
+/** What is shown of a task's simulations, by the names of their trials; nothing of it is kept. */
+export async function detailsOf(task, trial) {
+  const { common, names, trials } = await source.packet(task, index.tasks[task], trial);
   return new Map(trials.map((own, place) => [names[place], { ...common, ...own }]));
 }
 
 /** What is shown when a simulation is opened. */
 export async function detailOf(simulation) {
-  const { task } = simulation;
-  if (!kept.has(task)) {
-    const details = detailsOf(task);
-    kept.set(task, details);
+  const { task, trial } = simulation;
+  const key = source.byTrial ? simulation : task;
+  if (!kept.has(key)) {
+    const details = detailsOf(task, trial);
+    kept.set(key, details);
     // What could not be read may be there at the next try.
-    details.catch(() => kept.get(task) === details && kept.delete(task));
+    details.catch(() => kept.get(key) === details && kept.delete(key));
   }
-  const detail = (await kept.get(task)).get(simulation.trial);
+  const detail = (await kept.get(key)).get(trial);
   if (!detail) throw new Error(`The record of ${nameOf(simulation)} is not there.`);
   return detail;
 }

@@ -1,7 +1,8 @@
 // Where the data comes from. A source gives the index of all simulations, which is read at once, and
 // a task's packet of details, which is read when one of its simulations is opened:
-// `{ index(): Promise, packet(place, task): Promise }`, where `place` is the task's in the index. A
-// source that can search has `search(words)` too. What a source throws is shown to the reader.
+// `{ index(): Promise, packet(place, task, trial): Promise }`, where `place` is the task's in the index.
+// One whose packets hold nothing but the trial asked for says so with `byTrial`; one that can search
+// has `search(words)`. What a source throws is shown to the reader.
 
 async function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -103,7 +103,7 @@ function aligned(sides, links) {
 }
 
 async function trialOf(run, { domain, id }, trial) {
-  const { common, names, trials } = await ask("/api/run/packet", { run, domain, task: id });
+  const { common, names, trials } = await ask("/api/run/packet", { run, domain, task: id, trial });
   return { ...common, ...trials[names.indexOf(trial)] };
 }
 

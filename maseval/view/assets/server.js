@@ -29,8 +29,9 @@ export function pathTo(run) {
 export function served(run) {
   return {
     run,
+    byTrial: true,
     index: () => ask("/api/run/index", { run }),
-    packet: (_, { domain, id }) => ask("/api/run/packet", { run, domain, task: id }),
+    packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
     search: async (words) => {
       const { hits } = await ask("/api/search", { q: words, run });
       return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));

@@ -1,0 +1,151 @@
+"""What the viewer costs in a real Chromium: ``.venv-browser/bin/python -m benchmarks.view_page``.
+
+A run of 20,016 simulations and a folder of 200 runs are served by `maseval view` in a process of
+its own, whose memory is read at the end. The page says how long it took until it could be used;
+a simulation is opened and the table scrolled to its end. Needs the environment of the browser
+tests (`make test-browser` sets it up) and a Chromium.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.report_page import CHROMIUMS
+from benchmarks.table import show
+from maseval.commands import tau2
+from maseval.core.report import Report
+from maseval.runs import RunFolder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TASKS, TRIALS = 278, 72
+RUNS = 200
+PATIENCE = 600_000
+COLUMNS = ("", "usable in s", "again", "one opened in s", "frame of scrolling in ms", "server MB")
+ADDRESS = re.compile(r"http://\S+?(?=[;\s])")
+
+SCROLLED = """async () => {
+  const times = [];
+  for (let at = 0; at < document.body.scrollHeight; at += 600) {
+    const began = performance.now();
+    scrollTo(0, at);
+    await new Promise(requestAnimationFrame);
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  return [times[Math.floor(times.length / 2)], times[Math.floor(times.length * 0.95)]];
+}"""
+
+
+def main() -> None:
+    """Print the table."""
+    if find_spec("playwright") is None:
+        print("The viewer is measured in the browser tests' environment: make test-browser")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        played = tau2.run(domain="library", agent="noisy", trials=2, output=root / "run").folder
+        reports = list(RunFolder.read(played).reports())
+        large, many = root / "large", root / "many"
+        _write(large / "run", reports, TASKS, TRIALS)
+        for number in range(RUNS):
+            _write(many / f"run-{number:03}", reports, 12, 2)
+        show("The viewer", COLUMNS, [_large(large), _many(many)])
+
+
+def _write(path: Path, played: list[Report], tasks: int, trials: int) -> None:
+    """A run of any size, made of conversations that were played."""
+    ids = [f"task {number}" for number in range(tasks)]
+    with RunFolder.open(path, {"tasks": {"library": ids}, "trials": trials}) as folder:
+        for number in range(tasks * trials):
+            task, trial = divmod(number, trials)
+            report = played[number % len(played)]
+            folder.append({**report, "task_id": ids[task], "repeat_idx": trial})
+
+
+def _large(root: Path) -> tuple[object, ...]:
+    with _served(root) as (address, memory), _page() as page:
+        first = _usable(page, f"{address}run/run")
+        again = _usable(page, f"{address}run/run")
+        frames = page.evaluate(SCROLLED)
+        began = time.perf_counter()
+        page.locator(".cell:visible").last.click()
+        page.wait_for_selector("#panel[data-ready]")
+        opened = time.perf_counter() - began
+        return _row(f"{TASKS * TRIALS:,} simulations", first, again, opened, frames, memory())
+
+
+def _many(root: Path) -> tuple[object, ...]:
+    with _served(root) as (address, memory), _page() as page:
+        first, again = _usable(page, address), _usable(page, address)
+        frames = page.evaluate(SCROLLED)
+        began = time.perf_counter()
+        page.get_by_role("link", name="run-100").click()
+        page.wait_for_selector("table.tasks .cell")
+        opened = time.perf_counter() - began
+        return _row(f"{RUNS} runs", first, again, opened, frames, memory())
+
+
+def _row(
+    name: str, first: float, again: float, opened: float, frames: list[float], memory: int
+) -> tuple[object, ...]:
+    usual, slow = frames
+    shown = f"{usual:.0f} (95%: {slow:.0f})"
+    return name, f"{first:.2f}", f"{again:.2f}", f"{opened:.2f}", shown, f"{memory / 1e6:.0f}"
+
+
+def _usable(page: "Page", address: str) -> float:
+    """Seconds from the request until the page can be used, as it says itself."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    return float(page.evaluate("Number(document.documentElement.dataset.ready)")) / 1000
+
+
+@contextmanager
+def _page() -> "Iterator[Page]":
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    with sync_playwright() as playwright:
+        quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        browser = playwright.chromium.launch(executable_path=program, args=quiet)
+        page = browser.new_page(viewport={"width": 1300, "height": 850})
+        page.set_default_timeout(PATIENCE)
+        yield page
+        browser.close()
+
+
+@contextmanager
+def _served(root: Path) -> Iterator[tuple[str, "Memory"]]:
+    command = [sys.executable, "-m", "maseval.cli", "view", str(root), "--port", "0"]
+    with subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        found = ADDRESS.search(server.stdout.readline())
+        assert found is not None
+        yield found[0], Memory(server.pid)
+        server.terminate()
+
+
+class Memory:
+    """The most memory that a process has used, in bytes."""
+
+    def __init__(self, process: int) -> None:
+        self._status = Path(f"/proc/{process}/status")
+
+    def __call__(self) -> int:
+        found = re.search(r"VmHWM:\s+(\d+) kB", self._status.read_text())
+        return int(found[1]) * 1000 if found else 0
+
+
+if __name__ == "__main__":
+    main()
