@@ -21,6 +21,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.options import AsJson, examples
+from maseval.commands.origins import origin_in_words
 from maseval.commands.prices import unpriced_models
 from maseval.core.shapes import mapping
 from maseval.runs import RunState, default_root
@@ -102,7 +103,10 @@ def _facts(state: RunState) -> dict[str, str]:
         _cost(state),
         age(state.updated),
     )
-    return dict(zip(_FACTS, facts, strict=True))
+    shown = dict(zip(_FACTS, facts, strict=True))
+    if origin := origin_in_words(config):
+        shown["agent"] += f" [dim]from {inert(origin)}[/dim]"
+    return shown
 
 
 def _remarks(state: RunState) -> dict[str, str]:

@@ -36,6 +36,7 @@ from maseval.cli.results import (
     used,
 )
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
+from maseval.commands.origins import origin_in_words
 from maseval.commands.recording import notes_on
 from maseval.commands.results import SimulationLine, simulation_in
 from maseval.commands.task_names import TaskName
@@ -116,6 +117,8 @@ def _print_run(view: "RunView", console: Console) -> None:
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if command := view.folder.config.values.get("command"):
         console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True, highlight=False)
+    if origin := origin_in_words(view.folder.config.values):
+        console.print(f"Continues {inert(origin)}", soft_wrap=True, highlight=False)
     _print_annotations(view.annotations, console)
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)

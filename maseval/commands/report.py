@@ -10,6 +10,7 @@ from maseval.commands.compare import compare
 from maseval.commands.comparison_page import comparison_plots, for_report
 from maseval.commands.finding import holds_reports, open_recording
 from maseval.commands.labels import report_notes, report_rows
+from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
 from maseval.commands.recording import ReadOnce, Recording, beside, name_of, notes_on
 from maseval.commands.results import lines_of, run_summary
@@ -82,10 +83,13 @@ def report(
 
 
 def _commands(told: Sequence["_Told"]) -> Iterator[tuple[str, str]]:
-    """How each run was started, as far as its folder says so."""
+    """How each run was started and what it continues, as far as its folder says so."""
     for one in told:
-        if command := one.folder.config.values.get("command"):
-            yield "Command" if one.name is None else f"Command of {one.name}", str(command)
+        config, whose = one.folder.config.values, "" if one.name is None else f" of {one.name}"
+        if command := config.get("command"):
+            yield f"Command{whose}", str(command)
+        if origin := origin_in_words(config):
+            yield f"Origin{whose}", origin
 
 
 class _Told(NamedTuple):

@@ -7,10 +7,15 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from maseval.core.event_loop import settled
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
+
+
+class ConversationNotLoadedError(ConfigurationError):
+    """An agent cannot be given a conversation to continue."""
 
 
 class AgentObserver(Protocol):
@@ -84,6 +89,21 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def get_messages(self) -> MessageHistory:
         """The conversation so far; empty if the agent keeps none."""
         return MessageHistory() if self.messages is None else self.messages
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue an earlier conversation, which begins with the user's first query.
+
+        A framework that can be given one implements this; by default it is refused.
+        """
+        raise ConversationNotLoadedError(
+            f"{type(self).__name__} (agent {self.name!r}) cannot be given an earlier conversation; "
+            "implement load_messages, or continue with another agent"
+        )
+
+    @property
+    def loads_messages(self) -> bool:
+        """Whether the agent can continue an earlier conversation."""
+        return type(self).load_messages is not AgentAdapter.load_messages
 
     def gather_usage(self) -> Usage:
         usage = self._gather_usage()

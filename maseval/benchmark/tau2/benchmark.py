@@ -36,7 +36,7 @@ from maseval.benchmark.tau2.versions.releases import (
     release_named,
     release_of,
 )
-from maseval.core.agent import AgentAdapter
+from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
@@ -99,6 +99,8 @@ class Tau2Benchmark(Benchmark):
     """
 
     MAX_INVOCATIONS = MAX_INVOCATIONS
+    orchestrator: Callable[..., Orchestrator] = Orchestrator
+    """Makes the loop of one conversation."""
 
     def __init__(
         self,
@@ -344,7 +346,7 @@ class Tau2Benchmark(Benchmark):
         self, agent: Participant, user: User | None, environment: Tau2Environment
     ) -> None:
         with nullcontext() if user is None else overheard(user, environment) as respond:
-            Orchestrator(
+            self.orchestrator(
                 environment,
                 agent,
                 None if user is None else _user_side(user, respond),
@@ -363,7 +365,10 @@ class Tau2Benchmark(Benchmark):
     ) -> Participant:
         if len(agents) == 1 and isinstance(agents[0], Participant):
             return agents[0]
-        return TextAgent(lambda query: self.run_agents(agents, task, environment, query))
+        return TextAgent(
+            lambda query: self.run_agents(agents, task, environment, query),
+            lambda messages: load_conversation(agents, messages),
+        )
 
     def _answer_once(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
@@ -380,6 +385,16 @@ class Tau2Benchmark(Benchmark):
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)
         return answer
+
+
+def load_conversation(agents: Sequence[AgentAdapter], messages: MessageHistory) -> None:
+    """Give the one agent a conversation to continue."""
+    if len(agents) != 1:
+        names = ", ".join(agent.name for agent in agents)
+        raise ConversationNotLoadedError(
+            f"several agents ({names}) cannot be given an earlier conversation; branch with one"
+        )
+    agents[0].load_messages(messages)
 
 
 def checked_limit(name: str, limit: Limit) -> Limit:

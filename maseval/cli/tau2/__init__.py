@@ -6,6 +6,7 @@ from maseval.cli.help import PlainGroup
 from maseval.cli.options import add_commands, examples
 from maseval.cli.tau2 import (
     audit,
+    branch,
     certify,
     data,
     explain,
@@ -30,5 +31,7 @@ app = typer.Typer(
     ),
     no_args_is_help=True,
 )
-add_commands(app, run, mcp, score, explain, audit, certify, verify, export, submit, tasks, show)
+add_commands(
+    app, run, branch, mcp, score, explain, audit, certify, verify, export, submit, tasks, show
+)
 app.add_typer(data.app, name="data")

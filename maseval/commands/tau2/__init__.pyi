@@ -1,5 +1,6 @@
 from maseval.commands.tau2 import data as data
 from maseval.commands.tau2.audit import audit as audit
+from maseval.commands.tau2.branch import branch as branch
 from maseval.commands.tau2.certify import certify as certify
 from maseval.commands.tau2.explain import explain as explain
 from maseval.commands.tau2.export import export as export

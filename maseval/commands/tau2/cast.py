@@ -164,7 +164,12 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         """The model or the script that plays the customer; in solo mode nobody."""
         if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        return super().setup_user(agent_data, environment, task, seed_generator)
+        seeds = self.seeds(seed_generator)
+        return super().setup_user(agent_data, environment, task, seeds)
+
+    def seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
+        """The seeds of a repetition's agent and user."""
+        return seed_generator
 
     def setup_agents(
         self,
@@ -177,7 +182,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         """The reference agent, somebody's own, or a scripted one."""
         agent = self.setup.agent
         if isinstance(agent, ModelSpec):
-            return super().setup_agents(agent_data, environment, task, user, seed_generator)
+            seeds = self.seeds(seed_generator)
+            return super().setup_agents(agent_data, environment, task, user, seeds)
         if isinstance(agent, OwnAgent):
             cast = _made(agent, self._brief(agent, environment, task, seed_generator))
             self._check_new(cast[0])
@@ -187,7 +193,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             agent,
             task,
             environment,
-            seed=seed_generator.derive_seed("agents/player"),
+            seed=self.seeds(seed_generator).derive_seed("agents/player"),
             error_rate=self.setup.error_rate,
         )
         return [adapter], {adapter.name: adapter}
@@ -245,7 +251,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> AgentBrief:
-        seed = seed_generator.derive_seed("agents/own")
+        seed = self.seeds(seed_generator).derive_seed("agents/own")
         model = agent.client
         if agent.rehearse and self.rehearsals:
             trial = _trial(task, seed_generator)

@@ -1,11 +1,12 @@
 """A run before it begins: what its options ask for, and whether that can be done."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.commands.folder_run import FolderRun, as_file_name, budget_of, path_of
+from maseval.commands.origins import ORIGIN
 from maseval.commands.prices import Prices, PriceTable
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_domains import named_domain, own_domains
@@ -24,6 +25,7 @@ class PreparedRun(FolderRun):
     setup: RunSetup
     tasks: TasksByDomain
     priced: PriceTable
+    origin: Mapping[str, object] | None = None  # of a run that continues another's conversation
 
     @classmethod
     def of(cls, options: RunOptions) -> "PreparedRun":
@@ -58,6 +60,7 @@ class PreparedRun(FolderRun):
             **({"own_domains": own} if own else {}),
             **self.setup.to_config(),
             **self.priced.to_config(),
+            **({ORIGIN: dict(self.origin)} if self.origin else {}),
         }
 
     def check(self) -> None:

@@ -36,11 +36,12 @@ def run(options: RunOptions) -> RunResult:
             time_limit=setup.deadline,
             on_folder=benchmark.keep_judgements_in,
         )
-        notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), _judge_notes(result))
+        notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), judge_notes(result))
         return replace(result, notes=[note for each in notes for note in each])
 
 
-def _judge_notes(result: RunResult) -> list[str]:
+def judge_notes(result: RunResult) -> list[str]:
+    """How simulations get a verdict that wait for one."""
     waiting = result.summary.unjudged
     if not waiting:
         return []

@@ -59,6 +59,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         self.messages = MessageHistory()
         if instructions is not None:
             self.messages.add_message("system", instructions)
+        self._instructed = len(self.messages)
         self._counted_as_model = False
 
     def _run_agent(self, query: str) -> str:
@@ -79,6 +80,10 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         answer = response.content or ""
         self._history.add_message("assistant", answer)
         return answer
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; the instructions stay."""
+        self.messages = MessageHistory([*self._history.to_list()[: self._instructed], *messages])
 
     def _ask(self) -> ChatResponse:
         definitions = [dict(tool.definition) for tool in self.tools.values()]

@@ -20,7 +20,12 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.forms.message import (
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+    ToolMessage,
+)
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, LoopRules
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
@@ -146,7 +151,7 @@ class Orchestrator:
         elif self.user is None:
             self._begin_solo()
         else:
-            self.trajectory.open_with(assistant_message(INITIAL_GREETING, cost=0.0))
+            self.trajectory.open_with(self._greeting())
             greeting = [self.trajectory.messages[-1]]
             self.agent.begin(greeting if self.rules.greeting_is_seen else [])
             self.user.begin([])
@@ -154,9 +159,13 @@ class Orchestrator:
         self._check_communication()
         self.environment.world.settle()
 
+    def _greeting(self) -> SpokenMessage:
+        """What every conversation with a user begins with."""
+        return assistant_message(INITIAL_GREETING, cost=0.0)
+
     def _begin_solo(self) -> None:
         self.agent.begin([])
-        message = self._checked(self.agent.reply([]), EmptyAgentTurnError)
+        message = self._checked(self._ask(self.agent, []), EmptyAgentTurnError)
         self.trajectory.open_with(message)
         self._deliver("agent", self._receiver(message), [message])
         self._note_agents_stop(message)
@@ -209,7 +218,7 @@ class Orchestrator:
 
     def _answer_calls(self) -> None:
         calls = tool_calls_of(self._incoming[-1])
-        answers = [self.environment.respond(call) for call in calls or ()]
+        answers = self._answers(calls or ())
         if not answers:
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
@@ -225,13 +234,13 @@ class Orchestrator:
                 f"the agent wrote {self._incoming[-1]['content']!r} instead of calling a tool; "
                 "without a user it can only call tools, or stop"
             )
-        message = self._checked(self.user.reply(self._incoming), EmptyUserTurnError)
+        message = self._checked(self._ask(self.user, self._incoming), EmptyUserTurnError)
         self._append("user", message)
         if is_user_stop(message):
             self._end(TerminationReason.USER_STOP)
 
     def _let_agent_speak(self) -> None:
-        reply = self.agent.reply(self._incoming)
+        reply = self._ask(self.agent, self._incoming)
         if self.environment.ended_by_user:  # in answer to a question that the agent asked meanwhile
             self._deliver("user", "agent", [self.trajectory.messages[-1]])
             self._end(TerminationReason.USER_STOP)
@@ -239,6 +248,14 @@ class Orchestrator:
         message = self._checked(reply, EmptyAgentTurnError)
         self._append("agent", message)
         self._note_agents_stop(message)
+
+    def _ask(self, side: Participant, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """What a side says or does next."""
+        return side.reply(incoming)
+
+    def _answers(self, calls: Sequence[Tau2ToolCall]) -> list[ToolMessage]:
+        """What the environment answers to all calls of a message."""
+        return [self.environment.respond(call) for call in calls]
 
     def _append(self, sender: Speaker, message: SpokenMessage) -> None:
         self.trajectory.add(message)

@@ -7,6 +7,7 @@ a framework calls the environment's tools while it works, and they record what i
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
+from maseval.benchmark.tau2.conversation.chat import to_chat
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     assistant_message,
@@ -15,6 +16,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
 from maseval.core.event_loop import settled
+from maseval.core.messages import MessageHistory
 from maseval.core.user import User
 
 
@@ -33,6 +35,14 @@ class Participant(Protocol):
 
 
 @runtime_checkable
+class Recalling(Protocol):
+    """A side that can take over a conversation that somebody else began."""
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take ``message`` for its own answer to ``incoming``."""
+
+
+@runtime_checkable
 class ConversationListener(Protocol):
     """A side that wants to know when the simulation is over."""
 
@@ -41,19 +51,36 @@ class ConversationListener(Protocol):
 
 
 class TextAgent:
-    """An agent that answers a text with a text."""
+    """An agent that answers a text with a text.
 
-    def __init__(self, run: Callable[[str], object]) -> None:
+    ``load`` gives it an earlier conversation, in OpenAI's form.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[str], object],
+        load: Callable[[MessageHistory], None] | None = None,
+    ) -> None:
         self._run = run
+        self._load = load
         self._past = ""
+        self._recalled: list[Tau2Message] = []
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew; a task's own history is sent with the first query."""
+        self._recalled = []
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take over a conversation, which is given to the agent before its first answer."""
+        self._recalled += [*incoming, message]
+
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's answer to a user's text."""
+        if self._recalled and self._load:
+            self._load(MessageHistory(to_chat(self._recalled)))
+            self._recalled, self._past = [], ""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = settled(self._run(query))
         return assistant_message(None if answer is None else str(answer), cost=0.0)

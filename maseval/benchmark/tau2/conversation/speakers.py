@@ -61,13 +61,24 @@ class MessageAgent(ABC):
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's next message: a text, or tool calls."""
+        self._hear(incoming)
+        message = self._answer(self._messages)
+        self._say(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the agent's own answer."""
+        self._hear(incoming)
+        self._say(message)
+
+    def _hear(self, incoming: Sequence[Tau2Message]) -> None:
         if not incoming or incoming[-1]["role"] == "user":
             self._calls_in_turn = 0
         self._messages.extend(incoming)
-        message = self._answer(self._messages)
+
+    def _say(self, message: SpokenMessage) -> None:
         self._messages.append(message)
         self._count(message)
-        return message
 
     def _count(self, message: SpokenMessage) -> None:
         self._calls_in_turn += len(message.get("tool_calls") or ())
@@ -109,14 +120,26 @@ class MessageAgentAdapter(AgentAdapter):
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's next message; callbacks are called for whole turns, from query to answer."""
+        self._note_start(incoming)
+        message = self.agent.reply(incoming)
+        self._note_end(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the agent's own answer."""
+        self._note_start(incoming)
+        self.agent.recall(incoming, message)
+        self._note_end(message)
+
+    def _note_start(self, incoming: Sequence[Tau2Message]) -> None:
         if not incoming or incoming[-1]["role"] == "user":
             for callback in self.callbacks:
                 callback.on_run_start(self)
-        message = self.agent.reply(incoming)
+
+    def _note_end(self, message: SpokenMessage) -> None:
         if not is_tool_call(message):
             for callback in self.callbacks:
                 callback.on_run_end(self, message["content"])
-        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Whether the agent's message ends the conversation."""
@@ -181,12 +204,23 @@ class MessageUser(User):
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The user's next message: a text, or tool calls."""
-        self.messages.extend(message for message in incoming if self._hears(message))
+        self._hear(incoming)
         message = self._answer(self.messages)
+        self._say(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the user's own answer."""
+        self._hear(incoming)
+        self._say(message)
+
+    def _hear(self, incoming: Sequence[Tau2Message]) -> None:
+        self.messages.extend(message for message in incoming if self._hears(message))
+
+    def _say(self, message: SpokenMessage) -> None:
         self.messages.append(message)
         self.stopped = is_user_stop(message)
         self.turns += not is_tool_call(message)
-        return message
 
     def _hears(self, message: Tau2Message) -> bool:
         return not self.skips_blank_messages or message["role"] == "tool" or has_text(message)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import cast
 from uuid import uuid4
 
+from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, ToolMessage, complete
 from maseval.benchmark.tau2.forms.reward import RewardInfo
 from maseval.core.tracing import now
@@ -33,6 +34,8 @@ class Trajectory:
         self.end_time: str | None = None
         self._began = time.perf_counter()
         self._calls = 0
+        self.retold = 0
+        """So many messages are those of an earlier conversation, and keep their times."""
         self._recorded: list[Tau2Message] = []
 
     def open_with(self, message: Tau2Message) -> None:
@@ -54,6 +57,10 @@ class Trajectory:
         # The original sorts by time, so a clock that was set back must not reorder anything.
         last = self.messages[-1]["timestamp"] if self.messages else None
         dated = message.copy()
+        if len(self.messages) < self.retold:
+            self.messages.append(dated)
+            self._count_calls(dated)
+            return
         dated["timestamp"] = max(now(), last or "")
         self.messages.append(dated)
 
@@ -67,6 +74,11 @@ class Trajectory:
         """An id for a call whose caller gave none; the same in every equal run."""
         self._calls += 1
         return f"call_{self._calls}"
+
+    def _count_calls(self, message: Tau2Message) -> None:
+        """Skip the ids that ``next_call_id`` gave in an earlier conversation."""
+        for call in tool_calls_of(message) or ():
+            self._calls += call.get("id") == f"call_{self._calls + 1}"
 
     def end(self, reason: str) -> None:
         """Record why the simulation ended."""

@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     assistant_message,
     is_tool_call,
+    tool_calls_of,
 )
 from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -35,14 +36,21 @@ class ScriptedAgent(MessageAgent):
         super().__init__(tools, max_tool_calls=None)
         self.script = script
         self.alone = alone
-        self._turns = self.turns()
+        self._left = list(self._deeds())
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         super().begin(history)
-        self._turns = self.turns()
+        self._left = list(self._deeds())
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take over from another agent: of the script, what is not done yet remains."""
+        super().recall(incoming, message)
+        done = next((turn for turn in self._left if _is_same(turn, message)), None)
+        if done is not None:
+            self._left.remove(done)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        return next(self._turns)
+        return self._left.pop(0) if self._left else self._closing()
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Alone, the agent ends the conversation itself."""
@@ -50,15 +58,30 @@ class ScriptedAgent(MessageAgent):
 
     def turns(self) -> Iterator[SpokenMessage]:
         """What the agent says and does, turn by turn, from the beginning; it never ends."""
+        yield from self._deeds()
+        while True:
+            yield self._closing()
+
+    def _deeds(self) -> Iterator[SpokenMessage]:
         for number, action in enumerate(self.script.actions, start=1):
             if action.requestor == "user" and not self.alone:
                 yield assistant_message(request_for(action.name, action.arguments), cost=0.0)
             else:
                 made = call(f"call_{number}", action.name, action.arguments, "assistant")
                 yield assistant_message(None, tool_calls=[made], cost=0.0)
+
+    def _closing(self) -> SpokenMessage:
         closing = f"{self.script.closing} {STOP}" if self.alone else self.script.closing
-        while True:
-            yield assistant_message(closing, cost=0.0)
+        return assistant_message(closing, cost=0.0)
+
+
+def _is_same(turn: SpokenMessage, message: SpokenMessage) -> bool:
+    """Whether both say the same, or make the same calls."""
+    return turn["content"] == message["content"] and _made(turn) == _made(message)
+
+
+def _made(message: SpokenMessage) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(call["name"], call["arguments"]) for call in tool_calls_of(message) or ()]
 
 
 class PlayerAdapter(MessageAgentAdapter):

@@ -7,6 +7,7 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.messages import (
     STOP,
     STOP_TOKENS,
+    tool_calls_of,
     user_message,
 )
 from maseval.benchmark.tau2.conversation.speakers import MessageUser
@@ -46,12 +47,22 @@ class ScriptedUser(MessageUser):
         super().begin(history)
         told = any(message["role"] == "user" for message in history)
         lines = [*self.facts, *[_CONSENT] * _PATIENCE]
-        self._lines = iter(lines if told else [self.initial_query, *lines])
+        self._lines = lines if told else [self.initial_query, *lines]
         self._actions = 0
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take over from another user, who has said why it calls."""
+        super().recall(incoming, message)
+        self._actions += len(tool_calls_of(message) or ())
+        if self._lines and self._lines[0] in (message["content"], self.initial_query):
+            self._next_line()
+
+    def _next_line(self) -> str:
+        return self._lines.pop(0) if self._lines else _FAREWELL
 
     def get_initial_query(self) -> str:
         """Why the user calls, which it then has said."""
-        return next(self._lines)
+        return self._next_line()
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         last = messages[-1]
@@ -63,7 +74,7 @@ class ScriptedUser(MessageUser):
         wanted = [request for request in requests_in(text) if request[0] in self.tools]
         if wanted and self._actions < self.max_actions:
             return self._act(wanted)
-        return user_message(_FAREWELL if wanted else next(self._lines, _FAREWELL), cost=0.0)
+        return user_message(_FAREWELL if wanted else self._next_line(), cost=0.0)
 
     def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> SpokenMessage:
         calls = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from maseval.core.agent import AgentObserver
+from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
@@ -95,6 +95,18 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             self._memory = self._conversation
         self.logs.append(entry)
         return self._answer(sent)
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; a graph that keeps its own cannot be given one."""
+        if self._has_checkpointer:
+            raise ConversationNotLoadedError(
+                f"the graph of agent {self.name!r} has a checkpointer and keeps the conversation "
+                "itself; compile it without one"
+            )
+        made: list[LangChainMessage] = langchain("messages").convert_to_messages(messages.to_list())
+        for each in made:
+            each.id = each.id or uuid4().hex
+        self._conversation = self._memory = made
 
     def _turn(self, sent: LangChainMessage) -> object:
         if self._questions:

@@ -1,0 +1,206 @@
+"""A conversation that continues a recorded one: its beginning is retold, and the rest is live.
+
+The loop is that of every conversation. Until the recorded beginning is over, each side takes the
+recorded message for its own answer, and the environment makes the recorded calls again. So the
+world, the histories of both sides, the steps and the errors counted are what they were.
+"""
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, cast
+
+from maseval.benchmark.tau2.conversation.messages import is_tool_call, is_user_stop, tool_calls_of
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.participants import Participant, Recalling
+from maseval.benchmark.tau2.forms.message import (
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+    ToolMessage,
+)
+from maseval.benchmark.tau2.world.replay import ReplayError, same_content
+from maseval.core.exceptions import ConfigurationError
+
+
+class BranchPointError(ConfigurationError):
+    """A conversation cannot be continued from that message."""
+
+
+class RetellingError(ConfigurationError):
+    """The beginning of a recorded conversation does not come out as it was recorded."""
+
+
+def beginning_until(messages: Sequence[Tau2Message], at: int) -> list[Tau2Message]:
+    """The messages up to number ``at``, with the answers to its tool calls."""
+    if not 0 <= at < len(messages):
+        raise BranchPointError(
+            f"the conversation has no message {at}; they are numbered 0 to {len(messages) - 1}"
+        )
+    end = at + 1
+    while end < len(messages) and messages[end]["role"] == "tool":
+        end += 1
+    if end == len(messages):
+        raise BranchPointError(
+            f"message {at} ends the conversation, so there is nothing to continue; "
+            f"choose one from 0 to {_last_open(messages)}"
+        )
+    past = list(messages[:end])
+    if missing := _unanswered(past):
+        raise BranchPointError(
+            f"message {missing} calls tools, and not all calls are answered; choose an earlier one"
+        )
+    return past
+
+
+def _last_open(messages: Sequence[Tau2Message]) -> int:
+    """The last message after which the conversation was not over."""
+    end = len(messages) - 1
+    while end > 0 and messages[end]["role"] == "tool":
+        end -= 1
+    return max(end - 1, 0)
+
+
+def _unanswered(past: Sequence[Tau2Message]) -> int | None:
+    speaking = [index for index, each in enumerate(past) if each["role"] != "tool"]
+    if not speaking:
+        return None
+    last = speaking[-1]
+    calls = tool_calls_of(past[last]) or ()
+    return last if len(calls) > len(past) - 1 - last else None
+
+
+def checksum(past: Sequence[Tau2Message]) -> str:
+    """Equal for equal messages, whatever the order of their keys."""
+    text = json.dumps(list(past), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Continuation(Orchestrator):
+    """A conversation whose first messages are those of ``past``.
+
+    A tool's answer that is not the recorded one is a ``RetellingError``. If ``lenient``, the new
+    answer takes its place where scoring would replay the call, and elsewhere the recorded one
+    stays.
+    """
+
+    def __init__(
+        self, *args: Any, past: Sequence[Tau2Message], lenient: bool = False, **limits: Any
+    ) -> None:
+        super().__init__(*args, **limits)
+        self.lenient = lenient
+        own = len(self.trajectory.messages)
+        _check_own_history(self.trajectory.messages, past)
+        self._left = deque(past[own:])
+        self._place = own
+        self.trajectory.retold = len(past)
+
+    @property
+    def is_retold(self) -> bool:
+        """Whether the recorded beginning is over."""
+        return not self._left
+
+    def initialize(self) -> None:
+        super().initialize()
+        while self._left and not self.done:
+            self.step()
+        if self.done and self._left:
+            raise RetellingError(
+                f"the conversation is over at message {self._place - 1}; choose an earlier one"
+            )
+
+    def _greeting(self) -> SpokenMessage:
+        return self._next("assistant") if self._left else super()._greeting()
+
+    def _ask(self, side: Participant, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        if not self._left:
+            return side.reply(incoming)
+        message = self._next("assistant" if side is self.agent else "user")
+        recalling(side).recall(incoming, message)
+        return message
+
+    def _next(self, role: str) -> SpokenMessage:
+        message = self._left[0]
+        if message["role"] != role:
+            raise RetellingError(
+                f"message {self._place} is by {message['role']!r}, but it is the turn of {role!r}; "
+                "the recorded conversation is not one that this loop could have held"
+            )
+        self._forward()
+        return cast(SpokenMessage, message)
+
+    def _forward(self) -> Tau2Message:
+        self._place += 1
+        return self._left.popleft()
+
+    def _answers(self, calls: Sequence[Tau2ToolCall]) -> list[ToolMessage]:
+        if not self._left:
+            return super()._answers(calls)
+        return [self._answer(call) for call in calls]
+
+    def _answer(self, call: Tau2ToolCall) -> ToolMessage:
+        found, place = self.environment.respond(call), self._place
+        recorded = self._forward() if self._left else None
+        if recorded is None or recorded["role"] != "tool" or recorded.get("id", "") != call["id"]:
+            raise RetellingError(f"message {place} is not the answer to the call {call['id']!r}")
+        if _same(found, recorded):
+            return recorded
+        if not self.lenient:
+            raise RetellingError(
+                f"message {place}: {call['name']} answers {_short(found.get('content'))}, but "
+                f"{_short(recorded.get('content'))} is recorded; --lenient continues with the "
+                "new answer"
+            )
+        if not self.environment.world.is_replayed(call):
+            return recorded
+        return cast(ToolMessage, {**recorded, **found, "timestamp": recorded.get("timestamp")})
+
+
+def recalling(side: object) -> Recalling:
+    """A side that can take over a conversation; any other is refused by its name."""
+    if isinstance(side, Recalling):
+        return side
+    raise BranchPointError(
+        f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
+        "recall(incoming, message)"
+    )
+
+
+def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
+    """Raise if the agent of a framework would have to continue in the midst of its own turn."""
+    last = past[-1]
+    if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
+        usable = [i for i, each in enumerate(past) if each["role"] != "tool" and _is_said(each)]
+        raise BranchPointError(
+            f"message {len(past) - 1} is in the midst of the agent's turn, where only the "
+            "reference agent and scripted agents can take over; the nearest message before it is "
+            f"{usable[-1] if usable else 0}"
+        )
+
+
+def _is_said(message: Tau2Message) -> bool:
+    return not is_tool_call(message) and not (message["role"] == "user" and is_user_stop(message))
+
+
+def _check_own_history(own: Sequence[Tau2Message], past: Sequence[Tau2Message]) -> None:
+    if len(past) < len(own):
+        raise BranchPointError(
+            f"the first {len(own)} messages are the task's own; choose message {len(own) - 1} or "
+            "a later one"
+        )
+    for index, (mine, theirs) in enumerate(zip(own, past, strict=False)):
+        if mine["role"] != theirs["role"] or mine.get("content") != theirs.get("content"):
+            raise RetellingError(f"message {index} is not that of the task's own history")
+
+
+def _same(found: ToolMessage, recorded: Tau2Message) -> bool:
+    try:
+        return same_content(found.get("content"), recorded.get("content"))
+    except (TypeError, ValueError, RecursionError, ReplayError):  # no readable text
+        return False
+
+
+def _short(content: str | None, limit: int = 120) -> str:
+    text = repr(content)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,100 @@
+"""``maseval tau2 branch``."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from maseval import commands
+from maseval.cli import completion
+from maseval.cli.command_line import command_line
+from maseval.cli.completion import quietly
+from maseval.cli.console import inert, print_json, stderr, stdout
+from maseval.cli.display import display
+from maseval.cli.errors import is_debugging
+from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, command_with, examples
+from maseval.cli.results import finish
+from maseval.commands.tau2.branch_options import BranchOptions
+
+if TYPE_CHECKING:  # help must not load what makes it
+    from maseval.commands.tau2.branch import BranchResult
+
+EXAMPLES = examples(
+    (
+        "maseval tau2 branch last retail/12 0 --at 14 --repeats 20",
+        "the chance to pass from message 14 on, with the same agent and user",
+    ),
+    (
+        "maseval tau2 branch last retail/12 0 --at 14 --agent-model openai/gpt-4.1",
+        "another model takes over after message 14",
+    ),
+    (
+        "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",
+        "can the task still be solved from there? (needs no model)",
+    ),
+    (
+        "maseval tau2 branch theirs.json 12 0 --at 6 --agent-model openai/gpt-4.1 "
+        "--user-model openai/gpt-4.1",
+        "continue a simulation of a results file of tau2-bench",
+    ),
+)
+
+
+@command_with(BranchOptions)
+def branch(
+    given: dict[str, Any],
+    context: typer.Context,
+    run: Looked,
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task: 12, retail/12, its number, or a part of its id.",
+            autocompletion=quietly(completion.tasks_of_run),
+        ),
+    ],
+    trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
+    domain: DomainOfFile = None,
+    data_version: DataVersion = None,
+    as_json: AsJson = False,
+) -> None:
+    """Continue a recorded conversation from one of its messages, with any agent.
+
+    The beginning is replayed and checked: databases, histories, steps, seeds.
+    What is not named stays as in the original.
+    With --repeats, the chance to pass from that message on.
+    """
+    given["timeout"] = given["timeout"] or None
+    result = commands.tau2.branch(
+        **given,
+        run=run,
+        task=task,
+        trial=trial,
+        of_domain=domain,
+        data_version=data_version or "",
+        display=display(stderr()),
+        command=command_line(context),
+    )
+    console = stderr() if as_json else stdout()
+    _print_chance(result, console)
+    if as_json:
+        print_json(result.to_dict())
+    finish(result.run, console, as_json=False, debug=is_debugging(context))
+
+
+def _print_chance(result: "BranchResult", console: Console) -> None:
+    origin, interval = result.origin.to_config(), result.interval
+    console.print(
+        f"Continued {inert(str(origin['run']))}, {inert(str(origin['task']))}, trial "
+        f"{origin['trial']}, after message {origin['at']}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if result.chance is None:
+        console.print("No simulation has a verdict.")
+        return
+    console.print(
+        f"[bold]{result.passed} of {result.judged} passed[/bold] ({result.chance:.0%}, "
+        f"{interval.level:.0%} CI {100 * interval.low:.0f} to {100 * interval.high:.0f}, "
+        f"{interval.method})",
+        highlight=False,
+    )

@@ -1,0 +1,67 @@
+"""The options of the run that continues a simulation: what was not asked for is as it was there."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from maseval.commands.tau2.branch_options import SAME, BranchOptions
+from maseval.commands.tau2.options import RunOptions
+from maseval.commands.tau2.origin import Recalled
+from maseval.core.exceptions import ConfigurationError
+
+_HELD = ("max_steps", "max_errors", "seed")
+
+
+def options_for(options: BranchOptions, recalled: Recalled, split: str) -> RunOptions:
+    """The options of the run; the task is one of ``split``."""
+    known = recalled.settings
+    given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
+    given |= {name: known[name] for name in _HELD if name in known}
+    given |= {"mode": _mode(options, known, recalled.solo)}
+    given |= _agent(options, known) | _user(options, known) | _others(options, known)
+    given |= {
+        "domain": recalled.simulation.domain,
+        "data_version": recalled.version,
+        "task_id": (recalled.simulation.task_id,),
+        "split": split,
+        "trials": options.repeats,
+    }
+    return RunOptions(**given)
+
+
+def _mode(options: BranchOptions, known: Mapping[str, object], solo: bool) -> object:
+    recorded = known.get("mode", "solo" if solo else "normal")
+    mode = recorded if options.mode == SAME else options.mode
+    if (mode == "solo") is not solo:
+        held = "without a user (solo)" if solo else "with a user"
+        raise ConfigurationError(
+            f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
+        )
+    return mode
+
+
+def _agent(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
+    if options.agent != SAME:
+        return {}
+    if options.agent_model is not None and "agent_function" not in known:
+        return {"agent": "llm"}
+    if "agent" not in known:
+        # A name that stands in a file is never loaded, since loading runs code.
+        reference = known.get("agent_function", "llm --agent-model MODEL")
+        raise ConfigurationError(
+            f"the agent of the original cannot be taken over; name one: --agent {reference}"
+        )
+    chosen = {name: known[name] for name in ("agent", "agent_model") if name in known}
+    return chosen if options.agent_args else {**chosen, "agent_args": known.get("agent_args", {})}
+
+
+def _user(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
+    if options.user is not None or options.user_model is not None:
+        return {}
+    chosen = {name: known[name] for name in ("user", "user_model") if name in known}
+    return chosen if options.user_args else {**chosen, "user_args": known.get("user_args", {})}
+
+
+def _others(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
+    names = ("texts", "judge_model")
+    return {name: known[name] for name in names if name in known and not getattr(options, name)}

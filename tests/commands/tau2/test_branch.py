@@ -1,0 +1,326 @@
+"""``tau2.branch``: the same sides go on as they did; others go on from the same point."""
+
+import json
+
+import pytest
+
+from maseval import ScriptedModelAdapter, commands
+from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+from maseval.benchmark.tau2.conversation.continuation import BranchPointError, RetellingError
+from maseval.commands import tau2
+from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
+from maseval.runs import RunConfigError, RunFolder, Simulation
+from tests.cli.commandline import maseval, require_data
+
+
+def reports(folder):
+    return {Simulation.of(each): each for each in RunFolder.read(folder).reports()}
+
+
+def simulation(report):
+    return report["traces"]["environment"]["simulation"]
+
+
+def undated(messages):
+    return [{key: each[key] for key in each if key != "timestamp"} for each in messages]
+
+
+def open_ends(messages):
+    """Every message after which the conversation went on."""
+    spoken = [i for i, each in enumerate(messages) if each["role"] != "tool"]
+    return spoken[:-1]
+
+
+def assert_goes_on_as_it_did(folder, tmp_path, *, every=1, **options):
+    """Branched anywhere with the same sides, the rest is the same to the letter."""
+    count = 0
+    for one, report in reports(folder).items():
+        recorded = simulation(report)
+        for at in open_ends(recorded["messages"])[::every]:
+            output = tmp_path / f"branch-{one.domain}-{count}"
+            tau2.branch(
+                run=folder,
+                task=f"{one.domain}/{one.task_id}",
+                trial=one.trial,
+                at=at,
+                output=output,
+                **options,
+            )
+            (again,) = reports(output).values()
+            found = simulation(again)
+            assert undated(found["messages"]) == undated(recorded["messages"]), (one, at)
+            assert found["messages"][: at + 1] == recorded["messages"][: at + 1]
+            assert found["termination_reason"] == recorded["termination_reason"]
+            assert again["eval"] == report["eval"]
+            for name in ("final_db_hash", "final_user_db_hash"):
+                worlds = (each["traces"]["environment"] for each in (again, report))
+                assert len({world[name] for world in worlds}) == 1
+            assert again["traces"]["agents"].keys() == report["traces"]["agents"].keys()
+            if report["traces"]["user"]:
+                mine, theirs = (each["traces"]["user"] for each in (again, report))
+                assert (mine["messages"], mine["turns_used"]) == (
+                    theirs["messages"],
+                    theirs["turns_used"],
+                )
+            count += 1
+    return count
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("domain", "agent", "mode"),
+    [
+        ("airline", "gold", "normal"),
+        ("retail", "noisy", "normal"),
+        ("telecom", "noisy", "normal"),
+        ("telecom", "gold", "solo"),
+    ],
+)
+def test_the_same_sides_go_on_as_they_did(tmp_path, domain, agent, mode):
+    require_data()
+    args = {"error_rate": 0.4} if agent == "noisy" else None
+    run = tau2.run(
+        domain=domain,
+        agent=agent,
+        agent_args=args,
+        mode=mode,
+        num_tasks=2,
+        trials=2,
+        output=tmp_path / "run",
+    )
+
+    assert assert_goes_on_as_it_did(run.folder, tmp_path, every=3) >= 4
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["telecom", "banking_knowledge@no_knowledge"])
+def test_so_it_is_under_the_rules_of_v1(
+    tmp_path, monkeypatch, shared_data, tau2_data_of_1_0_1, banking_data, domain
+):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+    run = tau2.run(
+        domain=domain, agent="noisy", num_tasks=2, data_version="1.0.1", output=tmp_path / "run"
+    )
+
+    assert assert_goes_on_as_it_did(run.folder, tmp_path, every=3) > 2
+
+
+def thoughtful(brief):
+    """The reference agent with a model that answers by all that it has seen."""
+
+    def reply(messages, tools):
+        said = sum(each["role"] == "assistant" for each in messages)
+        if said % 3 == 0:
+            seen = str(len(messages))
+            return {"name": "search_catalogue", "arguments": {"text": seen}, "id": f"call_{seen}"}
+        return f"I have seen {len(messages)} messages, the last was {messages[-1]['content']!r}."
+
+    model = ScriptedModelAdapter(reply, model_id="thoughtful")
+    return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, model))
+
+
+def test_models_see_what_they_had_seen(tmp_path):
+    given = dict(agent=thoughtful, user_model="scripted/echo", user="llm", probe=False)
+    run = tau2.run(domain="library", num_tasks=1, max_steps=14, output=tmp_path / "run", **given)
+
+    assert assert_goes_on_as_it_did(run.folder, tmp_path, **given) > 6
+
+
+@pytest.fixture
+def noop(tmp_path):
+    """A conversation in which nothing was done."""
+    return tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "noop").folder
+
+
+def branched(folder, tmp_path, **options):
+    task = next(iter(RunFolder.read(folder).planned)).task_id
+    return tau2.branch(run=folder, task=task, output=tmp_path / "branch", **options)
+
+
+def test_another_agent_takes_over_and_the_chance_has_an_interval(noop, tmp_path):
+    found = branched(noop, tmp_path, at=1, agent="gold", repeats=5)
+
+    assert (found.passed, found.judged, found.chance) == (5, 5, 1.0)
+    assert 0.5 < found.interval.low < 0.6 and found.interval.high == 1.0
+    assert found.interval.method == "Wilson"
+    config = RunFolder.read(found.run.folder).config.values
+    assert config["origin"]["run"] == "noop" and config["origin"]["at"] == 1
+    assert config["agent"] == {"player": "gold"}
+    first = simulation(next(iter(reports(noop).values())))["messages"]
+    for report in reports(found.run.folder).values():
+        assert simulation(report)["messages"][:2] == first[:2]
+    assert json.loads(json.dumps(found.to_dict()))["chance"]["passed"] == 5
+
+
+def test_the_scripted_agent_does_what_is_not_done_yet(tmp_path):
+    gold = tau2.run(domain="library", num_tasks=3, agent="gold", output=tmp_path / "gold")
+    for one, report in reports(gold.folder).items():
+        messages = simulation(report)["messages"]
+        calls = [i for i, each in enumerate(messages) if each.get("tool_calls")]
+        if not calls:
+            continue
+        found = tau2.branch(
+            run=gold.folder,
+            task=one.task_id,
+            at=calls[0],
+            agent="gold",
+            output=tmp_path / f"b{one.task_id}",
+        )
+        assert found.chance == 1.0
+
+
+def test_a_branch_resumes_like_any_run(noop, tmp_path):
+    first = branched(noop, tmp_path, at=1, agent="gold", repeats=2)
+    before = reports(first.run.folder)
+    more = branched(noop, tmp_path, at=1, agent="gold", repeats=3)
+
+    assert (first.run.ran, more.run.ran, more.judged) == (2, 1, 3)
+    after = reports(more.run.folder)
+    assert all(after[one] == before[one] for one in before)
+    with pytest.raises(RunConfigError, match=r"origin\.at"):
+        branched(noop, tmp_path, at=0, agent="gold", repeats=3)
+
+
+def test_a_simulation_of_a_results_file_can_be_continued(tmp_path):
+    run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run")
+    tau2.export(run.folder, tmp_path / "file.json")
+    (report,) = reports(run.folder).values()
+    messages = simulation(report)["messages"]
+
+    found = tau2.branch(
+        run=tmp_path / "file.json",
+        task=report["task_id"],
+        trial=0,
+        at=3,
+        agent="gold",
+        user="scripted",
+        output=tmp_path / "branch",
+    )
+
+    (again,) = reports(found.run.folder).values()
+    assert undated(simulation(again)["messages"]) == undated(messages)
+    assert found.origin.to_config()["run"] == "file.json"
+
+
+def test_a_changed_answer_is_refused_or_replaced(tmp_path):
+    run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run")
+    tau2.export(run.folder, tmp_path / "file.json")
+    form = json.loads((tmp_path / "file.json").read_text())
+    messages = form["simulations"][0]["messages"]
+    place = next(i for i, each in enumerate(messages) if each["role"] == "tool")
+    true, messages[place]["content"] = messages[place]["content"], '"tampered"'
+    (tmp_path / "file.json").write_text(json.dumps(form))
+    branch = dict(
+        run=tmp_path / "file.json",
+        task=form["simulations"][0]["task_id"],
+        at=place,
+        agent="gold",
+        user="scripted",
+        output=tmp_path / "branch",
+    )
+
+    with pytest.raises(RetellingError, match=f"message {place}: .* --lenient"):
+        tau2.branch(**branch)
+    assert not (tmp_path / "branch").exists()
+    found = tau2.branch(**branch, lenient=True)
+
+    (report,) = reports(found.run.folder).values()
+    assert simulation(report)["messages"][place]["content"] == true
+    assert found.chance == 1.0
+    assert RunFolder.read(found.run.folder).config.values["origin"]["lenient"] is True
+
+
+def test_what_cannot_be_continued_is_refused(noop, tmp_path):
+    (report,) = reports(noop).values()
+    last = len(simulation(report)["messages"]) - 1
+
+    with pytest.raises(BranchPointError, match=f"no message 99; they are numbered 0 to {last}"):
+        branched(noop, tmp_path, at=99)
+    with pytest.raises(BranchPointError, match=f"message {last} ends the conversation"):
+        branched(noop, tmp_path, at=last)
+    with pytest.raises(ConfigurationError, match="held with a user"):
+        branched(noop, tmp_path, at=1, mode="solo")
+    with pytest.raises(ConfigurationError, match="repeats is 0"):
+        branched(noop, tmp_path, at=1, repeats=0)
+    assert not (tmp_path / "branch").exists()
+
+
+class Remembering(AgentAdapter):
+    """An agent of a framework that can be given a conversation."""
+
+    def load_messages(self, messages):
+        self.messages = messages
+
+    def _run_agent(self, query):
+        self.agent["search_catalogue"](text="x")
+        seen = [(each["role"], each["content"]) for each in self.get_messages()]
+        return f"I remember {seen}."
+
+
+def forgetful(brief):
+    return lambda query: "Who are you?"
+
+
+def remembering(brief):
+    return Remembering(brief.tools, "remembering")
+
+
+def _says(message):
+    return message["role"] == "assistant" and message["content"]
+
+
+def test_an_agent_of_a_framework_is_given_the_history_or_refused(noop, tmp_path):
+    with pytest.raises(ConversationNotLoadedError, match="FunctionAgentAdapter, which cannot"):
+        branched(noop, tmp_path, at=1, agent=forgetful, user="scripted")
+    assert not (tmp_path / "branch").exists()
+
+    found = branched(noop, tmp_path, at=3, agent=remembering, user="scripted")
+
+    (report,) = reports(found.run.folder).values()
+    messages = simulation(report)["messages"]
+    spoken = next(
+        each["content"] for each in messages[4:] if each["content"] and not each.get("id")
+    )
+    assert str([(each["role"], each["content"]) for each in messages[1:3]]) in spoken
+
+
+def test_an_agent_of_a_framework_does_not_take_over_within_a_turn(tmp_path):
+    run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run")
+    (report,) = reports(run.folder).values()
+    messages = simulation(report)["messages"]
+    call = next(i for i, each in enumerate(messages) if each.get("tool_calls"))
+
+    with pytest.raises(BranchPointError, match=f"nearest message before it is {call - 1}"):
+        tau2.branch(
+            run=run.folder, task=report["task_id"], at=call, agent=remembering, user="scripted"
+        )
+
+
+def test_the_base_adapter_says_that_it_cannot_be_given_a_conversation():
+    class Plain(AgentAdapter):
+        def _run_agent(self, query):
+            return query
+
+    with pytest.raises(ConversationNotLoadedError, match=r"Plain \(agent 'p'\)"):
+        Plain(None, "p").load_messages(MessageHistory())
+
+
+def test_the_command_shows_the_chance_and_the_run_names_its_origin(noop, tmp_path):
+    task = next(iter(RunFolder.read(noop).planned)).task_id
+    output = tmp_path / "branch"
+    shown = maseval(
+        *("tau2", "branch", noop, task, 0, "--at", 1, "--agent", "gold"),
+        *("--repeats", 4, "--output", output),
+    )
+
+    assert shown.exit_code == 0, shown.stderr
+    assert f"Continued noop, library/{task}, trial 0, after message 1" in shown.stdout
+    assert "4 of 4 passed (100%, 95% CI 51 to 100, Wilson)" in shown.stdout
+    origin = f"noop, library/{task}, trial 0, after message 1"
+    assert f"Continues {origin}" in maseval("show", output, "--no-explain").stdout
+    assert origin in " ".join(maseval("runs", tmp_path).stdout.split())
+    report = commands.report(output, explain=False)
+    assert origin in report.read_text(encoding="utf-8")
