@@ -3,13 +3,16 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 from maseval.commands.options import Flag
 from maseval.commands.progress import Display
+from maseval.core.engine.engines import DEFAULT, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
 
+RAY = "ray"
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 
@@ -46,6 +49,22 @@ class FolderRunOptions(OutputOptions):
         int,
         Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
     ] = 4
+    engine: Annotated[
+        str | Engine,
+        Flag(
+            "Where simulations run: threads of this process, or ray (processes, clusters)",
+            EXECUTION,
+            typed=str,
+        ),
+    ] = DEFAULT
+    ray_address: Annotated[
+        str | None,
+        Flag("For --engine ray: local (the default), auto or ray://HOST:PORT", EXECUTION),
+    ] = None
+    processes: Annotated[
+        int | None,
+        Flag("Worker processes, for --engine ray (default: one for each core)", EXECUTION),
+    ] = None
     budget: Annotated[
         str | None, Flag("Start no more simulations after 5usd or '2M tokens'", EXECUTION)
     ] = None
@@ -71,6 +90,24 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        for name in ("ray_address", "processes"):
+            value = getattr(self, name)
+            if value is not None and self.engine != RAY:
+                raise ConfigurationError(
+                    f"{name} is {value!r}, but engine is {self.engine!r}; it is for engine {RAY!r}"
+                )
+
+    @cached_property
+    def chosen_engine(self) -> Engine:
+        """The engine that the options ask for; raises if there is none, or it cannot be had."""
+        given = {"address": self.ray_address, "processes": self.processes}
+        named = {name: value for name, value in given.items() if value is not None}
+        return engine_of(self.engine, **named)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether simulations take place in other processes."""
+        return self.engine != DEFAULT
 
 
 def check_timeout(seconds: float | None) -> None:

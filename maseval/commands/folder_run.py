@@ -59,6 +59,7 @@ class FolderRun(ABC):
 
         ``on_folder`` gets its path, which is another one for a run that forks off.
         """
+        engine = self.options.chosen_engine
         command = {"command": self.options.command} if self.options.command else {}
         noted = {**self.config, **command}
         with RunFolder.open(self.path, noted, fork=self.options.fork) as folder:
@@ -73,6 +74,7 @@ class FolderRun(ABC):
                 time_limit=time_limit,
                 retry_failed=self.options.retry_failed,
                 display=self.options.display,
+                engine=engine,
             )
             return session.run(parts, agent_data)
 

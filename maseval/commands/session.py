@@ -4,7 +4,7 @@ import signal
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 
 from maseval.commands.benchmarks import support_for
@@ -14,6 +14,7 @@ from maseval.commands.progress import Display, RunProgress, Turn
 from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import Engine, ThreadEngine
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.plan import AgentData
@@ -38,6 +39,7 @@ class Session:
     time_limit: float | None = None
     retry_failed: bool = True
     display: Display | None = None
+    engine: Engine = field(default_factory=ThreadEngine)
 
     def run(self, parts: Iterable[Sequence[Task]], agent_data: AgentData | None) -> RunResult:
         """Run what is missing; in several parts where tasks of the same id occur, as in domains."""
@@ -50,7 +52,8 @@ class Session:
         self.benchmark.stop_when_hopeless = True
         watch.check_budget()
         show = self.display or (lambda progress: nullcontext())
-        with _interruptible(watch), show(progress):
+        held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
+        with _interruptible(watch), show(progress), held:
             self._run_parts(parts, agent_data, progress)
         lines = self._recorded(progress)
         conventions = support_for(self.folder).conventions(self.folder, lines)
@@ -88,6 +91,7 @@ class Session:
                         tasks,
                         agent_data,
                         retry_failed=self.retry_failed,
+                        engine=self.engine,
                     )
         except KeyboardInterrupt:
             progress.stopping = INTERRUPTED

@@ -1,6 +1,7 @@
 """MACSBenchmark: teams of agents, their tools and their user played by models, two judges."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ from maseval.benchmark.macs.data_loader import configure_model_ids, data_fingerp
 from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combined
 from maseval.benchmark.macs.judging import SIDES
+from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.user import MACSUser
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -67,6 +69,13 @@ class MACSBenchmark(Benchmark):
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data, engine=engine)
+
+    def data_checksums(self, domains: Collection[str]) -> dict[str, str]:
+        """The judges' prompts, as they are on this machine; tasks bring all else with them."""
+        return {
+            f"prompt of the judge: {name}": hashlib.sha256(text.encode()).hexdigest()
+            for name, text in load_templates(verbose=0).items()
+        }
 
     def load_tasks(
         self,

@@ -4,12 +4,13 @@ The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval driv
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, cached_property, partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
+from maseval.benchmark.tau2.away import DomainInUse, bring
 from maseval.benchmark.tau2.conversation.asides import overheard
 from maseval.benchmark.tau2.conversation.chat import as_history, filtered
 from maseval.benchmark.tau2.conversation.invocations import ToolInvocations, called_tools
@@ -64,6 +65,9 @@ _REGISTERED_AS: dict[ModelRole, str] = {
     "user": "user_simulator",
     "judge": "nl_evaluator",
 }
+
+
+_REMEMBERED = ("_wordings", "_load_guidelines")
 
 
 class Mode(StrEnum):
@@ -152,9 +156,14 @@ class Tau2Benchmark(Benchmark):
         self.max_errors = checked_limit("max_errors", max_errors)
         self.timeout = checked_limit("timeout", timeout)
         self.texts = texts
-        self._wordings = cache(partial(wording_of, texts))  # one and the same for the whole run
         self._said_not_comparable = False
-        self._load_guidelines = cache(load_guidelines)  # the files are verified once for all
+        self._in_use: tuple[DomainInUse, ...] | None = None
+        self._remember()
+
+    def _remember(self) -> None:
+        # One and the same wording for the whole run; the files are verified once for all.
+        self._wordings = cache(partial(wording_of, self.texts))
+        self._load_guidelines = cache(load_guidelines)
 
     def run(
         self,
@@ -166,6 +175,39 @@ class Tau2Benchmark(Benchmark):
         """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data, engine=engine)
+
+    def for_worker(self) -> Self:
+        """A copy for another process, with the domains that are not maseval's own."""
+        twin = super().for_worker()
+        twin._in_use = self._domains_in_use()
+        return twin
+
+    def data_checksums(self, domains: Collection[str]) -> dict[str, str]:
+        """The files of the tasks' domains as they are here, and the texts that models read."""
+        used = self._domains_in_use()
+        releases = {each.release.name for each in used}
+        texts = {f"texts: {key}": value for key, value in self._texts_config(releases).items()}
+        return {**texts, **{name: sha for each in used for name, sha in each.checksums().items()}}
+
+    def _domains_in_use(self) -> tuple[DomainInUse, ...]:
+        if self._in_use is not None:
+            return self._in_use
+        named = {
+            (str(task.environment_data.get("domain", "retail")), self.release_of_task(task).name)
+            for task in self.tasks.to_list()
+        }
+        releases = {release: release_named(release) for _, release in named}
+        return tuple(DomainInUse.of(name, releases[release]) for name, release in sorted(named))
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is remembered is found again in another process.
+        state = super().__getstate__()
+        return {key: part for key, part in state.items() if key not in _REMEMBERED}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        bring(self._in_use or ())
+        self._remember()
 
     def _texts_config(self, releases: Iterable[str]) -> dict[str, str]:
         """The name and hash of the texts; of all of them, if tasks of several releases are run."""

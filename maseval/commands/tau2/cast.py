@@ -1,10 +1,12 @@
 """The benchmark of a run: models, scripted agents and the scripted user in any combination."""
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.benchmark.tau2.benchmark import Mode
@@ -15,7 +17,11 @@ from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
-from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.scoring.judge_memory import (
+    JudgeMemory,
+    JudgeMemoryAway,
+    RememberingJudge,
+)
 from maseval.commands.prices import AgentPrices, Prices
 from maseval.commands.tau2.agent_faults import blaming
 from maseval.commands.tau2.judges import memory_path
@@ -49,6 +55,15 @@ from maseval.server import ModelServer
 TrialKey = tuple[str, int]
 """A task's id and the number of the trial."""
 
+_starting = threading.Lock()
+
+
+class WorkerNote(NamedTuple):
+    """What a worker has to tell of a simulation: requests of a rehearsal, replies of the judge."""
+
+    requests: int | None
+    judged: list[tuple[str, str, str]]
+
 
 class CastBenchmark(DefaultAgentTau2Benchmark):
     """tau2 with whoever the set-up names on each side."""
@@ -71,6 +86,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         )
         self.setup = setup
         self.rehearsals = rehearsals
+        self.serves_rehearsals = False
         self.prices = prices or Prices()
         self._judged: JudgeMemory | None = None
         self.rehearsal = Rehearsal(setup.options.rehearse or "")
@@ -127,6 +143,33 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self._environments.pop(trial, None)
         if played := self._forget_rehearsal(trial):
             self.rehearsal.add(report, len(played.requests))
+
+    def for_worker(self) -> Self:
+        """A copy for another process: a rehearsal's models are served there, by another server."""
+        twin = super().for_worker()
+        twin.setup = replace(self.setup, options=replace(self.setup.options, display=None))
+        twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
+        twin._judged = self._judged and self._judged.for_worker()
+        twin._environments, twin._rehearsed, twin._seen = {}, {}, WeakSet()
+        return twin
+
+    def worker_note(self, report: Report) -> "WorkerNote | None":
+        """How often a rehearsal's model was asked, and what the judge replied."""
+        trial = (report["task_id"], report["repeat_idx"])
+        self._environments.pop(trial, None)
+        played = self._forget_rehearsal(trial)
+        judged = self._judged.handed_over() if isinstance(self._judged, JudgeMemoryAway) else []
+        if played is None and not judged:
+            return None
+        return WorkerNote(None if played is None else len(played.requests), judged)
+
+    def take_worker_note(self, report: Report, note: "WorkerNote") -> None:
+        """Keep what the judge replied, and count what was rehearsed."""
+        if note.requests is not None:
+            self.rehearsal.add(report, note.requests)
+        if self._judged is not None:
+            for each in note.judged:
+                self._judged.keep(*each)
 
     def setup_evaluators(
         self,
@@ -253,13 +296,13 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     ) -> AgentBrief:
         seed = self.seeds(seed_generator).derive_seed("agents/own")
         model = agent.client
-        if agent.rehearse and self.rehearsals:
+        if agent.rehearse and (server := self._server()):
             trial = _trial(task, seed_generator)
             self._forget_rehearsal(trial)
             played = make_model(agent.rehearse, task, environment, seed=seed)
-            name = self.rehearsals.add(played, f"{played.model_id}-{trial[1]}")
+            name = server.add(played, f"{played.model_id}-{trial[1]}")
             self._rehearsed[trial] = name, played
-            model = AgentModel(name, self.rehearsals.url, NO_KEY)
+            model = AgentModel(name, server.url, NO_KEY)
         return AgentBrief(
             environment.tools,
             environment.policy,
@@ -269,6 +312,13 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             agent.args,
             self._priced_model,
         )
+
+    def _server(self) -> ModelServer | None:
+        """What serves the models of a rehearsal; a worker's runs for as long as its process."""
+        with _starting:
+            if self.rehearsals is None and self.serves_rehearsals:
+                self.rehearsals = ModelServer().__enter__()
+        return self.rehearsals
 
     def _forget_rehearsal(self, trial: TrialKey) -> ScriptedModelAdapter | None:
         name, played = self._rehearsed.pop(trial, (None, None))

@@ -31,7 +31,7 @@ def run(options: RunOptions) -> RunResult:
             benchmark,
             prepared.tasks.values(),
             benchmark.agent_data,
-            turn=benchmark.turn,
+            turn=None if options.runs_elsewhere else benchmark.turn,
             priced=bool(prepared.priced.known),
             time_limit=setup.deadline,
             on_folder=benchmark.keep_judgements_in,

@@ -12,6 +12,7 @@ from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import HookResultError
 from maseval.core.registry import ComponentRegistry
+from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject, TraceableMixin
@@ -29,6 +30,12 @@ class Hooks(Protocol):
 
     def for_worker(self) -> "Hooks":
         """A copy that can be sent to another process."""
+
+    def worker_note(self, report: Report) -> object:
+        """What a worker's copy has to tell of a repetition."""
+
+    def take_worker_note(self, report: Report, note: Any) -> None:
+        """Hear what a worker's copy has to tell."""
 
     def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
         """What the data files of this machine contain."""

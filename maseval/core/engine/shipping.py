@@ -78,12 +78,15 @@ class Delivery:
     status: TaskExecutionStatus
     exception: BaseException | None
     usage: Mapping[str, Usage]
+    note: object = None
+    """What the benchmark there has to tell the one here."""
 
     @classmethod
     def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "Delivery":
         """What became of a repetition in this process."""
-        used = repetition.setting.totals.by_component
-        return cls(number, outcome.report, outcome.status, outcome.exception, used)
+        used, report = repetition.setting.totals.by_component, outcome.report
+        note = repetition.setting.benchmark.worker_note(report)
+        return cls(number, report, outcome.status, outcome.exception, used, note)
 
     def received(self, repetition: Repetition) -> RepetitionResult:
         """The result of the repetition that was ordered, as if it had taken place here.
@@ -101,6 +104,8 @@ class Delivery:
         if setting.shared is not None:
             _add(setting.shared.collect_traces(), report["traces"])
             _add(setting.shared.collect_configs(), report["config"])
+        if self.note is not None:
+            setting.benchmark.take_worker_note(report, self.note)
         return RepetitionResult(report, self.status, self.exception)
 
 

@@ -49,8 +49,9 @@ def _found(modules: Sequence[tuple[str, ModuleType]]) -> Iterator[tuple[str, Sou
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 
 
-def install(modules: Mapping[str, Source]) -> None:
-    """Let these modules be imported in this process."""
+def install(modules: Mapping[str, Source], folders: Sequence[str]) -> None:
+    """Let these modules be imported in this process, and what lies in folders that exist here."""
+    sys.path.extend(one for one in folders if one not in sys.path and Path(one).is_dir())
     sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
     sys.meta_path.insert(0, _Finder(modules))
 

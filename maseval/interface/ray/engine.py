@@ -18,8 +18,8 @@ START_SECONDS = 600.0
 class RayEngine:
     """Repetitions in processes of Ray, each with many at once.
 
-    As a context manager it stays connected from one run to the next; otherwise each run connects
-    for itself.
+    As a context manager it stays connected from its first run to the end of the context; otherwise
+    each run connects for itself.
 
     Args:
         address: ``local`` for a Ray of its own on this machine, ``auto`` for the cluster that this
@@ -47,13 +47,13 @@ class RayEngine:
         self.address = address
         self.processes = processes
         self._limits = most_deaths, start_seconds, variables
-        self._open = ExitStack()
+        self._connection: ExitStack | None = None
         self._workers: RayWorkers | None = None
 
     def workers(self, job: Job) -> RayWorkers:
         """The workers of one run."""
         limits = Limits(self.processes, *self._limits)
-        self._workers = RayWorkers(job, self.address, limits)
+        self._workers = RayWorkers(job, self.address, limits, self._connection)
         return self._workers
 
     def mapped(
@@ -73,8 +73,10 @@ class RayEngine:
         return self._workers.in_flight if self._workers else {}
 
     def __enter__(self) -> "RayEngine":
-        self._open.enter_context(connected(self.address, self.processes))
+        self._connection = ExitStack()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._open.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

@@ -49,9 +49,8 @@ def check_code(node: str, theirs: Facts, ours: Facts) -> None:
         way = "install the same version on every machine"
         raise _mismatch(node, "maseval", theirs.maseval, ours.maseval, way)
     if theirs.code != ours.code:
-        version = f"{ours.maseval} with the code"
-        way = "install the same code on every machine, and restart its workers"
-        raise _mismatch(node, f"maseval {version}", theirs.code, ours.code, way)
+        way = "install the same code on every machine"
+        raise _mismatch(node, f"the code of maseval {ours.maseval}", theirs.code, ours.code, way)
 
 
 def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
@@ -60,10 +59,10 @@ def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) ->
         their, our = theirs.get(name, "(none)"), ours.get(name, "(none)")
         if their != our:
             way = "fetch the data of the same release there, and verify it"
-            raise _mismatch(node, f"as {name}", their, our, way)
+            raise _mismatch(node, f"{name!r}", their, our, way)
 
 
 def _mismatch(node: str, what: str, theirs: str, ours: str, way: str) -> NodeMismatchError:
     return NodeMismatchError(
-        f"node {node} is refused: it has {what} {theirs}, and here it is {ours}; {way}"
+        f"node {node} is refused: {what} is {theirs} there and {ours} here; {way}"
     )

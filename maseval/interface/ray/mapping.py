@@ -5,6 +5,7 @@ its values are tried one by one, so that the one to blame can be named.
 """
 
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -36,8 +37,8 @@ class _Reply(NamedTuple):
     problem: str
 
 
-def _applied(modules: dict[str, Source], work: bytes) -> _Reply:
-    install(modules)
+def _applied(code: tuple[dict[str, Source], list[str]], work: bytes) -> _Reply:
+    install(*code)
     ray = load_ray()
     result, problem = None, ""
     try:
@@ -55,7 +56,7 @@ class RayMap:
         self._ray = ray
         self._function = function
         self._at_once = at_once
-        self._modules = ray.put(own_modules())
+        self._code = ray.put((own_modules(), sys.path))
         self._task = ray.remote(num_cpus=1, max_retries=_REPEATED, scheduling_strategy="SPREAD")(
             _applied
         )
@@ -77,7 +78,7 @@ class RayMap:
 
     def _started(self, batch: Sequence[Any]) -> Any:
         work = packed_for_worker("what is to be done", (self._function, batch), _WAY)
-        return self._task.remote(self._modules, work)
+        return self._task.remote(self._code, work)
 
     def _next(self) -> Iterator[MappedBatch[Any, Any]]:
         batch, reply = self._under_way[0]

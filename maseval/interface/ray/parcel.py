@@ -1,6 +1,7 @@
 """What is sent between processes, as bytes: nothing of it is left to Ray, nor shows in its logs."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from maseval.core.engine.shipping import Delivery
@@ -40,17 +41,20 @@ def packed_for_worker(what: str, value: object, way: str) -> bytes:
 
 def packed_delivery(delivery: Delivery) -> bytes:
     """A delivery as bytes, whatever is in its report or was raised."""
-    parts = (delivery.number, delivery.status, _carried(delivery.exception), delivery.usage)
+    carried = _carried(delivery.exception)
+    plain = replace(delivery, exception=None)
     try:
-        return packed((*parts, delivery.report))
+        return packed((plain, carried))
     except Exception:  # an object in the report, which would become text in JSON anyway
-        return packed((*parts, json.loads(strict_json.dumps(delivery.report))))
+        report = json.loads(strict_json.dumps(delivery.report))
+        return packed((replace(plain, report=report), carried))
 
 
 def unpacked_delivery(data: bytes) -> Delivery:
     """The delivery."""
-    number, status, carried, usage, report = unpacked(data)
-    return Delivery(number, report, status, _put_together(carried), usage)
+    plain, carried = unpacked(data)
+    assert isinstance(plain, Delivery)
+    return replace(plain, exception=_put_together(carried))
 
 
 Carried = tuple[bytes, ...] | None

@@ -8,13 +8,15 @@ import os
 import sys
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
 from maseval.core.engine.process import rare_garbage_collection
-from maseval.core.engine.repetition import Repetition, RunSetting
+from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.shipping import Delivery, Order
 from maseval.core.engine.workers import Threads
 from maseval.core.exceptions import MASEvalError
+from maseval.core.report import TaskExecutionStatus
 from maseval.core.storage.secrets import Secrets
 from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
@@ -47,6 +49,7 @@ class Equipment(NamedTuple):
     size: int
     domains: frozenset[str]
     environment: dict[str, str]
+    folders: tuple[str, ...]
 
 
 class Worker:
@@ -85,9 +88,9 @@ class Worker:
         os.environ.update(given.environment)
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
-        install(modules)
+        install(modules, given.folders)
         self._setting = unpacked(given.setting)
-        self._threads = Threads(self._run, given.size)
+        self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
@@ -122,15 +125,18 @@ class Worker:
         """The run is stopping: nothing should wait for long any more."""
         self._stopping = True
 
-    def _run(self, repetition: Repetition) -> Any:
-        return repetition.run()
+    def _packed(self, repetition: Repetition, outcome: RepetitionResult) -> bytes:
+        number = self._numbers.pop(repetition)
+        try:
+            return self._delivery(number, repetition, outcome)
+        except Exception as error:  # a report that nobody can write down, or the benchmark's code
+            unknown = TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+            return self._delivery(number, repetition, repetition.outcome(unknown, error))
 
-    def _packed(self, repetition: Repetition, outcome: Any) -> bytes:
-        delivery = Delivery.of(self._numbers.pop(repetition), repetition, outcome)
+    def _delivery(self, number: int, repetition: Repetition, outcome: RepetitionResult) -> bytes:
+        delivery = Delivery.of(number, repetition, outcome)
         clean: Any = self._secrets.removed_from(dict(delivery.report))
-        return packed_delivery(
-            Delivery(delivery.number, clean, delivery.status, delivery.exception, delivery.usage)
-        )
+        return packed_delivery(replace(delivery, report=clean))
 
     def _next_reply(self) -> list[bytes]:
         size, count = 0, 0

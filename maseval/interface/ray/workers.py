@@ -5,10 +5,11 @@ comes late, or a second time, is dropped.
 """
 
 import math
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from types import ModuleType
@@ -56,9 +57,14 @@ class Limits:
 
 
 class RayWorkers:
-    """Up to ``size`` repetitions in several processes, here or on other machines."""
+    """Up to ``size`` repetitions in several processes, here or on other machines.
 
-    def __init__(self, job: Job, address: str, limits: Limits) -> None:
+    A ``connection`` that is given stays open after the run.
+    """
+
+    def __init__(
+        self, job: Job, address: str, limits: Limits, connection: ExitStack | None = None
+    ) -> None:
         self.size = job.size
         self.finished_by_node = Counter[str]()
         self._job = job
@@ -70,12 +76,14 @@ class RayWorkers:
         self._finished: deque[Finished] = deque()
         self._failed_starts = 0
         self._said_stop = False
+        self._own_connection = ExitStack()
+        self._connection = self._own_connection if connection is None else connection
         self._count: int
         self._backlog: Backlog
         self._ray: ModuleType
         self._modules: Any
         self._equipment: bytes
-        self._shared_limits: Any
+        self._shared_limits: Any = None
         self._checksums: Mapping[str, str]
 
     @property
@@ -91,26 +99,18 @@ class RayWorkers:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        setting, wanted = self._job.setting, self._job.domains
-        self._checksums = setting.benchmark.data_checksums(wanted)
-        shared = packed_for_worker("the benchmark", sent(setting), _WAY_FOR_BENCHMARK)
-        variables = needed_by_workers(self._limits.variables)
-        with connected(self._address, self._limits.processes) as self._ray:
-            cores = int(self._ray.cluster_resources().get("CPU", 1))
-            self._count = max(1, min(self._limits.processes or cores, self.size))
-            self._backlog = Backlog(math.ceil(self.size / self._count))
-            self._equipment = packed(Equipment(shared, self._backlog.room, wanted, variables))
-            self._modules = self._ray.put(own_modules())
-            self._shared_limits = start_limits(self._ray)
+        with self._own_connection:
             try:
-                self._start_all()
                 yield
             finally:
                 for process in self._processes:
                     process.kill()
-                self._ray.kill(self._shared_limits, no_restart=True)
+                if self._shared_limits is not None:
+                    self._ray.kill(self._shared_limits, no_restart=True)
 
     def submit(self, repetition: Repetition) -> None:
+        if not self._processes:  # a run that is complete needs none
+            self._begin()
         flight = Flight(next(self._numbers), repetition)
         self._flights[repetition] = flight
         self._backlog.add(flight)
@@ -122,7 +122,7 @@ class RayWorkers:
             self._ray.wait([each.pending for each in self._processes], timeout=limit)
 
     def take(self) -> Finished | None:
-        if not self._finished:
+        if not self._finished and self._processes:
             self._attend()
         return self._finished.popleft() if self._finished else None
 
@@ -145,6 +145,23 @@ class RayWorkers:
         return unpacked_delivery(done).received(repetition)
 
     # The life of processes.
+
+    def _begin(self) -> None:
+        setting, wanted = self._job.setting, self._job.domains
+        self._checksums = setting.benchmark.data_checksums(wanted)
+        shared = packed_for_worker("the benchmark", sent(setting), _WAY_FOR_BENCHMARK)
+        way = connected(self._address, self._limits.processes)
+        self._ray = self._connection.enter_context(way)
+        cores = int(self._ray.cluster_resources().get("CPU", 1))
+        self._count = max(1, min(self._limits.processes or cores, self.size))
+        self._backlog = Backlog(math.ceil(self.size / self._count))
+        variables = needed_by_workers(self._limits.variables)
+        self._equipment = packed(
+            Equipment(shared, self._backlog.room, wanted, variables, tuple(sys.path))
+        )
+        self._modules = self._ray.put(own_modules())
+        self._shared_limits = start_limits(self._ray)
+        self._start_all()
 
     def _start_all(self) -> None:
         until = time.monotonic() + self._limits.start_seconds

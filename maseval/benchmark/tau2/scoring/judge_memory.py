@@ -79,6 +79,42 @@ class JudgeMemory:
             self._known[request] = reply
             file.append({"request": request, "model": model_id, "reply": reply})
 
+    def for_worker(self) -> "JudgeMemoryAway":
+        """The same replies, for another process."""
+        with self._lock:
+            return JudgeMemoryAway(self.path, dict(self._known))
+
+
+class JudgeMemoryAway(JudgeMemory):
+    """The replies in a process that must not write to their file: new ones are handed over."""
+
+    def __init__(self, path: Path, known: dict[str, str]) -> None:
+        super().__init__(path)
+        self._replies = known
+        self._fresh: list[tuple[str, str, str]] = []
+
+    @cached_property
+    def _known(self) -> dict[str, str]:
+        return self._replies
+
+    def prepare(self) -> None:
+        """Nothing is written here."""
+
+    def keep(self, request: str, model_id: str, reply: str) -> None:
+        """Keep a reply until it is handed over."""
+        with self._lock:
+            self._replies[request] = reply
+            self._fresh.append((request, model_id, reply))
+
+    def handed_over(self) -> list[tuple[str, str, str]]:
+        """What was kept since the last time, each as ``keep`` takes it."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, []
+            return fresh
+
+    def __reduce__(self) -> tuple[type["JudgeMemoryAway"], tuple[Path, dict[str, str]]]:
+        return JudgeMemoryAway, (self.path, self._replies)
+
 
 class RememberingJudge(ModelAdapter):
     """A judge that asks its model only what is not in a memory.

@@ -1,0 +1,49 @@
+"""tau2 in other processes: the domains that go there, and the data that is found there."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from maseval.benchmark.tau2.data.files import manifest_of
+from maseval.benchmark.tau2.data.store import ensure_data_exists, files_of
+from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
+from maseval.benchmark.tau2.versions.releases import Release
+
+
+@dataclass(frozen=True)
+class DomainInUse:
+    """A domain and the release by which its tasks are run; ``own`` if it is not maseval's."""
+
+    name: str
+    release: Release
+    own: Domain | None
+
+    @classmethod
+    def of(cls, name: str, release: Release) -> "DomainInUse":
+        """One that is known here."""
+        domain = release.domain(name)
+        return cls(domain.name, release, None if domain.name in DOMAINS else domain)
+
+    def checksums(self) -> dict[str, str]:
+        """The SHA-256 of every file as it is on this machine; what is missing is fetched."""
+        domain = self.release.domain(self.name)
+        if domain.data_dir is not None:
+            found = data_fingerprint(domain, version=self.release)
+        else:
+            version = self.release.version
+            root = ensure_data_exists(domain=domain, verbose=0, version=version)
+            names = [file.name for file in files_of(domain, manifest_of(version))]
+            found = {name: _sha256((root / name).read_bytes()) for name in names}
+        return {f"{self.name}: {name}": value for name, value in found.items()}
+
+
+def bring(domains: Iterable[DomainInUse]) -> None:
+    """Make the domains that were brought along known in this process."""
+    for each in domains:
+        if each.own is not None:
+            register_domain(each.own, replace=True)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
