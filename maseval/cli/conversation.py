@@ -33,6 +33,11 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
         console.print(f"[dim]User instructions: {inert(words)}[/dim]\n", highlight=False)
     for message in view.messages:
         _print_message(message, console, None if full else _RESULT_LENGTH)
+    print_verdict(view, console)
+
+
+def print_verdict(view: "SimulationView", console: Console) -> None:
+    """What the conversation changed, the verdict, and its explanation."""
     console.rule("what changed")
     for change in view.changes:
         changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"

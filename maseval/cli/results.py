@@ -19,6 +19,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.errors import FAILED, INCOMPLETE
 from maseval.commands.conventions import ConventionScore, conventions_in_words
+from maseval.commands.human import human_sides
 from maseval.commands.prices import unpriced_models
 from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
 from maseval.commands.task_names import TaskName
@@ -182,6 +183,12 @@ def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
         )
 
 
+def print_human(config: Mapping[str, object], console: Console) -> None:
+    """Say so if a person took part."""
+    for who in human_sides(config):
+        console.print(f"[yellow]Human: a person played the {who}.[/yellow]")
+
+
 def print_texts(config: Mapping[str, object], console: Console) -> None:
     """Say so if models read other texts than those of the published benchmark."""
     texts = config.get("texts")
@@ -223,6 +230,7 @@ def print_outcome(result: RunResult, console: Console) -> None:
     ]
     console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
+    print_human(result.config, console)
     print_texts(result.config, console)
     for note in result.notes:
         console.print(inert(note), highlight=False, soft_wrap=True)

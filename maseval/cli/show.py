@@ -29,6 +29,7 @@ from maseval.cli.results import (
     first_fitting,
     print_conventions,
     print_errors,
+    print_human,
     print_rehearsal,
     print_texts,
     scores,
@@ -123,6 +124,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
+    print_human(view.folder.config.values, console)
     print_texts(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.finding import open_run_or_file
+from maseval.commands.human import human_sides
 from maseval.commands.plots import write_plot
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
@@ -117,7 +118,7 @@ def compare(
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
     incomplete = _incomplete(whole)
-    cautions = [*_rehearsed(loaded), *incomplete, *(two or table).cautions]
+    cautions = [*_human(loaded), *_rehearsed(loaded), *incomplete, *(two or table).cautions]
     notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
         loaded,
@@ -202,6 +203,15 @@ def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:
         f"{name} is a rehearsal: the agent's model was played by {agent['rehearse']}"
         for name, agent in agents.items()
         if isinstance(agent, Mapping) and agent.get("rehearse")
+    ]
+
+
+def _human(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """A person is not a model: neither as what is compared, nor as what it is compared against."""
+    return [
+        f"{name}: a person played the {side}, not a model"
+        for name, run in runs.items()
+        for side in human_sides(run.config)
     ]
 
 

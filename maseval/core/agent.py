@@ -13,6 +13,9 @@ from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
+HUMAN = "human"
+"""What a person is called where others have the name of a scripted agent or a model."""
+
 
 class ConversationNotLoadedError(ConfigurationError):
     """An agent cannot be given a conversation to continue."""

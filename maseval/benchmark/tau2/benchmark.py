@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, cached_property, partial
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from maseval.benchmark.tau2.away import DomainInUse, bring
 from maseval.benchmark.tau2.conversation.asides import overheard
@@ -280,20 +280,26 @@ class Tau2Benchmark(Benchmark):
         wording = self.wording(environment.release)
         model = self._model("user", model_id, environment, seed_generator)
         tools = environment.create_user_tools(task.user_data.get("user_tools"))
-        definitions = environment.user_definitions(tools) or ()
-        domain = environment.world.domain.folder_name
         return Tau2User(
             model,
             scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),
             task.query,
             tools=tools,
-            tool_definitions=wording.tools(definitions, domain, "user"),
+            tool_definitions=self._user_definitions(environment, tools),
             llm_args=wording.params(model_id, task.user_data.get("llm_args")),
             max_turns=None,
             guidelines=self._guidelines(environment, task, bool(tools)),
             skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
             wording=wording,
         )
+
+    def _user_definitions(
+        self, environment: Tau2Environment, tools: Iterable[str]
+    ) -> list[dict[str, Any]]:
+        """The customer's tools, in the words of the run."""
+        definitions = environment.user_definitions(tools) or ()
+        domain = environment.world.domain.folder_name
+        return self.wording(environment.release).tools(definitions, domain, "user")
 
     def _get_user_model_id(self, task: Task) -> str:
         """The model that plays the customer; a subclass may choose another."""

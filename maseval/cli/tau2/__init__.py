@@ -12,6 +12,7 @@ from maseval.cli.tau2 import (
     explain,
     export,
     mcp,
+    play,
     run,
     score,
     show,
@@ -25,13 +26,13 @@ app = typer.Typer(
     help="tau2-bench v0.2.0 and v1.0.1: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
+        ("maseval tau2 play retail", "play the agent yourself, no key needed"),
         ("maseval tau2 tasks --domain airline", "which tasks there are"),
         ("maseval tau2 score results.json", "do recorded rewards hold up?"),
         ("maseval tau2 explain last retail/12", "why did it fail?"),
     ),
     no_args_is_help=True,
 )
-add_commands(
-    app, run, branch, mcp, score, explain, audit, certify, verify, export, submit, tasks, show
-)
+add_commands(app, run, play, branch, mcp, score, explain, audit)
+add_commands(app, certify, verify, export, submit, tasks, show)
 app.add_typer(data.app, name="data")

@@ -8,6 +8,7 @@ from maseval.commands.tau2.mcp import mcp as mcp
 from maseval.commands.tau2.own_agents import AgentBrief as AgentBrief
 from maseval.commands.tau2.own_agents import AgentModel as AgentModel
 from maseval.commands.tau2.plan import plan as plan
+from maseval.commands.tau2.play import play as play
 from maseval.commands.tau2.run import run as run
 from maseval.commands.tau2.score import score as score
 from maseval.commands.tau2.score_under import score_under as score_under

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.players.agent import make_agent
+from maseval.benchmark.tau2.players.human import seat_agent, seat_user
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
 from maseval.benchmark.tau2.scoring.judge_memory import (
@@ -33,7 +34,7 @@ from maseval.commands.tau2.own_agents import (
     cast_of,
     no_answer,
 )
-from maseval.commands.tau2.participants import ModelSpec, OwnAgent
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.commands.tau2.rehearsal import Rehearsal
 from maseval.commands.tau2.setup import RunSetup
 from maseval.commands.tau2.turns import turn_in
@@ -100,6 +101,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     def benchmark_level_config(self) -> dict[str, Any]:
         """With whose agent it is, and whether it was only rehearsed, for every report."""
         config, agent = super().benchmark_level_config, self.setup.agent
+        if human := self.setup.options.human:
+            config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
@@ -110,6 +113,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             return {"model_id": agent.model_id, "llm_args": agent.llm_args}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
+        if isinstance(agent, SeatedHuman):
+            return agent.to_config()
         return {"player": agent, "error_rate": self.setup.error_rate}
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
@@ -207,6 +212,10 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         """The model or the script that plays the customer; in solo mode nobody."""
         if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
+        if isinstance(self.setup.user, SeatedHuman):
+            tools = environment.create_user_tools(task.user_data.get("user_tools"))
+            definitions = self._user_definitions(environment, tools)
+            return seat_user(self.setup.user.seat, task, environment, tools, definitions)
         seeds = self.seeds(seed_generator)
         return super().setup_user(agent_data, environment, task, seeds)
 
@@ -222,7 +231,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """The reference agent, somebody's own, or a scripted one."""
+        """The reference agent, somebody's own, a person, or a scripted one."""
         agent = self.setup.agent
         if isinstance(agent, ModelSpec):
             seeds = self.seeds(seed_generator)
@@ -232,6 +241,10 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
             self._check_new(cast[0])
             self._put_prices_on([*cast[0], *cast[1].values()], agent)
             return cast
+        if isinstance(agent, SeatedHuman):
+            tools = self._tool_definitions(environment)
+            person = seat_agent(agent.seat, task, environment, tools)
+            return [person], {person.name: person}
         adapter = make_agent(
             agent,
             task,

@@ -13,12 +13,13 @@ from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.commands.options import takes
 from maseval.commands.results import RunResult
-from maseval.commands.tau2.mcp_simulation import McpSimulation, wait_until
+from maseval.commands.tau2.mcp_simulation import McpSimulation
 from maseval.commands.tau2.options import ConversationOptions, McpOptions, RunOptions
 from maseval.commands.tau2.own_agents import AgentBrief
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.run import run
 from maseval.commands.tau2.setup import RunSetup
+from maseval.commands.tau2.simulation_thread import wait_until
 from maseval.commands.tau2.tasks import select_tasks
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError

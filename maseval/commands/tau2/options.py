@@ -1,4 +1,4 @@
-"""The options of ``maseval tau2 run``, ``maseval tau2 mcp`` and ``maseval tau2 submit``."""
+"""The options of ``maseval tau2 run``, ``mcp``, ``play`` and ``submit``."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ from maseval.commands.folder_options import (
 from maseval.commands.options import ExtraArguments, Flag
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.own_agents import MakeAgent
+from maseval.commands.tau2.person import Human
 from maseval.core.exceptions import ConfigurationError
 
 SUBMISSION = "Submission"
@@ -105,7 +106,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     """What ``run`` is asked to do.
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
-    as its ``timeout``, and longer where the release's rules end it by that.
+    as its ``timeout``, and longer where the release's rules end it by that. ``human`` is a person
+    who plays one side, see ``play``.
     """
 
     domain: Annotated[
@@ -148,6 +150,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         True
     )
     patience: float | None = None
+    human: Human | None = None
 
     def __post_init__(self) -> None:
         ConversationOptions.__post_init__(self)
@@ -175,6 +178,44 @@ class McpOptions(ConversationOptions):
     ] = MCP_TIMEOUT
     on_address: Callable[[str], object] = lambda url: None
     on_result: OnResult = lambda result, how: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions(ConversationOptions):
+    """What ``play`` is asked to do: ``side`` is the one that the person plays."""
+
+    domain: str | None = None
+    side: str = "agent"
+    task_id: str | None = None
+    agent: Annotated[
+        str | MakeAgent | None,
+        Flag(
+            "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
+            PARTICIPANTS,
+            typed=str,
+        ),
+    ] = None
+    agent_model: Annotated[
+        str | None,
+        Flag(
+            "Model of the agent, if you play the customer",
+            PARTICIPANTS,
+            env=True,
+            alias="agent_llm",
+        ),
+    ] = None
+    agent_args: Annotated[
+        ExtraArguments | None,
+        Flag("JSON or key=value for the agent", PARTICIPANTS, typed=list[str]),
+    ] = None
+    user: Annotated[
+        str | None,
+        Flag("If you play the agent: scripted (default) or llm", PARTICIPANTS),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        Flag("Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,13 @@
-"""Models and own agents as a run is told of them, and as its configuration records them."""
+"""Models, own agents and people as a run is told of them and as its configuration says."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from maseval.benchmark.tau2.players.seat import Seat
 from maseval.commands.options import ExtraArguments
 from maseval.commands.own_code import named, source_sha256
 from maseval.commands.tau2.own_agents import AgentModel, MakeAgent
+from maseval.commands.tau2.person import Human
 from maseval.core.exceptions import ConfigurationError
 
 # What the way to a model needs; any other argument is one of generation, such as temperature.
@@ -91,6 +93,13 @@ class OwnAgent:
         if self.rehearse:
             config["rehearse"] = self.rehearse
         return config
+
+
+@dataclass(frozen=True)
+class SeatedHuman(Human):
+    """A person, and where that person plays."""
+
+    seat: Seat
 
 
 def _check_address(base_url: object) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.commands.folder_run import FolderRun, as_file_name, budget_of, path_of
@@ -10,9 +11,10 @@ from maseval.commands.origins import ORIGIN
 from maseval.commands.prices import Prices, PriceTable
 from maseval.commands.tau2.options import RunOptions
 from maseval.commands.tau2.own_domains import named_domain, own_domains
-from maseval.commands.tau2.participants import ModelSpec, OwnAgent
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.commands.tau2.setup import RunSetup
 from maseval.commands.tau2.tasks import TasksByDomain, select_tasks
+from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
 from maseval.runs import task_ids
 
@@ -28,7 +30,7 @@ class PreparedRun(FolderRun):
     origin: Mapping[str, object] | None = None  # of a run that continues another's conversation
 
     @classmethod
-    def of(cls, options: RunOptions) -> "PreparedRun":
+    def of(cls, options: RunOptions) -> Self:
         """What the options mean; raises for what makes no sense."""
         options = replace(options, domain=[named_domain(name) for name in options.domains])
         setup = RunSetup.of(options)
@@ -44,7 +46,7 @@ class PreparedRun(FolderRun):
         for each in tasks.values():
             setup.assign_models(each)
         priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
-        path = path_of(options, "+".join(options.domains), as_file_name(_title(setup.agent)))
+        path = path_of(options, "+".join(options.domains), as_file_name(_title(setup)))
         return cls(options, budget, prices, path, setup, tasks, priced)
 
     @cached_property
@@ -84,8 +86,15 @@ class PreparedRun(FolderRun):
             self.budget.check_watchable(self.priced.unknown)
 
 
-def _title(agent: ModelSpec | OwnAgent | str) -> str:
+def _title(setup: RunSetup) -> str:
+    title = _title_of(setup.agent)
+    return f"{title}-for-{HUMAN}" if isinstance(setup.user, SeatedHuman) else title
+
+
+def _title_of(agent: ModelSpec | OwnAgent | SeatedHuman | str) -> str:
     match agent:
+        case SeatedHuman():
+            return HUMAN
         case ModelSpec():
             return agent.model_id
         case OwnAgent():

@@ -21,7 +21,12 @@ def run(options: RunOptions) -> RunResult:
     """
     prepared = PreparedRun.of(options)
     prepared.check()
-    setup = prepared.setup
+    return run_prepared(prepared)
+
+
+def run_prepared(prepared: PreparedRun) -> RunResult:
+    """Run what is missing of a run that has been prepared and checked."""
+    setup, options = prepared.setup, prepared.options
     if options.probe and prepared.missing():
         probe(setup.probes)
     with ModelServer() if options.rehearse else nullcontext() as server:

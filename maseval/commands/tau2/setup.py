@@ -23,7 +23,8 @@ from maseval.commands.tau2.own_agents import (
     check_signature,
     load_agent,
 )
-from maseval.commands.tau2.participants import ModelSpec, OwnAgent
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model
 from maseval.core.task import Task
@@ -47,13 +48,13 @@ _LAST_STEP = 60.0
 class RunSetup:
     """Who takes part, and by which rules.
 
-    The agent is a model with the reference agent around it, a scripted agent's name or somebody's
-    own.
+    The agent is a model with the reference agent around it, a scripted agent's name, somebody's
+    own, or a person.
     """
 
     options: RunOptions
-    agent: ModelSpec | OwnAgent | str
-    user: ModelSpec | str | None
+    agent: ModelSpec | OwnAgent | SeatedHuman | str
+    user: ModelSpec | SeatedHuman | str | None
     judge: ModelSpec | None
     error_rate: float
     mode: Mode
@@ -188,7 +189,9 @@ class RunSetup:
             "benchmark": "tau2",
             "rules": f"tau2-bench v{release_named(self.options.data_version).name}",
             "agent": scripted if isinstance(self.agent, str) else self.agent.to_config(),
-            "user": self.user.to_config() if isinstance(self.user, ModelSpec) else self.user,
+            "user": self.user
+            if self.user is None or isinstance(self.user, str)
+            else self.user.to_config(),
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
@@ -200,7 +203,9 @@ class RunSetup:
 def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
     """The agent, which is ``llm``, ``own`` or a scripted one, and the mode that it implies."""
     agent = options.agent
-    if not isinstance(agent, str) or ":" in agent:
+    if options.human is not None and options.human.side == "assistant":
+        kind, implied = HUMAN, None
+    elif not isinstance(agent, str) or ":" in agent:
         kind, implied = "own", None
     else:
         kind, implied = _AGENT_ALIASES.get(agent, (agent, None))
@@ -216,7 +221,7 @@ def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
             f"mode is {mode!r}, which shows the reference solution to a model, but agent is "
             f"{agent!r}; use agent 'llm' or mode 'normal'"
         )
-    if mode == Mode.SOLO and kind == "own":
+    if mode == Mode.SOLO and kind in ("own", HUMAN):
         raise ConfigurationError(
             "mode is 'solo', in which nobody talks to the agent, but an agent of your own is "
             "asked by the user; use mode 'normal'"
@@ -235,7 +240,9 @@ def _check_rehearsal(kind: str, rehearse: str | None) -> None:
         )
 
 
-def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | str:
+def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
+    if kind == HUMAN and isinstance(options.human, SeatedHuman):
+        return options.human
     if kind == "llm":
         return _model("agent", options.agent_model, options.agent_args, options.base_url)
     if kind in PLAYERS:
@@ -246,12 +253,14 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | str:
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
 
 
-def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | str | None:
+def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | SeatedHuman | str | None:
     if mode == Mode.SOLO:
         return None
+    if isinstance(options.human, SeatedHuman) and options.human.side == "user":
+        return options.human
     user = _USER_ALIASES.get(options.user, options.user) if options.user else None
     if user is None:
-        needs_nobody = agent in PLAYERS or options.rehearse is not None
+        needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
         user = "scripted" if needs_nobody and not options.user_model else "llm"
     _check_one_of("user", user, USERS)
     if user == "scripted":

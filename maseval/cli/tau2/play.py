@@ -1,0 +1,125 @@
+"""``maseval tau2 play``."""
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from maseval import commands
+from maseval.cli import completion
+from maseval.cli.command_line import command_line
+from maseval.cli.completion import quietly
+from maseval.cli.console import here, inert, stdout
+from maseval.cli.conversation import print_verdict
+from maseval.cli.errors import INCOMPLETE
+from maseval.cli.options import command_with, examples, loaded_domain
+from maseval.cli.signals import ended_by_signals
+from maseval.cli.tau2.play_terminal import PlayTerminal
+from maseval.commands.folder_options import PARTICIPANTS, TASKS
+from maseval.commands.tau2.options import PlayOptions
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.commands.tau2.play import Play
+
+EXAMPLES = examples(
+    ("maseval tau2 play", "a small library, no key and no download needed"),
+    ("maseval tau2 play retail --task 5", "the agent of a task, with a scripted customer"),
+    (
+        "maseval tau2 play retail --user-model openai/gpt-4.1",
+        "with a customer that a model plays",
+    ),
+    ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
+    (
+        "maseval tau2 play telecom --as user --agent-model openai/gpt-4.1",
+        "a model helps you",
+    ),
+    (
+        "maseval tau2 play retail --output runs/me",
+        "task after task into one run: a human baseline",
+    ),
+)
+
+
+@command_with(PlayOptions)
+def play(
+    given: dict[str, Any],
+    context: typer.Context,
+    domain: Annotated[
+        str | None,
+        typer.Argument(
+            help="airline, retail, telecom, ... or your own: FILE.py:NAME.",
+            show_default="library",
+            callback=loaded_domain,
+            autocompletion=quietly(completion.domains),
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            *("--task", "--task-id", "-t"),
+            help="The task.",
+            show_default="the first that has not been played",
+            rich_help_panel=TASKS,
+            autocompletion=quietly(completion.tasks_of_domain),
+        ),
+    ] = None,
+    side: Annotated[
+        str,
+        typer.Option(
+            "--as", help="Which side you play: agent or user.", rich_help_panel=PARTICIPANTS
+        ),
+    ] = "agent",
+) -> None:
+    """Play the agent or the customer yourself, in this terminal.
+
+    The tools are forms, the databases and the rules are real, and the result is a run like any
+    other, marked as human. Ctrl-C interrupts it; the same command with the same --output resumes.
+    """
+    _forget_environment(given, context, side)
+    given["timeout"] = given["timeout"] or None
+    given["command"] = command_line(context)
+    console = stdout()
+    begun = commands.tau2.play(**given, domain=domain, task_id=task, side=side)
+    terminal = PlayTerminal(begun, console)
+    with ended_by_signals():
+        try:
+            begun.start()
+            terminal.run()
+        except KeyboardInterrupt:
+            begun.interrupt()
+    _finish(begun, terminal, console)
+
+
+def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:
+    """Of the side that is played, a model that the environment names for all runs is not meant."""
+    for name in (f"{side}_model", f"{side}_args"):
+        source: Any = context.get_parameter_source(name)
+        if source is not None and source.name == "ENVIRONMENT":
+            given[name] = None
+
+
+def _finish(begun: "Play", terminal: PlayTerminal, console: Console) -> None:
+    result = begun.result()
+    name = inert(shlex.quote(here(result.folder)))
+    simulation = begun.simulation
+    if not begun.has_verdict:
+        if terminal.asks_to_drop() and begun.drop():
+            console.print("Dropped; nothing is kept.")
+            return
+        console.print(
+            f"[yellow]Interrupted.[/yellow] What happened is in {name}: `maseval show {name}`. "
+            f"Repeat the command with --output {name} to resume it, or delete the folder.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(INCOMPLETE)
+    view = commands.show(result.folder, f"{simulation.domain}/{simulation.task_id}", 0)
+    print_verdict(view, console)  # type: ignore[arg-type]  # with a task, it is a simulation
+    shown = shlex.quote(f"{simulation.domain}/{simulation.task_id}")
+    console.print(
+        f"Saved as a run: maseval show {name} {inert(shown)}   maseval report {name}\n"
+        f"The next task of this run: maseval tau2 play {inert(simulation.domain)} --output {name}",
+        highlight=False,
+        soft_wrap=True,
+    )

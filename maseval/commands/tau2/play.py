@@ -1,0 +1,185 @@
+"""``maseval tau2 play``: one simulation in which a person plays the agent or the customer.
+
+It is run like every other, into a run folder, by the same rules, and judged in the same way.
+"""
+
+import shutil
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from maseval.benchmark.tau2.forms.message import Requestor
+from maseval.benchmark.tau2.players.seat import Seat
+from maseval.commands.options import takes
+from maseval.commands.results import RunResult
+from maseval.commands.tau2.options import ConversationOptions, PlayOptions, RunOptions
+from maseval.commands.tau2.own_domains import named_domain
+from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.commands.tau2.prepared import PreparedRun
+from maseval.commands.tau2.run import run_prepared
+from maseval.commands.tau2.simulation_thread import SimulationThread, wait_until
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.shapes import mapping
+from maseval.runs import RunFolder, Simulation
+from maseval.runs.config_file import CONFIG
+
+SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
+DEFAULT_DOMAIN = "library"
+"""Small, and here without a download."""
+
+
+class PlayInterruptedError(MASEvalError):
+    """The person went away in the midst of a simulation, which can be played again."""
+
+    fatal_for_run = True
+
+
+@dataclass(frozen=True)
+class PlayedRun(PreparedRun):
+    """The run of one task, into a folder that may have other tasks already."""
+
+    @cached_property
+    def config(self) -> dict[str, object]:
+        """The configuration of the folder with this task added."""
+        config = super().config
+        if not self.is_resumed:
+            return config
+        before = RunFolder.read(self.path).config.values
+        return {
+            **config,
+            "tasks": _merged(mapping(before, "tasks"), mapping(config, "tasks")),
+            "data": {**mapping(before, "data"), **mapping(config, "data")},
+        }
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the folder is that of a run."""
+        return (self.path / CONFIG).exists()
+
+
+def _merged(before: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, list[str]]:
+    domains = dict.fromkeys([*before, *added])
+    return {
+        name: list(dict.fromkeys([*before.get(name, ()), *added.get(name, ())])) for name in domains
+    }
+
+
+class Play:
+    """A simulation with a person in it: ``seat`` is where that person plays."""
+
+    def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
+        self.seat = seat
+        self.folder = prepared.path
+        self.simulation = simulation
+        self.other = _other_side(prepared)
+        """Who plays the other side."""
+        self._is_new = not prepared.is_resumed
+        self._thread = SimulationThread(
+            lambda: run_prepared(prepared), seat.end, simulation=simulation
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended and is recorded."""
+        return self._thread.is_over
+
+    def start(self) -> None:
+        """Begin the conversation, in a thread of its own."""
+        self._thread.start()
+
+    def interrupt(self) -> None:
+        """End it now; what happened is recorded, and the same call plays it again."""
+        self.seat.leave(PlayInterruptedError("interrupted by the person who plays"))
+        wait_until(lambda: self.is_over)
+
+    def result(self) -> RunResult:
+        """What became of it, once it is over; raises what kept it from being run."""
+        wait_until(lambda: self.is_over)
+        found = self._thread.outcome()
+        assert found is not None  # an end without a result is an error
+        return found
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether it was played to an end that counts; else it can be played again."""
+        folder = RunFolder.read(self.folder)
+        return self.simulation in folder.recorded and self.simulation not in folder.missing()
+
+    def drop(self) -> bool:
+        """Delete what was recorded, if this play made the folder; says whether it did."""
+        if self._is_new and self.is_over:
+            with suppress(OSError):
+                shutil.rmtree(self.folder)
+        return not self.folder.exists()
+
+
+@takes(PlayOptions)
+def play(options: PlayOptions) -> Play:
+    """Let a person play one side of a task; the conversation begins with ``start``.
+
+    In a folder that has been played into, other tasks are added to the run; without ``task_id`` the
+    next one that has not been played. ``side`` is ``agent`` or ``user``.
+    """
+    if options.side not in SIDES:
+        raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
+    _check_other_side(options)
+    seat = Seat()
+    human = SeatedHuman(SIDES[options.side], seat)
+    prepared = PlayedRun.of(RunOptions(**_run_options(options), human=human))
+    played = _played(prepared)
+    [(domain, tasks)] = prepared.tasks.items()
+    left = [task for task in tasks if Simulation(domain, str(task.id), 0) not in played]
+    if not left:
+        named = f"task {tasks[0].id}" if options.task_id else "every task"
+        raise ConfigurationError(
+            f"{named} of {domain} has been played in {prepared.path}; choose another task, or "
+            "another folder (--output)"
+        )
+    prepared = replace(prepared, tasks={domain: left[:1]})
+    prepared.check()
+    return Play(prepared, seat, Simulation(domain, str(left[0].id), 0))
+
+
+def _played(prepared: PlayedRun) -> Collection[Simulation]:
+    if not prepared.is_resumed:
+        return ()
+    folder = RunFolder.read(prepared.path)
+    return folder.recorded.keys() - set(folder.missing())
+
+
+def _check_other_side(options: PlayOptions) -> None:
+    mine, others = ("agent", "user") if options.side == "agent" else ("user", "agent")
+    for name in (mine, f"{mine}_model", f"{mine}_args"):
+        if getattr(options, name):
+            raise ConfigurationError(
+                f"{name} is set, but you play the {mine}; choose who plays the other side with "
+                f"--{others} or --{others}-model"
+            )
+
+
+def _run_options(options: PlayOptions) -> dict[str, Any]:
+    return {
+        **{each.name: getattr(options, each.name) for each in fields(ConversationOptions)},
+        "domain": named_domain(options.domain or DEFAULT_DOMAIN),
+        "task_id": [options.task_id] if options.task_id else (),
+        "agent": options.agent or ("llm" if options.agent_model else "gold"),
+        "agent_model": options.agent_model,
+        "agent_args": options.agent_args,
+        "concurrency": 1,
+    }
+
+
+def _other_side(prepared: PlayedRun) -> str:
+    setup = prepared.setup
+    other = setup.user if isinstance(setup.agent, SeatedHuman) else setup.agent
+    match other:
+        case ModelSpec():
+            return other.model_id
+        case OwnAgent():
+            return other.name
+        case str() if isinstance(setup.agent, str):
+            return f"the scripted agent {other}"
+        case _:
+            return "a scripted customer, who recites instructions"

@@ -1,0 +1,147 @@
+"""``maseval tau2 play`` on a pipe and on a terminal."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from maseval.cli import app
+from maseval.runs import RunFolder, run_state
+from tests.cli.commandline import COMMAND
+
+GOLD = [
+    '/call get_member {"card_number": "B 1184 2011"}',
+    *("/call get_account", "M-2011"),
+    *("/call renew_l", "L-5001"),
+]
+
+
+def played(folder, *lines, options=()):
+    arguments = ["tau2", "play", "library", "--output", str(folder), *options]
+    typed = "".join(f"{line}\n" for line in lines)
+    return CliRunner().invoke(app, arguments, input=typed, prog_name="maseval")
+
+
+def test_the_gold_solution_passes_when_it_is_typed(tmp_path):
+    result = played(tmp_path / "run", "What is your card number?", *GOLD, "/stop Goodbye!")
+
+    assert result.exit_code == 0
+    assert "+ pass, reward 1, ended by agent_stop" in result.stdout
+    assert "Saved as a run: maseval show" in result.stdout
+    assert run_state(tmp_path / "run").state == "complete"
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "run")]).stdout
+    assert "Human: a person played the agent." in shown
+
+
+def test_a_newcomer_is_told_what_to_do_and_reads_policy_and_tools(tmp_path):
+    result = played(tmp_path / "run", "/help", "/policy", "/tools", "/tools renew_loan", "/stop")
+
+    assert "You are the agent of library." in result.stdout
+    assert "Good standing" in result.stdout and "/give-up" in result.stdout
+    assert "Extend an open loan" in result.stdout and "loan_id (text)" in result.stdout
+    # What the customer was told is for whoever plays the customer.
+    assert "Ask for your own book first" not in result.stdout
+
+
+def test_mistakes_at_the_keyboard_are_explained_and_recorded_nowhere(tmp_path):
+    lines = ["/nothing", "/call", "/call fly", "/call get", "/call get_member {", "/call 1", ""]
+    result = played(tmp_path / "run", *lines, "/cancel", "", "//slash", "/stop")
+
+    for words in (
+        "There is no /nothing",
+        "name a tool",
+        "'fly' is not a tool",
+        "'get' may be get_member, get_account",
+        "not a JSON object",
+        "card_number is empty",
+        "Cancelled; nothing was called",
+    ):
+        assert words in result.stdout
+    [report] = RunFolder.read(tmp_path / "run").reports()
+    said = [each["content"] for each in report["traces"]["agents"]["human"]["messages"]]
+    assert "/slash" in said and "Goodbye." in said
+    assert not any(
+        each.get("tool_calls") for each in report["traces"]["agents"]["human"]["messages"]
+    )
+
+
+def test_input_that_ends_interrupts_and_the_same_command_plays_it_again(tmp_path):
+    result = played(tmp_path / "run", "Hello")
+
+    assert result.exit_code == 3 and "Interrupted." in result.stdout
+    assert run_state(tmp_path / "run").state == "incomplete"
+    assert played(tmp_path / "run", *GOLD, "/stop").exit_code == 0
+    assert run_state(tmp_path / "run").state == "complete"
+
+
+def test_the_customer_reads_its_instructions_and_no_policy(tmp_path):
+    lines = ["/help", "Please renew my book.", "Yes.", "Yes.", "/stop Thanks"]
+    result = played(tmp_path / "run", *lines, options=["--as", "user", "--agent", "noop"])
+
+    assert "Ask for your own book first" in result.stdout
+    assert "Good standing" not in result.stdout and "/transfer" in result.stdout
+    assert result.exit_code == 0 and "ended by user_stop" in result.stdout
+
+
+def test_a_model_that_the_environment_names_for_the_played_side_is_not_meant(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_AGENT_MODEL", "openai/gpt-4.1")
+
+    assert played(tmp_path / "run", "/stop").exit_code == 0
+    refused = played(tmp_path / "other", options=["--agent-model", "m"])
+    assert refused.exit_code == 2 and "you play the agent" in refused.stderr
+
+
+def test_escape_sequences_of_the_other_side_are_shown_inert(tmp_path):
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps(["Hello \x1b[2J[bold]x[/bold]\x07", "###STOP###"]))
+    options = ["--user-model", f"scripted/{script}", "--texts", "ours"]
+    result = played(tmp_path / "run", "Goodbye", options=options)
+
+    assert "\x1b[2J" not in result.stdout and "\x07" not in result.stdout
+    assert "[bold]x[/bold]" in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of this kind are POSIX")
+@pytest.mark.parametrize(("answer", "kept"), [("n", False), ("y", True)])
+def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answer, kept):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "tau2", "play", "--output", "run"],
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "dumb"},
+    )
+    os.close(theirs)
+    screen = Screen(ours)
+    screen.wait_for(b"> ")
+    os.write(ours, b"Hello there\n")
+    screen.wait_for(b"born on 2 June 1984")
+    screen.wait_for(b"> ")
+    process.send_signal(signal.SIGINT)
+    screen.wait_for(b"Keep what happened?")
+    os.write(ours, f"{answer}\n".encode())
+    process.wait(60)
+    os.close(ours)
+
+    assert (tmp_path / "run").exists() is kept
+
+
+class Screen:
+    """What a process writes to its terminal."""
+
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+        self.text = b""
+
+    def wait_for(self, words):
+        while words not in self.text:
+            self.text += os.read(self.descriptor, 4096)
+        self.text = self.text.partition(words)[2]
