@@ -66,8 +66,9 @@ def view(
 def features() -> Sequence[Any]:
     """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.commands.view_compare import comparisons
+    from maseval.commands.view_remarks import remarks
 
-    return [comparisons()]
+    return [comparisons(), remarks()]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

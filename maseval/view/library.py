@@ -117,8 +117,8 @@ class Library:
             "domains": [name for name in mapping(state.config or {}, "tasks") if name],
             "started": state.started,
             "updated": state.updated,
-            "tags": [],
-            "note": None,
+            "tags": list(state.annotations.tags),
+            "note": state.annotations.note,
             "problem": state.problem,
         }
 

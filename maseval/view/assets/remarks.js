@@ -45,7 +45,7 @@ export function tagsCell(run, remarks) {
   const shown = ({ tags }) => (tags.length ? tags.map((tag) => h("span", { class: "tag" }, tag)) : "");
   const send = async (written) => {
     const tags = [...new Set(written.split(",").map((tag) => tag.trim()))].filter(Boolean);
-    const answer = await tell("/api/run/tags", { run: run.name, tags });
+    const answer = await tell("/api/run/tags", { run: run.name, tags, was: run.tags });
     return { tags: answer.tags ?? tags };
   };
   return editable(shown, `Tags of ${run.name}`, run.tags.join(", "), run, remarks, send);
@@ -53,8 +53,8 @@ export function tagsCell(run, remarks) {
 
 export function noteCell(run, remarks) {
   const send = async (text) => {
-    await tell("/api/run/note", { run: run.name, text });
-    return { note: text || null };
+    const { note } = await tell("/api/run/note", { run: run.name, text, was: run.note });
+    return { note };
   };
   return editable(({ note }) => note ?? "", `Note on ${run.name}`, run.note ?? "", run, remarks, send);
 }
