@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
+from maseval.commands.engines import check_engine_options, chosen_engine
 from maseval.commands.options import Flag
 from maseval.commands.progress import Display
-from maseval.core.engine.engines import DEFAULT, Engine, engine_of
+from maseval.core.engine.engines import DEFAULT, Engine
 from maseval.core.exceptions import ConfigurationError
 
-RAY = "ray"
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 
@@ -90,19 +90,12 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
-        for name in ("ray_address", "processes"):
-            value = getattr(self, name)
-            if value is not None and self.engine != RAY:
-                raise ConfigurationError(
-                    f"{name} is {value!r}, but engine is {self.engine!r}; it is for engine {RAY!r}"
-                )
+        check_engine_options(self.engine, self.ray_address, self.processes)
 
     @cached_property
     def chosen_engine(self) -> Engine:
         """The engine that the options ask for; raises if there is none, or it cannot be had."""
-        given = {"address": self.ray_address, "processes": self.processes}
-        named = {name: value for name, value in given.items() if value is not None}
-        return engine_of(self.engine, **named)
+        return chosen_engine(self.engine, self.ray_address, self.processes)
 
     @property
     def runs_elsewhere(self) -> bool:

@@ -60,7 +60,9 @@ class RayEngine:
         self, function: Function, batches: Iterable[Sequence[Any]]
     ) -> Iterator[MappedBatch[Any, Any]]:
         """The results of a function of batches, in their order; see ``MappingEngine``."""
-        with connected(self.address, self.processes) as ray:
+        with ExitStack() as own:
+            connection = own if self._connection is None else self._connection
+            ray = connection.enter_context(connected(self.address, self.processes))
             # Two for each core, so that none waits for the next; a Ray of our own has no others.
             at_once = 2 * int(ray.cluster_resources().get("CPU", 1))
             if self.address != LOCAL and self.processes is not None:

@@ -56,7 +56,7 @@ class RayMap:
         self._ray = ray
         self._function = function
         self._at_once = at_once
-        self._code = ray.put((own_modules(), sys.path))
+        self._code = ray.put((own_modules(), list(sys.path)))
         self._task = ray.remote(num_cpus=1, max_retries=_REPEATED, scheduling_strategy="SPREAD")(
             _applied
         )
