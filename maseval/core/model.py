@@ -40,6 +40,8 @@ class ModelCallRecord(TypedDict, total=False):
     response_type: str
     response_length: int
     tool_calls_count: int
+    input_tokens: int
+    output_tokens: int
     error: str
     error_type: str
     duration_seconds: float
@@ -225,12 +227,16 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
 
 def _success(response: ChatResponse) -> ModelCallRecord:
-    return {
+    record: ModelCallRecord = {
         "status": "success",
         "response_type": "tool_call" if response.tool_calls else "text",
         "response_length": len(response.content or ""),
         "tool_calls_count": len(response.tool_calls or ()),
     }
+    if response.usage:
+        record["input_tokens"] = response.usage.get("input_tokens") or 0
+        record["output_tokens"] = response.usage.get("output_tokens") or 0
+    return record
 
 
 def _failure(error: BaseException) -> ModelCallRecord:

@@ -1,2 +1,3 @@
 from maseval.interface import agents as agents
 from maseval.interface import inference as inference
+from maseval.interface import telemetry as telemetry

@@ -21,8 +21,8 @@ def no_registrations(monkeypatch):
     monkeypatch.setattr(model_module._PROVIDERS, "registered", {})
 
 
-def test_a_text_answer_is_logged_by_its_size():
-    model = ScriptedModelAdapter(["Hello"])
+def test_a_text_answer_is_logged_by_its_size_and_its_tokens():
+    model = ScriptedModelAdapter(["Hello"], usage={"input_tokens": 7, "output_tokens": 2})
 
     model.chat([user("hi"), user("there")], {"temperature": 0}, tools=[{}], thinking={"on": 1})
 
@@ -37,6 +37,8 @@ def test_a_text_answer_is_logged_by_its_size():
         "response_length": 5,
         "tool_calls_count": 0,
         "generation_params": {"temperature": 0},
+        "input_tokens": 7,
+        "output_tokens": 2,
         "tools_provided": 1,
         "kwargs": {"thinking": "{'on': 1}"},
     }

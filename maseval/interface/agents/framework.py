@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.tracing import now
+from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes, provider_failure
@@ -108,6 +108,10 @@ class FrameworkAgentAdapter(AgentAdapter):
             for name in ("input_tokens", "output_tokens", "total_tokens"):
                 entry[name] = getattr(after, name) - getattr(before, name, 0)
         self.logs.append(entry)
+
+    def gather_config(self) -> JsonObject:
+        model_id = self._model_id or self._resolve_model_id()
+        return {**super().gather_config(), "model_id": model_id}
 
     def _resolve_cost_calculator(self) -> CostCalculator | None:
         if self._cost_calculator is not None:

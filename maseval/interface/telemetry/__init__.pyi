@@ -1,0 +1,2 @@
+from maseval.interface.telemetry.callback import LangfuseCallback as LangfuseCallback
+from maseval.interface.telemetry.callback import OpenTelemetryCallback as OpenTelemetryCallback

@@ -1,0 +1,232 @@
+"""Traces over OTLP/HTTP, by OpenTelemetry's own exporter (the ``opentelemetry-sdk`` package).
+
+Spans are made with the times that reports have, not with those of sending. The exporter honours
+the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` and
+``OTEL_RESOURCE_ATTRIBUTES``.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
+from maseval.core.storage.redaction import redact_text
+from maseval.core.storage.secrets import Secrets
+from maseval.core.visible import excerpt
+from maseval.interface import extras
+from maseval.interface.telemetry.genai import SCHEMA_URL
+from maseval.interface.telemetry.sender import DeliveryError
+from maseval.interface.telemetry.simulation import simulation_span, trace_of
+from maseval.interface.telemetry.span import Numbered, Value, numbered
+
+EXTRA = "otel"
+PATH = "/v1/traces"
+_EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+_LOGGER = "opentelemetry.exporter"
+_SAMPLED = 1
+
+Clean = Callable[[str], str]
+
+
+class OTLPReceiver:
+    """An OTLP endpoint; ``send`` takes reports.
+
+    Args:
+        endpoint: Its base URL, to which ``/v1/traces`` is added unless it is there; by default
+            what the variables say, or ``http://localhost:4318``.
+        headers: Sent with every request, beside those of the variables.
+        content: Also send what was said, and what tools were given and returned.
+        attributes: Added to the first span of every trace.
+        clean: Removes secrets from a text.
+    """
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        content: bool = False,
+        attributes: Callable[[Report], Mapping[str, Value]] = lambda report: {},
+        clean: Clean | None = None,
+    ) -> None:
+        self.endpoint = None if endpoint is None else traces_url(endpoint)
+        self._headers = dict(headers or {})
+        self._content, self._attributes = content, attributes
+        self._clean = clean or clean_text()
+        self._exporter: Any = None
+        self._failure: Exception | None = None
+        self._over = threading.Event()
+        extras.load(_EXPORTER, extra=EXTRA, package="opentelemetry-exporter-otlp-proto-http")
+
+    def send(self, reports: Sequence[Report], /) -> None:
+        """Export the traces of reports as one request."""
+        if self._over.is_set():
+            raise DeliveryError("sending was given up")
+        if self._exporter is None:
+            self._exporter = self._made()
+        self._failure = None
+        with _LastWords() as words:
+            result = self._exporter.export(list(self._spans(reports)))
+        if result.name != "SUCCESS":
+            raise DeliveryError(self._clean(excerpt(self._failure or words.text)))
+
+    def abort(self) -> None:
+        if not self._over.is_set() and self._exporter is not None:
+            self._exporter.shutdown()
+        self._over.set()
+
+    def _made(self) -> Any:
+        session = import_module("requests").Session()
+        session.hooks["response"].append(_check_answer)
+        session.request = self._watched(session.request)
+        kind = import_module(_EXPORTER).OTLPSpanExporter
+        return kind(endpoint=self.endpoint, headers=self._headers or None, session=session)
+
+    def _watched(self, request: Callable[..., object]) -> Callable[..., object]:
+        """A request whose failure is remembered; the exporter only says that it gave up."""
+
+        def watched(*args: object, **options: object) -> object:
+            try:
+                return request(*args, **options)
+            except Exception as error:
+                self._failure = _innermost(error)
+                raise
+
+        return watched
+
+    def _spans(self, reports: Sequence[Report]) -> Iterator[object]:
+        sdk = import_module("opentelemetry.sdk.trace")
+        scope = _scope()
+        resource = _resource()
+        for report in reports:
+            trace = trace_of(report)
+            root = simulation_span(report, content=self._content)
+            root.attributes |= self._attributes(report)
+            for each in numbered(root, trace):
+                yield sdk.ReadableSpan(
+                    **self._described(each, trace), resource=resource, instrumentation_scope=scope
+                )
+
+    def _described(self, each: Numbered, trace: int) -> dict[str, object]:
+        api = import_module("opentelemetry.trace")
+        sdk = import_module("opentelemetry.sdk.trace")
+        span = each.span
+        code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR
+        return {
+            "name": self._clean(span.name),
+            "context": _context(trace, each.id),
+            "parent": None if each.parent is None else _context(trace, each.parent),
+            "kind": api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
+            "attributes": self._cleaned(span.attributes),
+            "events": [
+                sdk.Event(name, self._cleaned(attributes), span.end)
+                for name, attributes in span.events.items()
+            ],
+            "status": api.Status(code, span.error and self._clean(span.error)),
+            "start_time": span.start,
+            "end_time": span.end,
+        }
+
+    def _cleaned(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
+        return {key: self._cleaned_value(value) for key, value in attributes.items()}
+
+    def _cleaned_value(self, value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(map(self._clean, value))
+        return self._clean(value) if isinstance(value, str) else value
+
+
+def clean_text(secrets: Secrets | None = None) -> Clean:
+    """Removes known secrets from a text, by default those in environment variables."""
+    known = secrets or Secrets.of({})
+    return lambda text: redact_text(known.removed_from_text(text))
+
+
+def traces_url(endpoint: str) -> str:
+    """Where an endpoint takes traces; raises for what is not the address of one."""
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ConfigurationError(
+            f"the OTLP endpoint is {redact_text(endpoint)!r}; give the URL of an OTLP/HTTP "
+            "receiver, such as http://localhost:4318"
+        )
+    return endpoint if endpoint.endswith(PATH) else f"{endpoint.rstrip('/')}{PATH}"
+
+
+def _context(trace: int, span: int) -> object:
+    api = import_module("opentelemetry.trace")
+    return api.SpanContext(trace, span, is_remote=False, trace_flags=api.TraceFlags(_SAMPLED))
+
+
+def _scope() -> object:
+    util = import_module("opentelemetry.sdk.util.instrumentation")
+    return util.InstrumentationScope("maseval", version("maseval"), SCHEMA_URL)
+
+
+def _resource() -> object:
+    resources = import_module("opentelemetry.sdk.resources")
+    ours = resources.Resource({"service.name": "maseval", "service.version": version("maseval")})
+    return ours.merge(resources.OTELResourceDetector().detect())
+
+
+def _check_answer(response: Any, **options: object) -> None:
+    """Raise for an answer that an OTLP endpoint does not give, though its status is a good one."""
+    if response.status_code >= 400:
+        return
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
+    if response.status_code >= 300 or not _is_taken(response.content, kind):
+        raise DeliveryError(
+            f"{redact_text(response.url)} does not answer like an OTLP endpoint "
+            f"(status {response.status_code}, {kind or 'no type'})"
+        )
+
+
+def _is_taken(body: bytes, kind: str) -> bool:
+    if not body:
+        return True
+    if kind == "application/json":
+        return isinstance(json.loads(body), dict)
+    if kind != "application/x-protobuf":
+        return False
+    service = import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    partial = service.ExportTraceServiceResponse.FromString(body).partial_success
+    if partial.rejected_spans:
+        raise DeliveryError(
+            f"the endpoint refused {partial.rejected_spans} spans: {partial.error_message}"
+        )
+    return True
+
+
+def _innermost(error: Exception) -> Exception:
+    """What is behind an error of the HTTP library, which wraps others in words of its own."""
+    inner = getattr(error, "reason", None) or next(iter(error.args), None)
+    return _innermost(inner) if isinstance(inner, Exception) else error
+
+
+class _LastWords(logging.Handler):
+    """Why an export failed: the exporter says so to its log alone.
+
+    With a handler on it, the log does not print to a terminal by itself either.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.text: str | None = None
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self.text = record.getMessage()
+
+    def __enter__(self) -> "_LastWords":
+        logging.getLogger(_LOGGER).addHandler(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        logging.getLogger(_LOGGER).removeHandler(self)
