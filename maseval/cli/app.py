@@ -7,6 +7,7 @@ import typer
 
 from maseval import __version__
 from maseval.cli import (
+    bundle,
     chaos_server,
     compare,
     demo,
@@ -23,6 +24,7 @@ from maseval.cli import (
     show,
     tag,
     tau2,
+    unbundle,
     view,
 )
 from maseval.cli.errors import ExplainingGroup
@@ -50,7 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 add_commands(app, demo, run, runs, show, view, tag, note)
-add_commands(app, compare, gate, report, export, plots)
+add_commands(app, compare, gate, report, export, bundle, unbundle, plots)
 add_commands(app, new, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")

@@ -1,5 +1,6 @@
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
+from maseval.commands.bundle import bundle as bundle
 from maseval.commands.chaos_server import chaos_server as chaos_server
 from maseval.commands.compare import compare as compare
 from maseval.commands.demo import demo as demo
@@ -13,4 +14,5 @@ from maseval.commands.run import run as run
 from maseval.commands.runs import runs as runs
 from maseval.commands.show import show as show
 from maseval.commands.tag import tag as tag
+from maseval.commands.unbundle import unbundle as unbundle
 from maseval.commands.view import view as view

@@ -123,6 +123,18 @@ class BenchmarkSupport:
         """What is wrong with the tasks of a run themselves, by domain and id."""
         return {}
 
+    def certificate(self, folder: RunFolder) -> str | None:
+        """A record of the run's recomputed numbers; None if the benchmark has no such thing."""
+        return None
+
+    def uncertified(self, certificate: Path, folder: RunFolder) -> list[str]:
+        """Where a run is not what a certificate says."""
+        return []
+
+    def other_data(self, folder: RunFolder) -> list[str]:
+        """Where the data of the benchmark that is here differs from what a run was made with."""
+        return []
+
     def settings(self, folder: RunFolder) -> dict[str, object]:
         """A run's configuration, as it is compared with that of others."""
         return folder.config.without_notes()

@@ -160,6 +160,11 @@ class RunFolder:
         return str(self._end)
 
     @property
+    def shared(self) -> list[object]:
+        """What many reports share, each once: the machine and the code they were made by."""
+        return list(self._contents.shared.values())
+
+    @property
     def is_open(self) -> bool:
         """Whether reports can be added."""
         return self._writer is not None

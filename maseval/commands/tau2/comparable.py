@@ -147,3 +147,19 @@ def _obstacle(config: Mapping[str, object]) -> str | None:
         if digest(data_fingerprint(domain, version=version)) != recorded:
             return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
     return None
+
+
+def differing_data(config: Mapping[str, object]) -> list[str]:
+    """The files of a run's domains that are others here; ``config`` is the run's."""
+    version = text_or_none(config.get("version"))
+    found = []
+    for name, recorded in mapping(config, "data").items():
+        try:
+            here = data_fingerprint(domain_named(name), version=version)
+        except UnknownDomainError:
+            found.append(f"{name}: this domain is not known here")
+            continue
+        then = mapping(recorded)
+        files = sorted(file for file in {*here, *then} if here.get(file) != then.get(file))
+        found += [f"{name}: {file} is not the file that the run was made with" for file in files]
+    return found

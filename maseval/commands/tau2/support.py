@@ -31,11 +31,18 @@ from maseval.commands.conventions import ConventionScore
 from maseval.commands.recording import Recording
 from maseval.commands.results import SimulationLine
 from maseval.commands.tau2.audit import audit
-from maseval.commands.tau2.comparable import digest, outcomes_of_file, outcomes_of_run
+from maseval.commands.tau2.certify import certify
+from maseval.commands.tau2.comparable import (
+    differing_data,
+    digest,
+    outcomes_of_file,
+    outcomes_of_run,
+)
 from maseval.commands.tau2.conventions import conventions_of_lines
 from maseval.commands.tau2.results_run import JUDGED_BY, ResultsRun
 from maseval.commands.tau2.sources import record_of
 from maseval.commands.tau2.tasks import reason_for_call
+from maseval.commands.tau2.verify import verify
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
@@ -221,6 +228,15 @@ class Tau2Support(BenchmarkSupport):
             if key in wanted and remark.severity in _BADGES:
                 found.setdefault(key, []).append((remark.kind, f"{remark.meaning}: {remark.text}"))
         return found
+
+    def certificate(self, folder: RunFolder) -> str:
+        return certify(folder.path, partial=True).certificate.to_json()
+
+    def uncertified(self, certificate: Path, folder: RunFolder) -> list[str]:
+        return verify(certificate, folder.path).differences
+
+    def other_data(self, folder: RunFolder) -> list[str]:
+        return differing_data(folder.config.values)
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
         config = super().settings(folder)

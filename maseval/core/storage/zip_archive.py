@@ -1,0 +1,187 @@
+"""Zip archives: written so that equal contents give equal bytes, and read without trusting them.
+
+An archive from elsewhere is refused if it holds anything but regular files of the expected names.
+No path of its own is ever used, and what it unpacks to is counted while it is read.
+"""
+
+import hashlib
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, NamedTuple
+
+from maseval.core.exceptions import MASEvalError
+
+CHUNK = 1 << 20
+# The list of an archive's files is read at once; a thousand files need a tenth of this.
+_MOST_LISTED = 1 << 20
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 0x1
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+    ValueError,
+    OverflowError,
+    struct.error,
+)
+
+
+class ArchiveError(MASEvalError, ValueError):
+    """An archive is damaged, or holds what it must not."""
+
+
+class Limits(NamedTuple):
+    """What an archive may unpack to: in all, and times its own size beyond ``any_ratio`` bytes."""
+
+    total: int = 64 << 30
+    ratio: int = 200
+    any_ratio: int = 64 << 20
+
+    def allowed(self, size: int) -> int:
+        """How many bytes an archive of that size may unpack to."""
+        return min(self.total, max(self.any_ratio, self.ratio * size))
+
+
+class FileDigest(NamedTuple):
+    """What identifies a file's content."""
+
+    sha256: str
+    size: int
+
+
+class ArchiveWriter:
+    """Adds files to an archive; neither times nor owners nor the machine leave a trace in it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+
+    def add(self, name: str, content: IO[bytes]) -> FileDigest:
+        """Add a file, and say what was read of it."""
+        info = zipfile.ZipInfo(name, _NO_DATE)
+        info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
+        info.external_attr = (stat.S_IFREG | 0o644) << 16
+        with self._archive.open(info, "w", force_zip64=True) as target:
+            return _copied(content, target)
+
+    def close(self) -> None:
+        """Write the list of files."""
+        self._archive.close()
+
+
+class _Reluctant:
+    """A file that refuses to read more at once than a list of files needs."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.tell, self.close, self.seekable = file.tell, file.close, file.seekable
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        try:
+            return self._file.seek(offset, whence)
+        except OSError as error:  # a place before the beginning, which a damaged list may name
+            raise zipfile.BadZipFile(str(error)) from None
+
+    def read(self, size: int = -1) -> bytes:
+        if size > _MOST_LISTED:
+            raise ArchiveError(f"its list of files has {size} bytes; that is too many")
+        return self._file.read(size)
+
+
+class ArchiveReader:
+    """An archive from elsewhere, of which only files of expected names can be read."""
+
+    def __init__(
+        self, path: Path, file: BinaryIO, expected: Collection[str], limits: Limits
+    ) -> None:
+        self._path = path
+        self._allowed = limits.allowed(path.stat().st_size)
+        self._unpacked = 0
+        with self._named_errors():
+            self._archive = zipfile.ZipFile(_Reluctant(file))
+            self.names = [_checked(each, expected) for each in self._archive.infolist()]
+            twice = {name for name in self.names if self.names.count(name) > 1}
+        if twice:
+            raise ArchiveError(f"{path} holds {min(twice)!r} twice; ask for another copy")
+
+    def copy(self, name: str, target: IO[bytes], most: int | None = None) -> FileDigest:
+        """Copy a file's content, and say what it was; ``most`` bytes, if that is given."""
+        with self._named_errors(), self._archive.open(name) as source:
+            return _copied(self._counted(name, source, most), target)
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except ArchiveError as error:
+            raise ArchiveError(f"{self._path}: {error}; it is not opened") from None
+        except _DAMAGE as error:
+            raise ArchiveError(
+                f"{self._path} is not a zip archive, or is damaged ({error}); ask for another copy"
+            ) from error
+
+    def _counted(self, name: str, source: IO[bytes], most: int | None) -> "_Counted":
+        return _Counted(self, name, source, most)
+
+    def count(self, size: int) -> None:
+        """Refuse to unpack more than is allowed in all."""
+        self._unpacked += size
+        if self._unpacked > self._allowed:
+            raise ArchiveError(f"it unpacks to more than {self._allowed:,} bytes")
+
+
+class _Counted:
+    def __init__(
+        self, archive: ArchiveReader, name: str, source: IO[bytes], most: int | None
+    ) -> None:
+        self._archive, self._name, self._source, self._left = archive, name, source, most
+
+    def read(self, size: int) -> bytes:
+        piece = self._source.read(size)
+        self._archive.count(len(piece))
+        if self._left is not None:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise ArchiveError(f"its {self._name} is larger than such a file can be")
+        return piece
+
+
+def _copied(source: "IO[bytes] | _Counted", target: IO[bytes]) -> FileDigest:
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(CHUNK):
+        target.write(piece)
+        digest.update(piece)
+        size += len(piece)
+    return FileDigest(digest.hexdigest(), size)
+
+
+def _checked(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
+    name = info.orig_filename
+    if name not in expected:
+        raise ArchiveError(f"it holds {name[:120]!r}, which does not belong there")
+    mode = info.external_attr >> 16
+    if info.is_dir() or (stat.S_IFMT(mode) and not stat.S_ISREG(mode)):
+        raise ArchiveError(f"its {name} is not a regular file")
+    if info.flag_bits & _ENCRYPTED:
+        raise ArchiveError(f"its {name} is encrypted")
+    if info.compress_type not in _METHODS:
+        raise ArchiveError(f"its {name} is compressed in an unusual way")
+    return name
+
+
+@contextmanager
+def opened_archive(
+    path: str | os.PathLike[str], expected: Collection[str], limits: Limits | None = None
+) -> Iterator[ArchiveReader]:
+    """An archive that may hold the files ``expected`` and no others."""
+    with open(path, "rb") as file:
+        yield ArchiveReader(Path(path), file, expected, limits or Limits())

@@ -1,0 +1,201 @@
+"""A bundle: one archive with all that a run consists of, and a list by which it can be checked.
+
+It holds the files of a run folder under their own names, and ``bundle.json``, which has the
+checksum of each, the seal of the log, the fingerprint of the data, and the versions of the code.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, TypedDict
+from uuid import uuid4
+
+from maseval.core.exceptions import OutputExistsError
+from maseval.core.shapes import mapping
+from maseval.core.storage import strict_json
+from maseval.core.storage.atomic import SUFFIX, atomic_file, sync_folder
+from maseval.core.storage.zip_archive import (
+    ArchiveReader,
+    ArchiveWriter,
+    FileDigest,
+    Limits,
+    opened_archive,
+)
+from maseval.runs.config_file import CONFIG, LOG
+from maseval.runs.exceptions import RunFolderError
+from maseval.runs.folder import RunFolder
+
+FORM = "maseval bundle 1"
+SUFFIXES = ".maseval.zip"
+MANIFEST, CERTIFICATE, REPORT, JUDGED = (
+    "bundle.json",
+    "certificate.json",
+    "report.html",
+    "judged.jsonl",
+)
+REQUIRED = (CONFIG, LOG)
+OPTIONAL = (JUDGED, CERTIFICATE, REPORT)
+_MOST_IN_MANIFEST = 16 << 20
+
+
+class BundleError(RunFolderError, ValueError):
+    """Not a bundle, or one whose content is not what its list says."""
+
+
+class Versions(TypedDict):
+    """The code that simulations were run by."""
+
+    maseval: str | None
+    python: str | None
+    packages: Mapping[str, str]
+
+
+class Manifest(TypedDict):
+    """``bundle.json``; ``sha256`` is the checksum of all else in it."""
+
+    form: str
+    run: str
+    seal: str
+    data: object
+    versions: Sequence[Versions]
+    notes: Sequence[str]
+    files: Mapping[str, Mapping[str, object]]
+    sha256: str
+
+
+def versions_of(folder: RunFolder) -> list[Versions]:
+    """What the run's reports say of the code they were made by, each different set once."""
+    found: list[Versions] = []
+    for shared in folder.shared:
+        packages = {str(k): str(v) for k, v in sorted(mapping(shared, "packages").items())}
+        python = mapping(shared, "python").get("version")
+        versions: Versions = {
+            "maseval": packages.get("maseval"),
+            "python": None if python is None else str(python),
+            "packages": packages,
+        }
+        if versions not in found:
+            found.append(versions)
+    return found
+
+
+def write_bundle(
+    folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
+) -> Manifest:
+    """Write the run and the files ``made`` from it; equal runs give equal bytes."""
+    kept = [name for name in (*REQUIRED, JUDGED) if (folder.path / name).is_file()]
+    files: dict[str, Mapping[str, object]] = {}
+    with atomic_file(target) as file:
+        archive = ArchiveWriter(file)
+        for name in kept:
+            with (folder.path / name).open("rb") as content:
+                files[name] = archive.add(name, content)._asdict()
+        for name in sorted(made):
+            files[name] = archive.add(name, BytesIO(made[name]))._asdict()
+        manifest = _manifest(folder, files, notes)
+        archive.add(MANIFEST, BytesIO(_text(manifest)))
+        archive.close()
+    return manifest
+
+
+def _manifest(
+    folder: RunFolder, files: Mapping[str, Mapping[str, object]], notes: Sequence[str]
+) -> Manifest:
+    content: dict[str, Any] = {
+        "form": FORM,
+        "run": folder.path.resolve().name,
+        "seal": folder.seal,
+        "data": folder.config.values.get("data"),
+        "versions": versions_of(folder),
+        "notes": list(notes),
+        "files": files,
+    }
+    return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
+
+
+def _text(manifest: Manifest) -> bytes:
+    return (strict_json.dumps(manifest, indent=2) + "\n").encode("ascii")
+
+
+def _checksum(content: Mapping[str, object]) -> str:
+    listed = {key: content[key] for key in sorted(content) if key != "sha256"}
+    return hashlib.sha256(strict_json.dumps(listed).encode()).hexdigest()
+
+
+@contextmanager
+def opened_bundle(path: Path, target: Path, limits: Limits | None = None) -> Iterator[RunFolder]:
+    """The run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
+
+    The checksums of all files, the run's configuration, and every seal and link of its log must be
+    right; else nothing stays behind.
+    """
+    if os.path.lexists(target):
+        raise OutputExistsError(f"{target} already exists; choose another folder with --to")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
+    hidden.mkdir()
+    try:
+        manifest = _unpacked(path, hidden, limits)
+        folder = RunFolder.read(hidden)
+        _check_log(path, folder, manifest)
+        yield folder
+        if os.path.lexists(target):
+            raise OutputExistsError(f"{target} appeared meanwhile; choose another folder with --to")
+        hidden.rename(target)
+    except BaseException:
+        rmtree(hidden, ignore_errors=True)
+        raise
+    sync_folder(target.parent)
+
+
+def _unpacked(path: Path, folder: Path, limits: Limits | None) -> Manifest:
+    with opened_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
+        missing = {MANIFEST, *REQUIRED} - set(archive.names)
+        if missing:
+            raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
+        manifest = _read_manifest(path, archive, folder / MANIFEST)
+        listed = {MANIFEST, *manifest["files"]}
+        if listed != set(archive.names):
+            odd = ", ".join(sorted(listed ^ set(archive.names)))
+            raise BundleError(f"{path}: its files are not those it lists ({odd})")
+        for name in manifest["files"]:
+            with (folder / name).open("xb") as file:
+                _check(path, name, archive.copy(name, file), manifest["files"][name])
+    return manifest
+
+
+def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> Manifest:
+    with target.open("xb") as file:
+        archive.copy(MANIFEST, file, _MOST_IN_MANIFEST)
+    try:
+        content = strict_json.loads(target.read_bytes())
+        fits = isinstance(content, dict) and content.keys() == Manifest.__annotations__.keys()
+        if not fits or content["form"] != FORM or not isinstance(content["files"], dict):
+            raise ValueError(f"not of the form {FORM!r}")
+        if content["sha256"] != _checksum(content):
+            raise ValueError("it was changed after it was written")
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
+    manifest: Manifest = content
+    return manifest
+
+
+def _check(path: Path, name: str, found: FileDigest, listed: object) -> None:
+    if mapping(listed) != found._asdict():
+        raise BundleError(
+            f"{path}: its {name} was changed: its checksum is {found.sha256}, not the one listed; "
+            "ask for another copy"
+        )
+
+
+def _check_log(path: Path, folder: RunFolder, manifest: Manifest) -> None:
+    if folder.damaged:
+        raise BundleError(f"{path}: its log does not hold together: {folder.damaged[0]}")
+    if folder.seal != manifest["seal"]:
+        raise BundleError(
+            f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
+        )
