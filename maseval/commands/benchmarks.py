@@ -54,6 +54,16 @@ class Diagnosis(Protocol):
         """In the form that the HTML report shows."""
 
 
+class WorldTimeline(Protocol):
+    """What a simulation's databases were like after each message."""
+
+    def to_dict(self) -> Mapping[str, object]:
+        """In the form that the viewer shows."""
+
+    def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
+        """The records with these words in them after a message, or at the start."""
+
+
 @dataclass(frozen=True)
 class RunDiagnosis:
     """The diagnosis of every simulation of a run, None for those that passed."""
@@ -107,6 +117,10 @@ class BenchmarkSupport:
 
     def unexplained(self, folder: Recording) -> str | None:
         """Why the failures of a run cannot be explained here; None if they can."""
+        return None
+
+    def timeline(self, report: Report) -> WorldTimeline | None:
+        """The state of the world after each message; None if there is no such world."""
         return None
 
     def conventions(

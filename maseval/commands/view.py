@@ -67,8 +67,9 @@ def features() -> Sequence[Any]:
     """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.commands.view_compare import comparisons
     from maseval.commands.view_remarks import remarks
+    from maseval.commands.view_timeline import timelines
 
-    return [comparisons(), remarks()]
+    return [comparisons(), remarks(), timelines()]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

@@ -42,6 +42,7 @@ from maseval.commands.tau2.conventions import conventions_of_lines
 from maseval.commands.tau2.results_run import JUDGED_BY, ResultsRun
 from maseval.commands.tau2.sources import record_of
 from maseval.commands.tau2.tasks import reason_for_call
+from maseval.commands.tau2.timelines import ReportTimeline, timeline_of_report
 from maseval.commands.tau2.verify import verify
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
@@ -200,6 +201,9 @@ class Tau2Support(BenchmarkSupport):
             f"failures are not explained, because domain {unknown[0]!r} is not known here; "
             f"name its file: --domain {reference}"
         )
+
+    def timeline(self, report: Report) -> ReportTimeline | None:
+        return timeline_of_report(report)
 
     def conventions(
         self, folder: Recording, lines: Sequence[SimulationLine]

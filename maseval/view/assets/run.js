@@ -8,6 +8,7 @@ import { listen } from "./events.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
 import { ask, served } from "./server.js";
+import { timelineSection } from "./timeline.js";
 
 const BATCH = 200;
 // The results are computed by the server from all simulations, so they are not asked for each time.
@@ -60,6 +61,6 @@ export async function runPage(run) {
   };
   const notice = listen({ run }, handlers, () => again().catch(() => {}));
   document.title = `${visible(run)} · maseval`;
-  page = await start(source, { above: [topBar(), notice, strip] });
+  page = await start(source, { above: [topBar(), notice, strip], sections: [(simulation) => timelineSection(simulation, source)] });
   live(await ask("/api/run/live", { run }));
 }

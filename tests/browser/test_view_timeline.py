@@ -1,0 +1,106 @@
+"""Time travel in a real browser: the databases after each message of a conversation."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from maseval.commands import tau2
+from maseval.runs import RunFolder
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A folder with a gold run, the name of its simulation, and its messages."""
+    folder = tmp_path_factory.mktemp("travel")
+    tau2.run(domain="library", num_tasks=1, agent="gold", output=folder / "gold")
+    (report,) = RunFolder.read(folder / "gold").reports()
+    messages = report["traces"]["environment"]["simulation"]["messages"]
+    return folder, f"library/{report['task_id']}/0", messages
+
+
+@pytest.fixture
+def travelling(visit, serve, played):
+    """Opens the simulation, at a message if one is named, and unfolds its timeline."""
+
+    def start(message=None, **options):
+        folder, name, _ = played
+        visited = visit(serve(folder).url, **options)
+        place = "" if message is None else f"/m{message}"
+        visited.open(f"/run/gold#{quote(name)}{place}")
+        panel = visited.wait_for_simulation()
+        panel.locator(".timeline summary").first.click()
+        expect(panel.locator(".travel")).to_be_visible()
+        return visited, panel
+
+    return start
+
+
+def call_in(messages):
+    return next(i for i, each in enumerate(messages) if each.get("tool_calls"))
+
+
+def block(panel, title):
+    return panel.locator(".worlds .world").filter(has_text=title)
+
+
+def test_the_slider_goes_through_the_conversation_with_the_arrow_keys(travelling, played):
+    _, name, messages = played
+    visited, panel = travelling()
+    slider = panel.get_by_role("slider", name="Message")
+    where = panel.locator(".travel-bar output")
+    last = len(messages) - 1
+    expect(where).to_contain_text(f"Message {last} of {last}")
+    expect(block(panel, "gold end state")).to_contain_text("this is the gold end state")
+
+    slider.focus()
+    visited.page.keyboard.press("Home")
+
+    expect(where).to_contain_text("Message 0 of")
+    expect(block(panel, "Differs from the start")).to_contain_text("as at the start")
+    expect(block(panel, "gold end state").locator("tbody tr")).not_to_have_count(0)
+    visited.page.keyboard.press("ArrowRight")
+    expect(where).to_contain_text("Message 1 of")
+    expect(panel.locator("ol.conversation .message.now")).to_have_attribute("data-message", "1")
+    assert visited.page.url.endswith(f"{quote(name)}/m1")
+    assert panel.locator("#message-1").count() == 1
+
+
+def test_a_call_shows_what_it_changed_and_how_to_branch_there(travelling, played):
+    _, name, messages = played
+    writes = [i for i in range(len(messages)) if messages[i].get("tool_calls")]
+    visited, panel = travelling(writes[-1])
+
+    changed = block(panel, "This message changed")
+    expect(changed.locator("tbody tr")).not_to_have_count(0)
+    panel.get_by_text("Branch from here").click()
+    command = panel.locator("code.command").text_content()
+    task = name.removesuffix("/0")
+    assert "gold" in command and command.endswith(f"{task} 0 --at {writes[-1]} --repeats 20")
+
+
+def test_records_can_be_searched_at_the_message(travelling, played):
+    _, _, messages = played
+    visited, panel = travelling(call_in(messages))
+    panel.get_by_role("searchbox", name="Search records").fill("member")
+    visited.page.keyboard.press("Enter")
+
+    expect(panel.locator(".record-search output")).to_contain_text("after message")
+    first = panel.locator(".travel .hits li").first
+    first.locator("summary").click()
+    expect(first.locator(".code")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1300, 375])
+def test_it_can_be_used_by_everybody(travelling, played, flaws, scheme, width):
+    _, _, messages = played
+    size = {"width": width, "height": 800}
+    visited, panel = travelling(call_in(messages), color_scheme=scheme, viewport=size)
+
+    panel.get_by_text("Branch from here").click()
+    assert flaws(visited.page) == []
+    wide = "document.documentElement.scrollWidth > innerWidth"
+    assert not visited.page.evaluate(wide)
+    inner = panel.evaluate("(each) => each.scrollWidth - each.clientWidth")
+    assert inner <= 0
