@@ -69,7 +69,7 @@ def test_the_slider_goes_through_the_conversation_with_the_arrow_keys(travelling
 def test_a_call_shows_what_it_changed_and_how_to_branch_there(travelling, played):
     _, name, messages = played
     writes = [i for i in range(len(messages)) if messages[i].get("tool_calls")]
-    visited, panel = travelling(writes[-1])
+    _, panel = travelling(writes[-1])
 
     changed = block(panel, "This message changed")
     expect(changed.locator("tbody tr")).not_to_have_count(0)
