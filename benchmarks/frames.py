@@ -1,0 +1,98 @@
+"""What tables of a large run cost: ``python -m benchmarks.frames``.
+
+Conversations of the built-in library domain are copied under other ids into run folders of 2,000
+and 20,000 simulations. Each measurement is a process of its own, whose largest size is reported:
+it should not grow with the run.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+from benchmarks.table import show
+from maseval.commands import tau2
+from maseval.core.report import Report
+from maseval.frames.columns import TABLES
+from maseval.frames.export import export
+from maseval.interface import extras
+from maseval.runs import RunFolder
+
+SIZES = (2_000, 20_000)
+FORMS = ("jsonl", "csv", "parquet")
+
+
+def main() -> None:
+    """Print both tables."""
+    with tempfile.TemporaryDirectory() as name:
+        runs = [_run(Path(name), size) for size in SIZES]
+        forms = [form for form in FORMS if form != "parquet" or extras.is_installed("pyarrow")]
+        rows = [_measured(run, "simulations", form) for form in forms for run in runs]
+        columns = ("", "simulations", "rows", "s", "rows/s", "MB written", "peak MB")
+        show("The table of simulations", columns, rows)
+        show(
+            f"Every table of {SIZES[-1]:,} simulations",
+            columns,
+            [_measured(runs[-1], table, forms[-1]) for table in TABLES],
+        )
+
+
+def _run(folder: Path, size: int) -> Path:
+    """A run folder with so many simulations; that each is on the disk at once is not needed."""
+    with mock.patch("os.fsync"):
+        made = tau2.run(domain="library", agent="noisy", trials=2, output=folder / f"few{size}")
+        few = RunFolder.read(made.folder)
+        reports = list(few.reports())
+        names = [f"copy-{number}" for number in range(size)]
+        config = {**few.config.values, "tasks": {"library": names}, "trials": 1}
+        with RunFolder.open(folder / f"run{size}", config) as run:
+            for number, name in enumerate(names):
+                run.append(_copy(reports[number % len(reports)], name))
+    return run.path
+
+
+def _copy(report: Report, name: str) -> Report:
+    return {**report, "task_id": name, "repeat_idx": 0}
+
+
+def _measured(run: Path, table: str, form: str) -> tuple[object, ...]:
+    target = run.parent / f"{table}.{form}"
+    program = "from benchmarks.frames import measure; measure()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(run), table, form, str(target)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    count, took, peak = (float(word) for word in done.stdout.split())
+    written = target.stat().st_size / 1e6
+    target.unlink()
+    size = run.name.removeprefix("run")
+    return (
+        f"{table}.{form}",
+        f"{int(size):,}",
+        f"{count:,.0f}",
+        f"{took:.1f}",
+        f"{count / took:,.0f}",
+        f"{written:.1f}",
+        f"{peak:.0f}",
+    )
+
+
+def measure() -> None:
+    """In the process that is measured: rows, seconds, and its largest size in MB."""
+    run, table, form, target = sys.argv[1:]
+    began = time.perf_counter()
+    (written,) = export([run], to=form, tables=[table], output=target)
+    took = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(written.rows, took, peak)
+
+
+if __name__ == "__main__":
+    main()
