@@ -1,6 +1,5 @@
 """``maseval tau2 branch``: another way on from a message of a recorded conversation."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,6 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.commands.options import takes
 from maseval.commands.origins import ORIGIN
-from maseval.commands.probe import probe
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.branch_options import BranchOptions
 from maseval.commands.tau2.branch_setup import options_for
@@ -19,7 +17,7 @@ from maseval.commands.tau2.origin import Origin, Recalled, find_origin
 from maseval.commands.tau2.participants import OwnAgent
 from maseval.commands.tau2.prepared import PreparedRun
 from maseval.commands.tau2.retelling import check_agent, check_retelling
-from maseval.commands.tau2.run import judge_notes
+from maseval.commands.tau2.run import run_prepared
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.seeding import SeedGenerator
 from maseval.server import ModelServer
@@ -81,21 +79,10 @@ def branch(options: BranchOptions) -> BranchResult:
     environment = check_retelling(setup, task, origin.past, lenient=options.lenient)
     if isinstance(setup.agent, OwnAgent):
         check_agent(setup.agent, environment, origin.past)
-    if options.probe and prepared.missing():
-        probe(setup.probes)
-    with ModelServer() if options.rehearse else nullcontext() as server:
-        benchmark = BranchBenchmark(prepared, origin, server, lenient=options.lenient)
-        result = prepared.run(
-            benchmark,
-            prepared.tasks.values(),
-            benchmark.agent_data,
-            turn=benchmark.turn,
-            priced=bool(prepared.priced.known),
-            time_limit=setup.deadline,
-            on_folder=benchmark.keep_judgements_in,
-        )
-        notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), judge_notes(result))
-        result = replace(result, notes=[note for each in notes for note in each])
+    result = run_prepared(
+        prepared,
+        lambda server: BranchBenchmark(prepared, origin, server, lenient=options.lenient),
+    )
     overall = result.summary.overall
     judged = overall.recorded - overall.failed - result.summary.unjudged
     return BranchResult(origin, result, overall.passed, judged)

@@ -1,5 +1,6 @@
 """``maseval tau2 run``: simulations into a run folder."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -24,13 +25,21 @@ def run(options: RunOptions) -> RunResult:
     return run_prepared(prepared)
 
 
-def run_prepared(prepared: PreparedRun) -> RunResult:
-    """Run what is missing of a run that has been prepared and checked."""
-    setup, options = prepared.setup, prepared.options
+def run_prepared(
+    prepared: PreparedRun, make: Callable[[ModelServer | None], CastBenchmark] | None = None
+) -> RunResult:
+    """Run what is missing of a run that has been prepared and checked.
+
+    ``make`` gets the server of a rehearsal's models; without it the benchmark is the usual one.
+    """
+    options, setup = prepared.options, prepared.setup
     if options.probe and prepared.missing():
         probe(setup.probes)
     with ModelServer() if options.rehearse else nullcontext() as server:
-        benchmark = CastBenchmark(setup, server, prepared.prices)
+        if make is None:
+            benchmark = CastBenchmark(setup, server, prepared.prices)
+        else:
+            benchmark = make(server)
         # Domain by domain, because each has a task "1".
         result = prepared.run(
             benchmark,
