@@ -3,7 +3,7 @@
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,12 +11,14 @@ from maseval import commands
 from maseval.cli.console import inert, stdout
 from maseval.cli.options import examples
 from maseval.cli.signals import ended_by_signals
+from maseval.commands.tau2.options import PlayOptions
 
 EXAMPLES = examples(
     ("maseval view", "all runs below ./runs, in the browser"),
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval view /data/runs --edit", "another folder; tags and notes can be changed"),
+    ("maseval view --play", "play the agent or the customer of a task in the page"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
 )
 
@@ -36,6 +38,9 @@ def view(
     edit: Annotated[
         bool, typer.Option("--edit", help="Let the page change tags and notes.")
     ] = False,
+    play: Annotated[
+        bool, typer.Option("--play", help="Let somebody play tau2 tasks in the page.")
+    ] = False,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
@@ -46,7 +51,14 @@ def view(
 
     Ctrl-C ends it.
     """
-    server, address, root = commands.view(folder, host=host, port=port, edit=edit)
+    server, address, root = commands.view(
+        folder, host=host, port=port, edit=edit, play=PlayOptions() if play else None
+    )
+    serve(server, address, root, browser=browser)
+
+
+def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
+    """Serve until Ctrl-C."""
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
         console = stdout()
         console.print(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from maseval.commands.finding import UnknownRunError, run_path
+from maseval.commands.tau2.options import PlayOptions
 from maseval.interface import extras
 from maseval.runs import default_root
 
@@ -33,6 +34,7 @@ def view(
     host: str = LOCAL,
     port: int = DEFAULT_PORT,
     edit: bool = False,
+    play: PlayOptions | None = None,
 ) -> Viewer:
     """Serve the runs below a folder; of a run or a results file, those beside it too.
 
@@ -41,6 +43,7 @@ def view(
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
         edit: Whether the page may change tags and notes.
+        play: What is played in the page, if anything: who can play the other side, and all limits.
     """
     for module in ("starlette", "uvicorn"):
         extras.load(module, extra="view")
@@ -49,27 +52,31 @@ def view(
     from maseval.view.safety import LOCAL_NAMES
     from maseval.view.serving import ViewServer
 
+    if play is not None and folder is None:
+        default_root().mkdir(parents=True, exist_ok=True)
     root, first = _begin(folder)
     token = None if _is_local(host) else secrets.token_urlsafe(24)
     app = create_app(
         root,
         reader=BenchmarkReader(),
-        features=features(),
+        features=features(play),
         edit=edit,
         token=token,
         hosts=LOCAL_NAMES if token is None else None,
     )
     server = ViewServer(app, host=host, port=port, token=token)
-    return Viewer(server, server.address(first), root)
+    return Viewer(server, server.address(first if play is None else "/play"), root)
 
 
-def features() -> Sequence[Any]:
+def features(play: PlayOptions | None = None) -> Sequence[Any]:
     """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
+    from maseval.commands.tau2.play_page import PlayHost
     from maseval.commands.view_compare import comparisons
     from maseval.commands.view_remarks import remarks
     from maseval.commands.view_timeline import timelines
 
-    return [comparisons(), remarks(), timelines()]
+    played = [] if play is None else [PlayHost(play).feature()]
+    return [comparisons(), remarks(), timelines(), *played]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

@@ -30,12 +30,14 @@ class Answers:
         asked: What is answered to a GET, by path; the function gets the query.
         sent: What is answered to a POST, by path; the function gets the JSON object of the body.
         writes: Whether ``sent`` is answered without ``--edit``.
+        close: Called when the server ends.
     """
 
     name: str
     asked: Mapping[str, Callable[[Library, Query], object]] = field(default_factory=dict)
     sent: Mapping[str, Callable[[Library, Body], object]] = field(default_factory=dict)
     writes: bool = False
+    close: Callable[[], object] = lambda: None
 
     def routes(self) -> Sequence[BaseRoute]:
         """A route for each function."""

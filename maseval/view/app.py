@@ -1,16 +1,19 @@
 """create_app: the viewer of one folder as an application that a server runs."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 
 from maseval.core.exceptions import MASEvalError
+from maseval.view.answers import Answers
 from maseval.view.api import Json, api_routes
 from maseval.view.exceptions import ViewError
 from maseval.view.feature import Feature
@@ -39,6 +42,14 @@ def create_app(
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
     """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        for feature in features:
+            if isinstance(feature, Answers):
+                await run_in_threadpool(feature.close)
+
     own = [f"/api/{feature.name}/" for feature in features if feature.writes]
     app = Starlette(
         routes=[
@@ -49,6 +60,7 @@ def create_app(
         middleware=[
             Middleware(Guard, hosts=hosts, token=token, writable=["/api/"] if edit else own)
         ],
+        lifespan=lifespan,
         exception_handlers={MASEvalError: _failed, HTTPException: _failed_http},
     )
     app.state.library = Library(Path(root), reader or PlainReader())

@@ -1,6 +1,7 @@
 """``maseval tau2 play``."""
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from maseval.cli.errors import INCOMPLETE
 from maseval.cli.options import command_with, examples, loaded_domain
 from maseval.cli.signals import ended_by_signals
 from maseval.cli.tau2.play_terminal import PlayTerminal
+from maseval.cli.view import serve
 from maseval.commands.folder_options import PARTICIPANTS, TASKS
 from maseval.commands.tau2.options import PlayOptions
 
@@ -29,6 +31,7 @@ EXAMPLES = examples(
         "maseval tau2 play retail --user-model openai/gpt-4.1",
         "with a customer that a model plays",
     ),
+    ("maseval tau2 play retail --page", "in the browser"),
     ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
     (
         "maseval tau2 play telecom --as user --agent-model openai/gpt-4.1",
@@ -70,8 +73,14 @@ def play(
             "--as", help="Which side you play: agent or user.", rich_help_panel=PARTICIPANTS
         ),
     ] = "agent",
+    page: Annotated[
+        bool, typer.Option("--page", help="Play in the browser instead of the terminal.")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="With --page, open the browser.")
+    ] = True,
 ) -> None:
-    """Play the agent or the customer yourself, in this terminal.
+    """Play the agent or the customer yourself, in this terminal or in the browser.
 
     The tools are forms, the databases and the rules are real, and the result is a run like any
     other, marked as human. Ctrl-C interrupts it; the same command with the same --output resumes.
@@ -79,6 +88,12 @@ def play(
     _forget_environment(given, context, side)
     given["timeout"] = given["timeout"] or None
     given["command"] = command_line(context)
+    if page:
+        options = PlayOptions(**given, domain=domain, task_id=task, side=side)
+        if options.output is not None:
+            Path(options.output).mkdir(parents=True, exist_ok=True)
+        serve(*commands.view(options.output, play=options), browser=browser)
+        return
     console = stdout()
     begun = commands.tau2.play(**given, domain=domain, task_id=task, side=side)
     terminal = PlayTerminal(begun, console)

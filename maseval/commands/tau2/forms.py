@@ -71,6 +71,17 @@ def fields_of(definition: Schema) -> list[Field]:
     ]
 
 
+def filled_in(definition: Schema, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments that were written into a form; optional fields may be left empty."""
+    fields = fields_of(definition)
+    written = {
+        each.name: each.read(texts.get(each.name, ""))
+        for each in fields
+        if each.required or texts.get(each.name, "").strip()
+    }
+    return check_arguments(definition, written)
+
+
 def checked_arguments(definition: Schema, text: str) -> dict[str, Any]:
     """The arguments that a JSON object gives all at once."""
     try:

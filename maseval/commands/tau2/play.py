@@ -13,7 +13,7 @@ from typing import Any
 from maseval.benchmark.tau2.forms.message import Requestor
 from maseval.benchmark.tau2.players.seat import Seat
 from maseval.commands.options import takes
-from maseval.commands.results import RunResult
+from maseval.commands.results import RunResult, line_of
 from maseval.commands.tau2.options import ConversationOptions, PlayOptions, RunOptions
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
@@ -21,6 +21,7 @@ from maseval.commands.tau2.prepared import PreparedRun
 from maseval.commands.tau2.run import run_prepared
 from maseval.commands.tau2.simulation_thread import SimulationThread, wait_until
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.outcome import OutcomeKind
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import CONFIG
@@ -106,6 +107,14 @@ class Play:
         """Whether it was played to an end that counts; else it can be played again."""
         folder = RunFolder.read(self.folder)
         return self.simulation in folder.recorded and self.simulation not in folder.missing()
+
+    @property
+    def outcome(self) -> OutcomeKind | None:
+        """Whether it passed, once it is over; None if nothing was recorded."""
+        folder = RunFolder.read(self.folder)
+        if self.simulation not in folder.recorded:
+            return None
+        return line_of(folder.report(self.simulation)).outcome
 
     def drop(self) -> bool:
         """Delete what was recorded, if this play made the folder; says whether it did."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from maseval.commands.options import takes
 from maseval.commands.probe import probe
@@ -36,10 +37,8 @@ def run_prepared(
     if options.probe and prepared.missing():
         probe(setup.probes)
     with ModelServer() if options.rehearse else nullcontext() as server:
-        if make is None:
-            benchmark = CastBenchmark(setup, server, prepared.prices)
-        else:
-            benchmark = make(server)
+        usual = partial(CastBenchmark, setup, prices=prepared.prices)
+        benchmark = (make or usual)(server)
         # Domain by domain, because each has a task "1".
         result = prepared.run(
             benchmark,

@@ -4,6 +4,7 @@ import { add, h } from "../dom.js";
 import { comparePage } from "./compare.js";
 import { searchPage } from "./found.js";
 import { topBar } from "./frame.js";
+import { playPage } from "./play.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
 
@@ -13,6 +14,7 @@ async function open(path) {
   if (path === "/") return runsPage(main);
   if (path === "/compare") return comparePage(main);
   if (path === "/search") return searchPage(main);
+  if (path === "/play") return playPage(main);
   return runPage(decodeURIComponent(path.replace(/^\/run\//, "")));
 }
 
