@@ -1,0 +1,263 @@
+"""What Ray gains and costs: ``python -m benchmarks.ray [--short]``, where Ray is installed.
+
+Every figure is a ratio, or stands beside one of the same run. Starting Ray and its processes is
+left out: it takes some seconds once. ``--short`` has small sizes, to see that all of it works.
+"""
+
+import json
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.table import seconds, show
+from benchmarks.tau2 import conversations
+from benchmarks.tau2_run import MODEL_CALLS, Conversations, some_tasks
+from maseval import Benchmark, BenchmarkCallback, Report, Task, TaskQueue
+from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.data_loader import DataUnavailableError
+from maseval.benchmark.tau2.players import PlayerTau2Benchmark
+from maseval.commands import tau2
+from maseval.core.engine.engines import DEFAULT, AnyEngine, WorkerEvent
+from maseval.interface.extras import MissingExtraError
+from maseval.interface.ray.engine import RayEngine
+from maseval.interface.ray.parcel import packed
+from maseval.runs import RunFolder, run_into, task_ids
+
+PLAYERS_AT_LEAST, IN_FLIGHT_AT_LEAST = 1.7, 0.92
+
+
+class Sizes(NamedTuple):
+    """How much is measured, and how long a model takes."""
+
+    played: int = 1_000
+    in_flight: int = 1_000
+    waves: int = 2
+    latency: float = 1.0
+    many: int = 5_000
+    long_latency: float = 5.0
+    scored: int = 20_000
+
+
+SHORT = Sizes(100, 100, 1, 1.0, 400, 2.0, 500)
+
+
+class Watch(BenchmarkCallback):
+    """How long repetitions take place, and in which processes: their start and end are left out."""
+
+    def __init__(self) -> None:
+        self.processes: list[int] = []
+        self.seconds = self.driver_seconds = 0.0
+        self._began = self._worked = 0.0
+        self._started = 0
+
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
+        self._started += 1
+        if self._started == 2:  # the processes start when the first one is sent
+            self._began, self._worked = time.perf_counter(), time.process_time()
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        self.seconds = time.perf_counter() - self._began
+        self.driver_seconds = time.process_time() - self._worked
+
+    def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
+        if event.kind == "started":
+            self.processes += map(int, re.findall(r"process (\d+)", event.text))
+
+
+class Run(NamedTuple):
+    """A run that was measured."""
+
+    seconds: float
+    driver_seconds: float
+    reports: list[Report]
+    processes: list[int]
+
+
+def measured(
+    benchmark: Benchmark, start: Callable[[AnyEngine], list[Report]], engine: AnyEngine
+) -> Run:
+    """Run it; raises if a simulation is missing or failed."""
+    watch = Watch()
+    benchmark.add_callback(watch)
+    reports = start(engine)
+    failed = [report["error"] for report in reports if report["status"] != "success"]
+    if failed:
+        raise RuntimeError(f"{len(failed)} simulations failed: {failed[0]}")
+    return Run(watch.seconds, watch.driver_seconds, reports, watch.processes)
+
+
+def main() -> int:
+    """Print the tables; the exit status is 1 if there is nothing to measure with."""
+    sizes = SHORT if "--short" in sys.argv else Sizes()
+    try:
+        RayEngine()
+        load_tasks("telecom")
+    except (MissingExtraError, DataUnavailableError) as error:
+        print(f"not measured: {error}")
+        return 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        players(sizes)
+        in_flight(sizes, folder)
+        many(sizes)
+        scoring(sizes, folder)
+    return 0
+
+
+def players(sizes: Sizes) -> None:
+    """Scripted agents need no model: all is work of the processor."""
+
+    def run(engine: AnyEngine) -> float:
+        benchmark = PlayerTau2Benchmark(num_workers=8, progress_bar=False, seed=1)
+        tasks = some_tasks("telecom", sizes.played)
+        data = {"player": "noisy"}
+        return measured(
+            benchmark, lambda engine: benchmark.run(tasks, data, engine=engine), engine
+        ).seconds
+
+    here = run(DEFAULT)
+    rows = [("threads of one process", f"{here:.1f}", "1.00")]
+    for processes in (1, 2):
+        taken = run(RayEngine(processes=processes))
+        rows.append((f"Ray, {processes} process(es)", f"{taken:.1f}", f"{here / taken:.2f}"))
+    columns = ("where", "seconds", f"speed (2: at least {PLAYERS_AT_LEAST})")
+    show(f"{sizes.played:,} telecom simulations of a scripted agent", columns, rows)
+
+
+def in_flight(sizes: Sizes, folder: Path) -> None:
+    """Models that take their time; what is finished is written to a run folder."""
+    total = sizes.in_flight * sizes.waves
+    ideal = MODEL_CALLS * sizes.latency * sizes.waves
+    rows, runs = [], {}
+    for where, engine in (("threads", DEFAULT), ("Ray, 2 processes", RayEngine(processes=2))):
+        run = recorded(folder / where, total, sizes.in_flight, sizes.latency, engine)
+        runs[where] = run
+        rows.append((where, f"{ideal:.0f}", f"{run.seconds:.1f}", f"{ideal / run.seconds:.0%}"))
+    columns = ("where", "ideal s", "taken s", f"share (Ray: at least {IN_FLIGHT_AT_LEAST:.0%})")
+    show(f"{sizes.in_flight:,} telecom simulations in flight, a model of 1 s", columns, rows)
+    driver(runs["Ray, 2 processes"], folder / "Ray, 2 processes")
+
+
+def driver(run: Run, folder: Path) -> None:
+    """What this process does for each simulation that is finished elsewhere."""
+    count = len(run.reports)
+    cost = run.driver_seconds / count
+    logged = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / count
+    sent = sum(len(packed(report)) for report in run.reports) / count
+    rows = [
+        ("work of the driver", f"{cost * 1e3:.2f} ms"),
+        ("one driver records at most", f"{1 / cost:,.0f} a second"),
+        ("a report on the network", f"{sent / 1e3:.0f} kB"),
+        ("a report in the run folder", f"{logged / 1e3:.0f} kB"),
+    ]
+    show("The driver, for each finished simulation", ("what", "cost"), rows)
+
+
+def recorded(folder: Path, total: int, workers: int, latency: float, engine: AnyEngine) -> Run:
+    """A run into a folder."""
+    benchmark = conversing(workers, latency)
+    tasks = some_tasks("telecom", total)
+    config = {"tasks": task_ids(tasks), "trials": 1}
+    with RunFolder.open(folder, config) as opened:
+        data = {"model_id": "telecom"}
+
+        def start(engine: AnyEngine) -> list[Report]:
+            return run_into(opened, benchmark, tasks, data, engine=engine)
+
+        return measured(benchmark, start, engine)
+
+
+def conversing(workers: int, latency: float) -> Conversations:
+    """The benchmark of a model that takes its time."""
+    benchmark = Conversations(num_workers=workers, progress_bar=False)
+    benchmark.latency = latency
+    return benchmark
+
+
+def many(sizes: Sizes) -> None:
+    """More than one process can hold: all must come back."""
+    benchmark = conversing(sizes.many, sizes.long_latency)
+    tasks: TaskQueue = some_tasks("telecom", sizes.many)
+    ideal = MODEL_CALLS * sizes.long_latency
+    engine = RayEngine(processes=4)
+    watch = Watch()
+    benchmark.add_callback(watch)
+    with memory_of(watch.processes) as used:
+        run = measured(
+            benchmark,
+            lambda engine: benchmark.run(tasks, {"model_id": "telecom"}, engine=engine),
+            engine,
+        )
+    if len({report["task_id"] for report in run.reports}) != sizes.many:
+        raise RuntimeError(f"{len(run.reports)} reports of {sizes.many} simulations")
+    each = (max(used) - used[0]) / sizes.many
+    row = (f"{ideal:.0f}", f"{run.seconds:.1f}", f"{ideal / run.seconds:.0%}", f"{each / 1e3:.0f}")
+    columns = ("ideal s", "taken s", "share", "kB for each in flight")
+    show(f"{sizes.many:,} in flight over 4 processes, none lost", columns, [row])
+
+
+@contextmanager
+def memory_of(processes: list[int]) -> Iterator[list[int]]:
+    """Bytes that the processes use, once as soon as there are any and then every second."""
+    used: list[int] = []
+    over = threading.Event()
+
+    def sample() -> None:
+        while not over.wait(0.2 if not used else 1.0):
+            if len(processes) >= 4:
+                used.append(sum(map(resident, processes)))
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield used
+    finally:
+        over.set()
+        thread.join()
+
+
+def resident(process: int) -> int:
+    """The memory of a process that no other shares, in bytes; 0 if it is over."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return 1024 * sum(int(size) for size in re.findall(r"^Private_\w+: +(\d+) kB", text, re.M))
+
+
+def scoring(sizes: Sizes, folder: Path) -> None:
+    """Recorded conversations judged again."""
+    lines = conversations("telecom")
+    if not lines:
+        print("scoring is not measured: no recorded conversations; set MASEVAL_CONTRACT_DIR")
+        return
+    few, all_ = folder / "few.jsonl", folder / "all.jsonl"
+    for path, count in ((few, 200), (all_, sizes.scored)):
+        path.write_text("".join(f"{simulation(lines, number)}\n" for number in range(count)))
+    tau2.score([few], domain="telecom")
+    here = seconds(lambda: tau2.score([all_], domain="telecom"))
+    with RayEngine(processes=2) as engine:
+        tau2.score([few], domain="telecom", engine=engine)  # its processes load the data
+        there = seconds(lambda: tau2.score([all_], domain="telecom", engine=engine))
+    rows = [
+        ("one process", f"{here:.1f}", "1.00"),
+        ("Ray, 2 processes", f"{there:.1f}", f"{here / there:.2f}"),
+    ]
+    columns = ("where", "seconds", "speed")
+    show(f"Re-scoring {sizes.scored:,} telecom conversations", columns, rows)
+
+
+def simulation(lines: list[str], number: int) -> str:
+    """A recorded conversation with an id of its own."""
+    recorded: dict[str, Any] = json.loads(lines[number % len(lines)])["simulation"]
+    return json.dumps({**recorded, "id": str(number)})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
