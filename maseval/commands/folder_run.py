@@ -10,6 +10,7 @@ from maseval.commands.budget import Budget
 from maseval.commands.folder_options import FolderRunOptions
 from maseval.commands.prices import Prices
 from maseval.commands.progress import Turn
+from maseval.commands.publishing import LastSaid
 from maseval.commands.results import RunResult
 from maseval.commands.session import Session
 from maseval.core.benchmark import Benchmark
@@ -51,6 +52,7 @@ class FolderRun(ABC):
         agent_data: AgentData | None,
         *,
         turn: Turn | None = None,
+        last: LastSaid | None = None,
         priced: bool = False,
         time_limit: float | None = None,
         on_folder: Callable[[Path], object] = lambda path: None,
@@ -69,6 +71,7 @@ class FolderRun(ABC):
                 benchmark,
                 Secrets.of(self.config),
                 turn=turn,
+                last=last,
                 budget=self.budget,
                 priced=priced,
                 time_limit=time_limit,

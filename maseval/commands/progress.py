@@ -101,7 +101,7 @@ class RunProgress:
         """The run as it is now."""
         moment = time.monotonic()
         with self._lock:
-            lines, running = list(self.lines.values()), dict(self._running)
+            lines = list(self.lines.values())
         failed = sum(line.status in RERUN_STATUSES for line in lines)
         passed = sum(line.outcome == "pass" for line in lines)
         return RunStatus(
@@ -109,10 +109,7 @@ class RunProgress:
             done=len(lines) - failed,
             failed=failed,
             passed=passed,
-            running=sorted(
-                (self._look_at(one, moment - since) for one, since in running.items()),
-                key=lambda each: -each.seconds,
-            ),
+            running=self.running(),
             pass_1=_pass_1(lines) if any_verdict(lines) else None,
             cost=self.cost,
             tokens=self.tokens,
@@ -121,6 +118,14 @@ class RunProgress:
             stopping=self.stopping,
             time_limit=self.time_limit,
         )
+
+    def running(self) -> list[RunningSimulation]:
+        """The simulations that are under way, the slowest first."""
+        moment = time.monotonic()
+        with self._lock:
+            running = dict(self._running)
+        looked = (self._look_at(one, moment - since) for one, since in running.items())
+        return sorted(looked, key=lambda each: -each.seconds)
 
     def _left(self, moment: float, recorded: int) -> float | None:
         if not self.ran:

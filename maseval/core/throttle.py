@@ -23,6 +23,23 @@ def is_complaint(error: BaseException | None) -> bool:
     return isinstance(error, RateLimitError | OverloadedError)
 
 
+class Tally:
+    """A count that many threads add to."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = threading.Lock()
+
+    def add_one(self) -> None:
+        """One more."""
+        with self._lock:
+            self.count += 1
+
+
+complaints = Tally()
+"""How often a provider said to this process that it gets too many requests."""
+
+
 class AdaptiveLimit:
     """How many requests may be in progress, learned from the provider's answers and complaints."""
 
@@ -132,6 +149,7 @@ class Throttle:
             if error is None:
                 self._adaptive.note_answer(slot.era, len(self._held))
             elif is_complaint(error):
+                complaints.add_one()
                 self._adaptive.note_complaint(slot.era, len(self._held), rest)
                 slot.rest = self._adaptive.rests if rest > 0 else 0
             self._held.discard(slot)

@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 from maseval.core.storage import strict_json
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
+from maseval.view.live import live_of
 
 
 class Json(Response):
@@ -53,12 +54,22 @@ def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
         Route("/api/runs", runs),
         Route("/api/run/index", _index),
         Route("/api/run/packet", _packet),
+        Route("/api/run/live", _live),
     ]
 
 
 def _index(request: Request) -> Response:
     (name,) = asked(request.query_params, "run")
-    return Json(library_of(request).run(name).index())
+    run = library_of(request).run(name)
+    live = live_of(run)
+    version = max((entry.at for entry in run.entries()), default=0)
+    known = {"state": live["state"], "planned": live["planned"], "version": version}
+    return Json({**run.index(), "live": known})
+
+
+def _live(request: Request) -> Response:
+    (name,) = asked(request.query_params, "run")
+    return Json(live_of(library_of(request).run(name)))
 
 
 def _packet(request: Request) -> Response:

@@ -15,12 +15,14 @@ from starlette.responses import Response
 from maseval.core.exceptions import MASEvalError
 from maseval.view.answers import Answers
 from maseval.view.api import Json, api_routes
+from maseval.view.events import event_routes
 from maseval.view.exceptions import ViewError
 from maseval.view.feature import Feature
 from maseval.view.library import Library
 from maseval.view.pages import page_routes
 from maseval.view.reading import PlainReader, RunReader
 from maseval.view.safety import LOCAL_NAMES, Guard
+from maseval.view.watching import Watcher
 
 
 def create_app(
@@ -54,6 +56,7 @@ def create_app(
     app = Starlette(
         routes=[
             *api_routes([feature.name for feature in features], edit=edit),
+            *event_routes(),
             *(route for feature in features for route in feature.routes()),
             *page_routes(),
         ],
@@ -64,6 +67,7 @@ def create_app(
         exception_handlers={MASEvalError: _failed, HTTPException: _failed_http},
     )
     app.state.library = Library(Path(root), reader or PlainReader())
+    app.state.watcher = Watcher(app.state.library)
     return app
 
 

@@ -1,47 +1,28 @@
-"""Library: the runs below one folder, found by their names."""
+"""Library: the runs below one folder, found by their names, and the list of them all."""
 
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple
 
-from maseval.core.shapes import mapping
-from maseval.runs import RunState
+from maseval.core.exceptions import MASEvalError
+from maseval.runs.annotations import annotations_path
+from maseval.runs.config_file import CONFIG, LOCK, LOG
 from maseval.runs.listing import run_state
-from maseval.runs.log import Score
+from maseval.runs.lock import holder_of
 from maseval.view.exceptions import NothingThereError
+from maseval.view.finding import Finder
+from maseval.view.judging import Judging
 from maseval.view.log_index import Seen
 from maseval.view.places import name_of, place_of
 from maseval.view.reading import RunReader
+from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
 from maseval.view.viewed import IndexedRun, JudgedFile, Source, ViewedRun
 
-CONFIG = "config.json"
-_DEEPEST = 6
 _MOST_OPEN = 12
-_STATES = {"complete": "finished", "incomplete": "interrupted"}
-
-
-class RunRow(TypedDict):
-    """One run in the list of all."""
-
-    name: str
-    kind: str
-    state: str
-    pass_1: Score | None
-    done: int
-    failed: int
-    planned: int
-    cost: float | None
-    tokens: int | None
-    models: list[str]
-    domains: list[str]
-    started: str
-    updated: str
-    tags: list[str]
-    note: str | None
-    problem: str | None
+# A longer log is not read for the list alone, unless its run is running or open anyway.
+_QUICKLY_READ = 32 << 20
 
 
 @dataclass
@@ -53,18 +34,31 @@ class _Opened:
     run: ViewedRun | None = None
 
 
+class _Files(NamedTuple):
+    """All that the row of a run is made of; while it is the same, so is the row."""
+
+    config: Seen
+    log: Seen
+    annotations: Seen
+    running: bool
+
+
 class Library:
-    """The runs below a folder."""
+    """The runs below a folder; may be asked from several threads."""
 
     def __init__(self, root: Path, reader: RunReader) -> None:
         self.root = Path(os.path.abspath(root))
         self.reader = reader
-        self._lock = threading.Lock()
+        self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
+        self._finder = Finder(self.root, reader.is_results)
+        self._judging = Judging(lambda path: self._viewed(path))
+        self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
-        """Every run, the latest first."""
-        rows = [self._row(path) for path in _run_folders(self.root, _DEEPEST)]
+        """Every run and results file, the latest first."""
+        with self._listing:
+            rows = [self._row(path) for path in self._finder.found()]
         return sorted(rows, key=lambda row: row["updated"], reverse=True)
 
     def path_of(self, name: str) -> Path:
@@ -93,57 +87,54 @@ class Library:
                 del self._open[next(iter(self._open))]
         with found.lock:  # one that takes long to open does not keep others waiting
             if found.run is None:
-                found.run = ViewedRun(self._source(path), self.reader, name)
+                found.run = self._viewed(path)
             return found.run
 
-    def _source(self, path: Path) -> Source:
+    def _viewed(self, path: Path) -> ViewedRun:
+        source: Source
         if path.is_dir():
-            return IndexedRun(path, self.reader)
-        return JudgedFile(self.reader.open_results(path), self.reader)
+            source = IndexedRun(path, self.reader)
+        else:
+            source = JudgedFile(self.reader.open_results(path), self.reader)
+        return ViewedRun(source, self.reader, name_of(self.root, path))
 
     def _row(self, path: Path) -> RunRow:
+        is_file = path.is_file()
+        files = _Files(
+            Seen.now(path if is_file else path / CONFIG),
+            Seen.now(path / LOG),
+            Seen.now(annotations_path(path)),
+            not is_file and holder_of(path / LOCK) is not None,
+        )
+        known = self._rows.get(path)
+        if known is not None and known[0] == files:
+            return known[1]
+        name = name_of(self.root, path)
+        if is_file:
+            row = self._row_of_file(name, path)
+        elif known is not None and known[0] == files._replace(log=known[0].log) and files.running:
+            row = self._with_numbers({**known[1], "updated": changed_at(path / LOG)})
+        else:
+            row = self._row_of_folder(name, path, files)
+        if not is_file or row["planned"]:
+            self._rows[path] = files, row
+        return row
+
+    def _row_of_folder(self, name: str, path: Path, files: _Files) -> RunRow:
         state = run_state(path)
-        return {
-            "name": name_of(self.root, path),
-            "kind": "run",
-            "state": _STATES.get(state.state, state.state),
-            "pass_1": state.pass_1,
-            "done": state.done,
-            "failed": state.failed,
-            "planned": state.planned,
-            "cost": state.cost,
-            "tokens": state.tokens,
-            "models": _models(state),
-            "domains": [name for name in mapping(state.config or {}, "tasks") if name],
-            "started": state.started,
-            "updated": state.updated,
-            "tags": list(state.annotations.tags),
-            "note": state.annotations.note,
-            "problem": state.problem,
-        }
+        row = row_of_folder(name, state)
+        if state.state == "damaged" or (state.pass_1 is not None and not files.running):
+            return row
+        quick = files.running or files.log.size <= _QUICKLY_READ or name in self._open
+        return self._with_numbers(row) if quick else row
 
+    def _with_numbers(self, row: RunRow) -> RunRow:
+        """With the numbers of the log so far, for a run that did not write them down itself."""
+        try:
+            return {**row, **numbers_of(self.run(row["name"]))}
+        except MASEvalError as error:
+            return {**row, "state": "damaged", "problem": str(error)}
 
-def _models(state: RunState) -> list[str]:
-    """The agent and the user: a model's name, or what plays it."""
-    config = state.config or {}
-    names = []
-    for side in ("agent", "user"):
-        given = config.get(side)
-        named = mapping(given)
-        kinds = ("function", "model", "model_id", "player")
-        names += [str(named[kind]) for kind in kinds if named.get(kind)]
-        names += [given] if isinstance(given, str) else []
-    return list(dict.fromkeys(names))
-
-
-def _run_folders(root: Path, depth: int) -> Iterator[Path]:
-    if (root / CONFIG).is_file():
-        yield root
-        return
-    try:
-        found = sorted(os.scandir(root), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in found:
-        if depth and entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            yield from _run_folders(Path(entry.path), depth - 1)
+    def _row_of_file(self, name: str, path: Path) -> RunRow:
+        judged, problem = self._judging.of(path)
+        return row_of_file(name, path, judged, problem)

@@ -1,6 +1,7 @@
 """A run as the page shows it: an index that is read at once, and packets as they are asked for."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -156,7 +157,8 @@ class ViewedRun:
         self._known: list[Entry] | None = None
         self._tasks: Trials | None = None
         self._overview: Overview | None = None
-        self._scores: Mapping[int, Score] | None = None
+        self._scores: Mapping[int, Score] = {}
+        self._scored, self._score_again = 0, 0.0
         self.version = 0
         """Grows whenever there is something new."""
 
@@ -165,7 +167,7 @@ class ViewedRun:
         with self._lock:
             if not self.source.refresh() and self.version:
                 return False
-            self._known = self._tasks = self._overview = self._scores = None
+            self._known = self._tasks = self._overview = None
             self.version += 1
             return True
 
@@ -201,10 +203,14 @@ class ViewedRun:
         return packet_of(completed)
 
     def scores(self) -> Mapping[int, Score]:
-        """pass^k with its interval."""
+        """pass^k with its interval; of a large run that goes on, as it was a moment ago."""
         with self._lock:
-            if self._scores is None:
+            began = time.monotonic()
+            if self._scored != self.version and began >= self._score_again:
                 self._scores = self._reader.scores(self.source, self.entries())
+                self._scored, ended = self.version, time.monotonic()
+                # So that a server spends a tenth of its time on this at most.
+                self._score_again = ended + 9 * (ended - began)
             return self._scores
 
     def tasks(self) -> Trials:

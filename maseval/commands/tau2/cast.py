@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.scoring.judge_memory import (
     RememberingJudge,
 )
 from maseval.commands.prices import AgentPrices, Prices
+from maseval.commands.publishing import Said
 from maseval.commands.tau2.agent_faults import blaming
 from maseval.commands.tau2.judges import memory_path
 from maseval.commands.tau2.own_agents import (
@@ -37,7 +38,7 @@ from maseval.commands.tau2.own_agents import (
 from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.commands.tau2.rehearsal import Rehearsal
 from maseval.commands.tau2.setup import RunSetup
-from maseval.commands.tau2.turns import turn_in
+from maseval.commands.tau2.turns import last_said_in, turn_in
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -140,6 +141,11 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         """For whom a running simulation waits, and for how many seconds."""
         environment = self._environments.get((simulation.task_id, simulation.trial))
         return None if environment is None else turn_in(environment)
+
+    def last(self, simulation: Simulation) -> Said | None:
+        """What was said last in a running simulation."""
+        environment = self._environments.get((simulation.task_id, simulation.trial))
+        return None if environment is None else last_said_in(environment)
 
     def forget(self, report: Report) -> None:
         """Keep of a simulation that is over only what became of its rehearsal."""

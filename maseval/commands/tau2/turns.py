@@ -1,9 +1,11 @@
-"""Whose turn it is in a running simulation."""
+"""Whose turn it is in a running simulation, and what was said last."""
 
 from datetime import datetime
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.commands.publishing import Said
+from maseval.core.shapes import text
 
 
 def turn_in(environment: Tau2Environment) -> tuple[str, float]:
@@ -21,6 +23,16 @@ def turn_in(environment: Tau2Environment) -> tuple[str, float]:
     if last["role"] == "tool":
         return ("user" if last.get("requestor") == "user" else "agent"), seconds
     return ("agent" if last["role"] == "user" else "user"), seconds
+
+
+def last_said_in(environment: Tau2Environment) -> Said | None:
+    """The last message of the conversation: its text, or the tools that it calls."""
+    messages = environment.trajectory.messages
+    if not messages:
+        return None
+    last = messages[-1]
+    calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
+    return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
 
 
 def _seconds_since(timestamp: str) -> float:

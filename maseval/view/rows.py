@@ -1,0 +1,151 @@
+"""A run in the list of all: what it is called, how far it is, and its numbers."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypedDict
+
+from maseval.core.shapes import mapping
+from maseval.runs import RunState
+from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.log import RERUN_STATUSES, Score
+from maseval.view.viewed import ViewedRun
+
+_STATES = {"complete": "finished", "incomplete": "interrupted"}
+_NAMES = ("function", "model", "model_id", "player")
+
+
+class Numbers(TypedDict):
+    """How far a run is and how well it does; costs are in usd."""
+
+    pass_1: Score | None
+    done: int
+    failed: int
+    planned: int
+    cost: float | None
+    tokens: int | None
+
+
+_NO_NUMBERS: Numbers = {
+    "pass_1": None,
+    "done": 0,
+    "failed": 0,
+    "planned": 0,
+    "cost": None,
+    "tokens": None,
+}
+
+
+class RunRow(Numbers):
+    """One run in the list of all."""
+
+    name: str
+    kind: str
+    state: str
+    models: list[str]
+    domains: list[str]
+    started: str
+    updated: str
+    tags: list[str]
+    note: str | None
+    problem: str | None
+
+
+def row_of_folder(name: str, state: RunState) -> RunRow:
+    """A run folder, by what its files say."""
+    config = state.config or {}
+    return {
+        "name": name,
+        "kind": "run",
+        "state": _STATES.get(state.state, state.state),
+        "pass_1": state.pass_1,
+        "done": state.done,
+        "failed": state.failed,
+        "planned": state.planned,
+        "cost": state.cost,
+        "tokens": state.tokens,
+        "models": _models(config),
+        "domains": _domains(config),
+        "started": state.started,
+        "updated": state.updated,
+        "tags": list(state.annotations.tags),
+        "note": state.annotations.note,
+        "problem": state.problem,
+    }
+
+
+class FileSummary(TypedDict):
+    """What is known of a results file once everything in it was judged."""
+
+    numbers: Numbers
+    models: list[str]
+    domains: list[str]
+    started: str
+
+
+def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str | None) -> RunRow:
+    """A results file; without numbers until it was judged."""
+    annotations, damage = annotations_or_problem(path)
+    numbers = _NO_NUMBERS if judged is None else judged["numbers"]
+    return {
+        "name": name,
+        "kind": "results",
+        "state": "damaged" if problem else "finished",
+        **numbers,
+        "models": judged["models"] if judged else [],
+        "domains": judged["domains"] if judged else [],
+        "started": judged["started"] if judged else "",
+        "updated": changed_at(path),
+        "tags": list(annotations.tags),
+        "note": annotations.note,
+        "problem": problem or damage,
+    }
+
+
+def summary_of(run: ViewedRun) -> FileSummary:
+    """What the list shows of a results file."""
+    config = run.source.config.values
+    started = min((entry.started for entry in run.entries() if entry.started), default="")
+    return {
+        "numbers": numbers_of(run),
+        "models": _models(config),
+        "domains": _domains(config),
+        "started": started,
+    }
+
+
+def numbers_of(run: ViewedRun) -> Numbers:
+    """Progress and score by the entries of a run."""
+    known = run.entries()
+    failed = sum(entry.status in RERUN_STATUSES for entry in known)
+    return {
+        "pass_1": run.scores().get(1),
+        "done": len(known) - failed,
+        "failed": failed,
+        "planned": len(run.source.planned),
+        "cost": sum(entry.cost or 0.0 for entry in known),
+        "tokens": sum(entry.tokens for entry in known),
+    }
+
+
+def changed_at(path: Path) -> str:
+    """When a file was last written to."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
+    except OSError:
+        return ""
+
+
+def _models(config: Mapping[str, Any]) -> list[str]:
+    """The agent and the user: a model's name, or what plays it."""
+    names: list[str] = []
+    for side in ("agent", "user"):
+        given = config.get(side)
+        named = mapping(given)
+        names += [str(named[kind]) for kind in _NAMES if named.get(kind)]
+        names += [given] if isinstance(given, str) else []
+    return list(dict.fromkeys(names))
+
+
+def _domains(config: Mapping[str, Any]) -> list[str]:
+    return [str(name) for name in mapping(config, "tasks") if name]

@@ -1,0 +1,137 @@
+import json
+import os
+
+import httpx
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval.runs import RunFolder
+from maseval.runs.live import LIVE, publish
+from maseval.view import create_app
+from maseval.view.serving import ViewServer
+from tests.runs.worlds import config, finished_run, report
+from tests.view.builders import viewer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+
+@pytest.fixture
+def served(tmp_path):
+    with ViewServer(create_app(tmp_path)) as server:
+        yield server
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A run of four simulations, of which one is finished."""
+    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder:
+        folder.append(report("a"))
+        yield folder
+
+
+def events(server, wanted, after=None, **query):
+    """The first events of a stream that are wanted: pairs of a name and its data."""
+    headers = {} if after is None else {"last-event-id": str(after)}
+    address = server.address("/api/events")
+    with httpx.stream("GET", address, params=query, headers=headers, timeout=60) as answer:
+        name = None
+        for line in answer.iter_lines():
+            key, _, value = line.partition(": ")
+            if key == "event":
+                name = value
+            elif key == "data" and name in wanted:
+                yield name, json.loads(value)
+
+
+def in_flight(**parts):
+    last = {"role": "user", "text": "where is it?"}
+    return {
+        **{"domain": "", "task": "b", "trial": 1, "since": "2025-01-01T00:00:00"},
+        **{"step": 3, "last": last, **parts},
+    }
+
+
+def live(**parts):
+    known = {"pid": os.getpid(), "at": "now", "cost": 1.5, "tokens": 20, "rate_limits": 2}
+    return {**known, "in_flight": [in_flight()], **parts}
+
+
+def test_a_running_run_shows_what_each_simulation_is_doing(tmp_path, running):
+    publish(running.path, live())
+
+    found = viewer(tmp_path).get("/api/run/live", params={"run": "run"}).json()
+
+    assert (found["state"], found["done"], found["planned"]) == ("running", 1, 4)
+    assert (found["rate_limits"], found["cost"]) == (2, 1.5)
+    assert found["in_flight"] == [in_flight()]
+    assert found["pass_k"]["1"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("pid", [1, os.getpid()])
+def test_what_a_dead_run_left_behind_is_not_shown(tmp_path, running, pid):
+    publish(running.path, live(pid=pid))
+    if pid == os.getpid():
+        running.close()
+
+    found = viewer(tmp_path).get("/api/run/live", params={"run": "run"}).json()
+
+    assert (running.path / LIVE).exists()
+    assert found["in_flight"] == []
+
+
+def test_a_finished_simulation_is_reported_to_whoever_looks_at_its_run(served, running):
+    stream = events(served, {"simulation", "live"}, run="run")
+    name, first = next(stream)
+    running.append(report("b", 1, eval=[{"reward": 0.0}]))
+
+    found = dict([next(stream), next(stream)])
+
+    assert (name, first["done"]) == ("live", 1)
+    assert found["live"]["done"] == 2
+    assert (found["simulation"]["task"], found["simulation"]["trial"]) == ("b", "1")
+    assert found["simulation"]["row"]["outcome"] == "fail"
+
+
+def test_who_reconnects_gets_what_was_missed_also_from_a_new_server(tmp_path, running):
+    offset = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()["live"]["version"]
+    running.append(report("b", 0))
+    running.append(report("b", 1))
+
+    with ViewServer(create_app(tmp_path)) as server:
+        stream = events(server, {"simulation"}, after=offset, run="run")
+        missed = [next(stream)[1], next(stream)[1]]
+
+    assert [each["trial"] for each in missed] == ["0", "1"]
+
+
+def test_the_list_says_what_has_changed(served, tmp_path, running):
+    stream = events(served, {"runs"})
+    _, first = next(stream)
+    running.close()
+    _, then = next(stream)
+    finished_run(tmp_path / "other", "a")
+    _, last = next(stream)
+
+    assert [(row["name"], row["state"]) for row in first["runs"]] == [("run", "running")]
+    assert [(row["name"], row["state"]) for row in then["runs"]] == [("run", "interrupted")]
+    assert [row["name"] for row in last["runs"]] == ["other"]
+
+
+def test_a_run_that_ends_without_a_word_is_interrupted(tmp_path):
+    folder = RunFolder.open(tmp_path / "run", config("a", "b"))
+    folder.append(report("a"))
+    client = viewer(tmp_path)
+
+    states = [client.get("/api/runs").json()["runs"][0]["state"]]
+    folder._writer.close()  # as if it were killed: no line that ends the session
+    folder._lock.release()
+    states.append(client.get("/api/runs").json()["runs"][0]["state"])
+
+    assert states == ["running", "interrupted"]
+
+
+def test_events_of_a_run_that_is_not_there_are_refused(served):
+    answer = httpx.get(served.address("/api/events"), params={"run": "none"})
+
+    assert answer.status_code == 404

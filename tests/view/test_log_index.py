@@ -1,0 +1,156 @@
+import json
+import os
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval.runs import RunFolder
+from maseval.view import log_index
+from maseval.view.index_file import NAME
+from maseval.view.log_index import LogIndex
+from tests.runs.worlds import config, finished_run, report
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+
+@pytest.fixture(autouse=True)
+def every_index_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(log_index, "WORTH_SAVING", 0)
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def index_of(path):
+    index = LogIndex(path / "log.jsonl", lambda report: None)
+    index.update()
+    return index
+
+
+def names(index):
+    return [(entry.key.task, entry.trial) for entry in index.entries()]
+
+
+def without_reading(monkeypatch):
+    """From now on, only the last line of a log and what follows may be read."""
+    read = []
+    real = log_index.lines_of
+
+    def noted(path, after=None):
+        for line in real(path, after):
+            read.append(line.number)
+            yield line
+
+    monkeypatch.setattr(log_index, "lines_of", noted)
+    return read
+
+
+def test_a_log_that_grows_is_read_from_where_it_ended(tmp_path, monkeypatch):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        folder.append(report("a"))
+        index = index_of(folder.path)
+        read = without_reading(monkeypatch)
+        folder.append(report("b"))
+
+        assert index.update() and not index.update()
+
+    assert names(index) == [("a", "0"), ("b", "0")]
+    assert len(read) == 1
+
+
+def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch):
+    path = finished_run(tmp_path / "run", *"abcdef")
+    first = index_of(path)
+    read = without_reading(monkeypatch)
+
+    again = index_of(path)
+
+    assert (path / NAME).exists()
+    assert len(read) == 1
+    assert again.entries() == first.entries()
+    assert again.contents == first.contents
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut", "edited", "of another log", "another form"])
+def test_an_index_that_does_not_fit_is_made_again(tmp_path, damage):
+    path = finished_run(tmp_path / "run", *"abc")
+    expected = index_of(path).entries()
+    file = path / NAME
+    text = file.read_bytes()
+    if damage == "deleted":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(text[: len(text) // 2])
+    elif damage == "edited":
+        file.write_bytes(text.replace(b'"pass"', b'"fail"'))
+    elif damage == "of another log":
+        other = finished_run(tmp_path / "other", *"xyz")
+        index_of(other)
+        file.write_bytes((other / NAME).read_bytes())
+    else:
+        file.write_bytes(b"[]")
+
+    assert index_of(path).entries() == expected
+
+
+def test_a_log_that_was_written_anew_is_read_anew(tmp_path):
+    path = finished_run(tmp_path / "run", *"abc")
+    index = index_of(path)
+    other = finished_run(tmp_path / "other", *"xyzw")
+    (path / "log.jsonl").write_bytes((other / "log.jsonl").read_bytes())
+
+    index.update()
+
+    assert [task for task, _ in names(index)] == [*"xyzw"]
+    assert names(index_of(path)) == names(index)
+
+
+def test_an_edit_that_keeps_the_length_is_noticed_by_the_time_of_the_file(tmp_path):
+    path = finished_run(tmp_path / "run", *"abc")
+    index = index_of(path)
+    log = path / "log.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"task_id": "b"', b'"task_id": "B"', 1))
+    os.utime(log, ns=(1, 1))
+
+    index.update()
+
+    assert "b" not in [task for task, _ in names(index)]
+    assert [str(each) for each in index.contents.damaged] == [
+        str(each) for each in RunFolder.read(path).damaged
+    ]
+
+
+def test_a_torn_last_line_counts_once_it_is_whole(tmp_path):
+    path = finished_run(tmp_path / "run", *"abc")
+    log = path / "log.jsonl"
+    whole = log.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-2]) + lines[-2][:50])
+    index = index_of(path)
+    before = names(index)
+    log.write_bytes(whole)
+    index.update()
+
+    assert before == [("a", "0"), ("b", "0")]
+    assert names(index) == [("a", "0"), ("b", "0"), ("c", "0")]
+
+
+def test_where_the_folder_is_read_only_the_index_is_kept_in_the_cache(tmp_path, monkeypatch):
+    path = finished_run(tmp_path / "run", *"abc")
+    (path / NAME).mkdir()  # nothing can take this name, whoever runs the tests
+
+    index_of(path)
+    (kept,) = (tmp_path / "cache" / "view").iterdir()
+    read = without_reading(monkeypatch)
+    index_of(path)
+
+    assert json.loads(kept.read_bytes().partition(b"\n")[2])["format"] == 1
+    assert len(read) == 1
+
+
+def test_of_two_reports_on_one_simulation_the_last_one_counts(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", status="environment_error", eval=None))
+        folder.append(report("a"))
+        index = index_of(folder.path)
+
+    assert [entry.outcome for entry in index.entries()] == ["pass"]
