@@ -32,8 +32,9 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def browser():
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
         yield running
@@ -72,12 +73,16 @@ def is_from(url, server):
 
 @pytest.fixture
 def serve():
-    """Serves a folder as `maseval view` does; gives the server, whose ``url`` is to be opened."""
+    """Serves a folder as `maseval view` does; gives the server, whose ``url`` is to be opened.
+
+    A server that was closed can be started again at its ``url``.
+    """
     from maseval.commands import view
 
     servers = []
 
-    def start(folder, port=0, **options):
+    def start(folder, again=None, **options):
+        port = int(again.url.rpartition(":")[2]) if again else 0
         server = view(folder, port=port, **options).server.start()
         server.url = server.address("").rstrip("/")
         servers.append(server)

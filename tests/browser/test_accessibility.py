@@ -50,10 +50,21 @@ def test_the_report_keeps_nobody_out(visit, report, flaws, look):
 
 @pytest.mark.parametrize("look", LOOKS, ids=named)
 def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
-    visited = visit(serve(compared).url, **look)
-    page = visited.open("/compare?a=careful&b=hurried")
+    visited = visit(serve(compared, edit=True).url, **look)
+    page = visited.open("/")
+    page.get_by_role("button", name="Note on careful").click()
+    assert flaws(page) == []
+
+    visited.open("/run/careful")
+    assert flaws(page) == []
+
+    visited.open("/compare?a=careful&b=hurried")
     assert flaws(page) == []
     page.locator("table.compared .cell").first.click()
     visited.wait_for_simulation()
     unfold(page)
+    assert flaws(page) == []
+
+    visited.open("/search?q=card")
+    page.wait_for_selector(".hits li")
     assert flaws(page) == []

@@ -19,7 +19,7 @@ function says(detail = {}, words) {
 
 /** The simulations in which the words are said; `progress` gets how many tasks are done. */
 export async function searchConversations(words, progress, wanted = () => true) {
-  const names = await searchSource(words);
+  const names = await searchSource(words)?.catch(() => undefined);
   if (names) return new Set(names.map((name) => named.get(name)));
   const found = new Set();
   for (let task = 0; task < trialsOf.length && wanted(); task += 1) {

@@ -5,9 +5,13 @@ import { h } from "../dom.js";
 
 const PAUSE_BEFORE_RETRY = 1000;
 
+/** Where it is said that the connection is lost. */
+export function lostNotice() {
+  return h("p", { class: "lost", role: "status" });
+}
+
 /** Calls `handlers[event]` with what comes in, and `again` when a lost connection is back. */
-export function listen(query, handlers, again) {
-  const notice = h("p", { class: "lost", role: "status" });
+export function listen(query, handlers, again, notice) {
   let broken = false;
 
   function opened() {
@@ -36,5 +40,4 @@ export function listen(query, handlers, again) {
   }
 
   connect();
-  return notice;
 }

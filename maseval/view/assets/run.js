@@ -1,10 +1,10 @@
 // One run: the report's page, fed by the server. What finishes while somebody reads appears in its
 // place; what is open, has the focus or is scrolled to stays as it is.
 
-import { reload, take } from "../data.js";
+import { index, reload, take } from "../data.js";
 import { start } from "../page.js";
 import { visible } from "../text.js";
-import { listen } from "./events.js";
+import { listen, lostNotice } from "./events.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
 import { ask, served } from "./server.js";
@@ -59,8 +59,10 @@ export async function runPage(run) {
       draw();
     },
   };
-  const notice = listen({ run }, handlers, () => again().catch(() => {}));
+  const notice = lostNotice();
   document.title = `${visible(run)} · maseval`;
   page = await start(source, { above: [topBar(), notice, strip], sections: [(simulation) => timelineSection(simulation, source)] });
+  // What finished since the index was read comes with the first events.
+  listen({ run, after: index.live?.version ?? 0 }, handlers, () => again().catch(() => {}), notice);
   live(await ask("/api/run/live", { run }));
 }

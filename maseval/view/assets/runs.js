@@ -7,7 +7,7 @@ import { add, h } from "../dom.js";
 import { choice } from "../filters.js";
 import { count, counted, money, percent } from "../text.js";
 import { themeButton } from "../theme.js";
-import { listen } from "./events.js";
+import { listen, lostNotice } from "./events.js";
 import { minute, stateChip, topBar } from "./frame.js";
 import { noteCell, tagsCell } from "./remarks.js";
 import { ask, pathTo } from "./server.js";
@@ -131,16 +131,17 @@ function showList() {
   showCompare();
 }
 
-/** What is new of some runs; which have the focus keep it. */
-function takeRuns(list) {
+/** What is new of some runs, and which are gone; what has the focus keeps it. */
+function takeRuns(list, gone = []) {
+  for (const name of gone) known.delete(name);
   for (const run of list) {
     const entry = known.get(run.name) ?? {};
-    known.set(run.name, Object.assign(entry, { run, stale: true }));
+    if (JSON.stringify(entry.run) !== JSON.stringify(run)) known.set(run.name, Object.assign(entry, { run, stale: true }));
   }
   const { activeElement } = document;
   const path = activeElement?.closest("tr[data-run]") && [activeElement.closest("tr").dataset.run, activeElement.getAttribute("aria-label") ?? activeElement.getAttribute("href")];
   showList();
-  if (path && !activeElement.isConnected) refocus(...path);
+  if (path && document.activeElement !== activeElement) refocus(...path);
 }
 
 function refocus(name, label) {
@@ -181,7 +182,7 @@ function keyPressed(event) {
   document.getElementById("search").focus();
 }
 
-function drawList({ root, play, runs }) {
+function drawList({ root, play, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("td", {}), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
@@ -190,6 +191,7 @@ function drawList({ root, play, runs }) {
   const empty = runs.length === 0 && h("p", { class: "totals" }, "No run is in this folder yet. ", h("code", {}, "maseval demo"), " makes one.");
   return [
     topBar(play && h("a", { href: "/play" }, "Play")),
+    notice,
     h("header", { class: "top" }, h("div", {}, h("h1", { id: "all" }, "Runs"), h("p", { class: "totals" }, root)), h("div", { class: "beside" }, themeButton())),
     h("section", { class: "card", "aria-labelledby": "all" }, listFilters(), parts.status, empty, h("div", { class: "scroll" }, table)),
   ];
@@ -203,12 +205,11 @@ export async function runsPage(container) {
   const all = async () => {
     const { runs } = await ask("/api/runs");
     const names = new Set(runs.map(({ name }) => name));
-    for (const name of known.keys()) if (!names.has(name)) known.delete(name);
-    takeRuns(runs);
+    takeRuns(runs, [...known.keys()].filter((name) => !names.has(name)));
   };
-  add(container, drawList(found));
-  const notice = listen({}, { runs: (changed) => takeRuns(changed.runs ?? changed) }, () => all().catch(() => {}));
-  container.querySelector(".top").before(notice);
+  const notice = lostNotice();
+  add(container, drawList(found, notice));
+  listen({}, { runs: ({ runs, gone }) => takeRuns(runs, gone) }, () => all().catch(() => {}), notice);
   addEventListener("keydown", keyPressed);
   showList();
 }

@@ -1,0 +1,83 @@
+"""Nothing that a model wrote comes alive in the viewer, wherever it stands."""
+
+import pytest
+
+from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
+from tests.browser.runs import written_run
+
+VIEWERS_OWN = {"link", "form", "progress", "mark", "textarea"}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Two runs whose tasks say one hostile text each."""
+    root = tmp_path_factory.mktemp("hostile")
+    reports = [each for text in PAYLOADS.values() for each in hostile_reports(text)[:1]]
+    for name in ("one", "two"):
+        written_run(root / name, reports)
+    return root
+
+
+def assert_inert(page):
+    assert page.evaluate("window.__pwned") is None
+    tags = set(page.evaluate("[...document.querySelectorAll('*')].map((e) => e.localName)"))
+    assert tags <= ALLOWED | VIEWERS_OWN
+    assert page.evaluate(ALIVE) == []
+    assert page.locator("script").count() == 1
+
+
+def unfold(page):
+    for _ in range(3):  # what is folded may hold something folded
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        page.wait_for_timeout(50)
+
+
+def test_hostile_text_stays_text_in_a_run(visit, serve, hostile):
+    visited = visit(serve(hostile).url)
+    page = visited.open("/run/one")
+    assert set(page.locator("table.tasks .id").all_text_contents()) == set(PAYLOADS.values())
+    assert_inert(page)
+
+    for _ in PAYLOADS:
+        page.keyboard.press("j")
+        panel = visited.wait_for_simulation()
+        unfold(page)
+        assert_inert(page)
+        text = panel.locator("h2 .id").text_content()
+        assert text in PAYLOADS.values()
+        assert panel.locator(".message.user .prose").text_content() == text
+
+
+def test_hostile_text_stays_text_in_a_comparison(visit, serve, hostile):
+    visited = visit(serve(hostile).url)
+    page = visited.open("/compare?a=one&b=two")
+    links = page.locator("table.compared tbody th a").evaluate_all(
+        "(all) => all.map((each) => each.getAttribute('href'))"
+    )
+    assert len(links) == len(PAYLOADS)
+    for link in links:
+        page.evaluate("(link) => (location.hash = link)", link)
+        visited.wait_for_simulation()
+        unfold(page)
+        assert_inert(page)
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#panel", state="hidden")
+
+
+def test_the_policy_of_the_viewer_is_in_force(visit, serve, hostile):
+    visited = visit(serve(hostile).url)
+    page = visited.open("/run/one")
+
+    refused = page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.append("window.__pwned = 1");
+          document.body.append(script);
+          try { document.body.innerHTML = "<b>x</b>"; } catch { return true; }
+        }"""
+    )
+
+    assert refused
+    assert page.evaluate("window.__pwned") is None
+    assert len(visited.noise) >= 2  # the browser says that it stopped them
+    visited.noise.clear()
