@@ -186,6 +186,9 @@ class PlayOptions(ConversationOptions):
 
     domain: str | None = None
     side: str = "agent"
+    resume: Annotated[
+        bool, Flag("Continue a conversation that was interrupted; else it begins anew", EXECUTION)
+    ] = True
     task_id: str | None = None
     agent: Annotated[
         str | MakeAgent | None,

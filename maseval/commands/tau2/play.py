@@ -4,16 +4,21 @@ It is run like every other, into a run folder, by the same rules, and judged in 
 """
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from maseval.benchmark.tau2.forms.message import Requestor
+from maseval.benchmark.tau2.conversation.continuation import Continuation
+from maseval.benchmark.tau2.conversation.messages import tool_calls_of
+from maseval.benchmark.tau2.conversation.recording import read_recording
+from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message
 from maseval.benchmark.tau2.players.seat import Seat
+from maseval.benchmark.tau2.results.reports import environment_of
 from maseval.commands.options import takes
 from maseval.commands.results import RunResult, line_of
+from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.options import ConversationOptions, PlayOptions, RunOptions
 from maseval.commands.tau2.own_domains import named_domain
 from maseval.commands.tau2.participants import ModelSpec, OwnAgent, SeatedHuman
@@ -25,6 +30,7 @@ from maseval.core.outcome import OutcomeKind
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import CONFIG
+from maseval.server import ModelServer
 
 SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
 DEFAULT_DOMAIN = "library"
@@ -70,7 +76,13 @@ def _merged(before: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, li
 class Play:
     """A simulation with a person in it: ``seat`` is where that person plays."""
 
-    def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
+    def __init__(
+        self,
+        prepared: PlayedRun,
+        seat: Seat,
+        simulation: Simulation,
+        past: Sequence[Tau2Message] = (),
+    ) -> None:
         self.seat = seat
         self.folder = prepared.path
         self.simulation = simulation
@@ -78,7 +90,9 @@ class Play:
         """Who plays the other side."""
         self._is_new = not prepared.is_resumed
         self._thread = SimulationThread(
-            lambda: run_prepared(prepared), seat.end, simulation=simulation
+            lambda: run_prepared(prepared, partial(_benchmark, prepared, past)),
+            seat.end,
+            simulation=simulation,
         )
 
     @property
@@ -124,12 +138,23 @@ class Play:
         return not self.folder.exists()
 
 
+def _benchmark(
+    prepared: PlayedRun, past: Sequence[Tau2Message], server: ModelServer | None
+) -> CastBenchmark:
+    """The usual one, whose conversation begins with the ``past`` if there is any."""
+    benchmark = CastBenchmark(prepared.setup, server, prepared.prices)
+    if past:
+        benchmark.orchestrator = partial(Continuation, past=past)
+    return benchmark
+
+
 @takes(PlayOptions)
 def play(options: PlayOptions) -> Play:
     """Let a person play one side of a task; the conversation begins with ``start``.
 
     In a folder that has been played into, other tasks are added to the run; without ``task_id`` the
-    next one that has not been played. ``side`` is ``agent`` or ``user``.
+    next one that has not been played. What was interrupted there is continued where it was, unless
+    ``resume`` is false. ``side`` is ``agent`` or ``user``.
     """
     if options.side not in SIDES:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
@@ -148,7 +173,27 @@ def play(options: PlayOptions) -> Play:
         )
     prepared = replace(prepared, tasks={domain: left[:1]})
     prepared.check()
-    return Play(prepared, seat, Simulation(domain, str(left[0].id), 0))
+    simulation = Simulation(domain, str(left[0].id), 0)
+    past = _interrupted(prepared, simulation) if options.resume else []
+    return Play(prepared, seat, simulation, past)
+
+
+def _interrupted(prepared: PlayedRun, simulation: Simulation) -> list[Tau2Message]:
+    """What was said and done in a conversation that can be continued."""
+    # An agent of a framework has forgotten what was said.
+    if not prepared.is_resumed or isinstance(prepared.setup.agent, OwnAgent):
+        return []
+    folder = RunFolder.read(prepared.path)
+    if simulation not in folder.recorded:
+        return []
+    report = folder.report(simulation)
+    if mapping(report, "error").get("error_type") != PlayInterruptedError.__name__:
+        return []
+    recorded = mapping(environment_of(report), "simulation")
+    past = list(read_recording(recorded).messages) if recorded else []
+    while past and tool_calls_of(past[-1]):  # never answered
+        past.pop()
+    return past
 
 
 def _played(prepared: PlayedRun) -> Collection[Simulation]:

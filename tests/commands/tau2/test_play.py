@@ -1,5 +1,7 @@
 """A person plays one side of a simulation."""
 
+import json
+
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_tasks
@@ -89,17 +91,67 @@ def test_what_is_done_out_of_turn_is_refused_and_not_recorded(tmp_path):
     assert [message["text"] for message in messages][-1] == "Goodbye" and len(messages) == 3
 
 
-def test_an_interrupted_simulation_is_kept_and_can_be_played_again(tmp_path):
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+def interrupted(folder, **options):
+    """One that was left after the first call of the reference solution, and a text."""
+    play, view = begun(domain="library", task_id=TASK, output=folder, **options)
+    first = gold_actions("library", TASK)[0]
+    play.seat.call_tool(first.name, dict(first.arguments))
+    view = their_turn(play, view.version)
     play.seat.say("One moment.")
-    their_turn(play, view.version)
+    view = their_turn(play, view.version)
     play.interrupt()
-
     assert not play.result().complete and not play.has_verdict
-    assert "One moment." in [each["text"] for each in show(tmp_path / "run", TASK).messages]
-    again, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
-    play_gold(again, view)
-    assert again.result().complete and again.has_verdict
+    return view
+
+
+def texts(messages):
+    return [(each["role"], each["content"]) for each in messages]
+
+
+def test_an_interrupted_simulation_is_kept_and_continued_where_it_was(tmp_path):
+    left = interrupted(tmp_path / "run")
+    assert "One moment." in [each.get("text") for each in show(tmp_path / "run", TASK).messages]
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+
+    assert texts(view.messages) == texts(left.messages)
+    for action in gold_actions("library", TASK)[1:]:
+        play.seat.call_tool(action.name, dict(action.arguments))
+        view = their_turn(play, view.version)
+    play.seat.say(GOODBYE)
+    assert play.result().summary.overall.passed == 1
+    ids = [call["id"] for call in called(tmp_path / "run")]
+    assert len(ids) == len(set(ids)) == 3
+
+
+def called(folder):
+    [report] = RunFolder.read(folder).reports()
+    messages = report["traces"]["environment"]["simulation"]["messages"]
+    return [call for each in messages for call in each.get("tool_calls") or ()]
+
+
+def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_path):
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps(["Hello.", "It is B 1184 2011.", "###STOP###"]))
+    model = {"user_model": f"scripted/{script}", "texts": "ours"}
+    left = interrupted(tmp_path / "run", **model)
+    script.write_text(json.dumps(["Thanks. ###STOP###"]))
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", **model)
+    assert texts(view.messages) == texts(left.messages)
+    play.seat.say("Anything else?")
+
+    assert their_turn(play, view.version).messages[-1]["content"] == "Thanks. ###STOP###"
+
+
+def test_an_interrupted_simulation_can_begin_anew(tmp_path):
+    interrupted(tmp_path / "run")
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
+
+    assert len(view.messages) == 2
+    play_gold(play, view)
+    assert play.result().complete and play.has_verdict
 
 
 def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(tmp_path):

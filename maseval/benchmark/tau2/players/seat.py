@@ -76,7 +76,6 @@ class Seat:
     _changed: Condition = field(default_factory=Condition)
     _move: Move | None = None
     _left: MASEvalError | None = None
-    _calls: int = 0
     _seen: Callable[[], Sequence[Tau2Message]] = lambda: ()
 
     # The simulation's side.
@@ -84,7 +83,7 @@ class Seat:
     def take(self, briefing: Briefing, seen: Callable[[], Sequence[Tau2Message]]) -> None:
         """A simulation begins, or begins again; ``seen`` is what the side has seen of it."""
         with self._changed:
-            self._move, self._calls, self._seen = None, 0, seen
+            self._move, self._seen = None, seen
             self._show(briefing=briefing, messages=(), your_turn=False)
 
     def next_move(self) -> Move:
@@ -133,8 +132,7 @@ class Seat:
             known = [tool["function"]["name"] for tool in briefing.tools]
             if name not in known:
                 raise OutOfTurnError(f"there is no tool {name!r}; choose one of {', '.join(known)}")
-            self._calls += 1
-            made = call(f"human_call_{self._calls}", name, arguments, briefing.side)
+            made = call(f"human_call_{len(self.view.messages)}", name, arguments, briefing.side)
             return Move(_spoken(briefing.side, None, [made]))
 
         self._play(move)
