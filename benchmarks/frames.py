@@ -31,13 +31,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         runs = [_run(Path(name), size) for size in SIZES]
         forms = [form for form in FORMS if form != "parquet" or extras.is_installed("pyarrow")]
-        rows = [_measured(run, "simulations", form) for form in forms for run in runs]
-        columns = ("", "simulations", "rows", "s", "rows/s", "MB written", "peak MB")
-        show("The table of simulations", columns, rows)
+        rows = [(form, *_measured(run, "simulations", form)) for form in forms for run in runs]
+        columns = ("", "simulated", "rows", "s", "rows/s", "MB", "peak MB")
+        show("The table of simulations: time, size of the file, memory", columns, rows)
         show(
-            f"Every table of {SIZES[-1]:,} simulations",
+            f"Every table of {SIZES[-1]:,} simulations as {forms[-1]}",
             columns,
-            [_measured(runs[-1], table, forms[-1]) for table in TABLES],
+            [(table, *_measured(runs[-1], table, forms[-1])) for table in TABLES],
         )
 
 
@@ -74,7 +74,6 @@ def _measured(run: Path, table: str, form: str) -> tuple[object, ...]:
     target.unlink()
     size = run.name.removeprefix("run")
     return (
-        f"{table}.{form}",
         f"{int(size):,}",
         f"{count:,.0f}",
         f"{took:.1f}",

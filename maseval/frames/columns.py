@@ -58,6 +58,8 @@ RUNS = TableForm(
         Column("cost", "number", "US dollars, of all simulations"),
         Column("tokens", "integer", "input and output tokens of all simulations"),
         Column("started_at", "time", "when the first simulation began"),
+        Column("tags", "text", "tags that people gave it, joined by a comma"),
+        Column("note", "text", "note that people wrote about it"),
         Column("damaged", "integer", "records that cannot be read"),
         Column("config", "text", "the whole configuration, as JSON without secrets"),
     ),

@@ -8,6 +8,7 @@ from maseval.commands.results import RunSummary, line_of, run_summary, simulatio
 from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
 from maseval.frames.sources import FrameSource
+from maseval.runs import read_annotations
 
 
 def run_row(source: FrameSource) -> dict[str, object]:
@@ -21,7 +22,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
     planned = [simulation_in(line) for line in lines] if opened.planned is None else opened.planned
     summary = run_summary(lines, planned) if planned else None
     kinds = Counter(line.outcome for line in lines)
-    config = opened.config
+    config, annotations = opened.config, read_annotations(source.path)
     return {
         "path": str(source.path),
         "form": source.form,
@@ -41,6 +42,8 @@ def run_row(source: FrameSource) -> dict[str, object]:
         **_score(summary),
         **_used(summary, config),
         "started_at": min(started, default=None),
+        "tags": ", ".join(annotations.tags) or None,
+        "note": annotations.note,
         "damaged": len(opened.damaged),
         "config": redact(config) if config else None,
     }

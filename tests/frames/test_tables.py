@@ -5,13 +5,14 @@ from datetime import datetime
 
 import pytest
 
-from maseval import frames
-from maseval.commands import show, tau2
+from maseval import ScriptedModelAdapter, frames, register_model
+from maseval.commands import macs, show, tau2
+from maseval.commands import run as run_any
 from maseval.commands.finding import UnknownRunError
 from maseval.core.outcome import kind_of, reward_of, simulation_key
 from maseval.frames.columns import TABLES
 from maseval.frames.tables import frame_named
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, change_note, change_tags
 from tests.frames.recordings import booking_reports, library_run
 
 
@@ -253,3 +254,54 @@ def test_a_line_that_is_no_report_is_named(saved, tmp_path):
 
     with pytest.raises(ValueError, match=rf"changed\.jsonl, line {lines + 1} is"):
         list(frames.simulations(changed))
+
+
+def test_tags_and_the_note_of_a_run_are_there(tmp_path):
+    run = library_run(trials=1, output=tmp_path / "tagged").folder
+    change_tags(run, add=["good", "cheap"])
+    change_note(run, "The one to keep.")
+
+    (row,) = frames.runs(run)
+
+    assert (row["tags"], row["note"]) == ("good, cheap", "The one to keep.")
+
+
+def test_a_run_of_plain_models_has_questions_answers_and_verdicts(tmp_path):
+    register_model("first", lambda name, **options: ScriptedModelAdapter(["A"] * 24))
+    ran = run_any(
+        benchmark="maseval.benchmark.choices:ChoicesBenchmark",
+        agent_data={"model_id": "first/letter"},
+        output=tmp_path / "choices",
+    )
+
+    (row,) = frames.runs(ran.folder)
+    rows = list(frames.simulations(ran.folder))
+    assert row["simulations"] == len(rows) == len(list(frames.checks(ran.folder)))
+    assert row["passed"] == sum(each["passed"] for each in rows) > 0
+    assert all(each["query"] and each["final_answer"] for each in rows)
+
+
+@pytest.mark.data
+def test_a_run_of_macs_has_its_agents_and_its_assertions(tmp_path, monkeypatch, macs_data):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
+    judged = [{"assertion": "a", "answer": each, "evidence": "e"} for each in ("TRUE", "FALSE")]
+    replies = {
+        "agent": "It is done.",
+        "user": '{"text": "Thanks </stop>"}',
+        "judge": json.dumps(judged),
+    }
+    for name, reply in replies.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps([reply]))
+    models = {f"{name}_model": f"scripted/{name}.json" for name in replies}
+    ran = macs.run(domain="travel", num_tasks=1, output=tmp_path / "macs", **models)
+
+    (row,) = frames.simulations(ran.folder)
+    checks = list(frames.checks(ran.folder))
+    speakers = {said["speaker"] for said in frames.messages(ran.folder)}
+    assert (row["domain"], row["outcome"]) == ("travel", "fail")
+    assert row["checks"] == len(checks) > 1
+    assert {check["met"] for check in checks} == {True, False}
+    assert "travel_agent" in speakers
+    assert row["agent_model"] == "scripted/agent.json"
