@@ -15,7 +15,7 @@ from maseval.runs.bundle import (
     REPORT,
     SUFFIXES,
     BundleError,
-    Manifest,
+    BundleManifest,
     write_bundle,
 )
 
@@ -25,7 +25,7 @@ class Bundled:
     """A bundle: where it is, and what it lists."""
 
     path: Path
-    manifest: Manifest
+    manifest: BundleManifest
 
     def to_dict(self) -> dict[str, object]:
         """In JSON's terms."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maseval.commands.benchmarks import BenchmarkSupport, support_for
 from maseval.core.exceptions import MASEvalError
-from maseval.core.storage.zip_archive import Limits
+from maseval.core.storage.zip_archive import ArchiveLimits
 from maseval.runs import RunFolder, default_root
 from maseval.runs.bundle import CERTIFICATE, SUFFIXES, opened_bundle
 
@@ -41,7 +41,7 @@ def unbundle(
     to: str | os.PathLike[str] | None = None,
     *,
     verify: bool = True,
-    limits: Limits | None = None,
+    limits: ArchiveLimits | None = None,
 ) -> Unbundled:
     """Check a bundle and make it a run folder, by default below the folder of all runs.
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from maseval.core.outcome import evaluations
 from maseval.core.shapes import Shape, number, text_or_none
 from maseval.frames.simulation_rows import key_of
-from maseval.frames.sources import Opened
+from maseval.frames.sources import OpenedSource
 from maseval.report.checks import ShownCheck, judged
 from maseval.report.conversation import conversation
 
 _NAMES = ("name", "evaluator", "metric")
 
 
-def check_rows(report: Shape, source: Opened) -> Iterator[dict[str, object]]:
+def check_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
     """A row for each check, or for the verdict of an evaluator that lists none."""
     key = key_of(report)
     verdicts = zip(evaluations(report), judged(report, conversation(report)), strict=True)

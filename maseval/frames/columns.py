@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 ColumnType = Literal["text", "integer", "number", "boolean", "time"]
 Cell = str | int | float | bool | datetime | None
-Row = dict[str, Cell]
+FrameRow = dict[str, Cell]
 
 
 class Column(NamedTuple):

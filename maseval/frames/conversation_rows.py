@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.frames.simulation_rows import key_of
-from maseval.frames.sources import Opened
+from maseval.frames.sources import OpenedSource
 from maseval.report.conversation import ShownCall, conversation, recorded_messages
 
 
-def message_rows(report: Shape, source: Opened) -> Iterator[dict[str, object]]:
+def message_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
     """A row for each message, in order; of several agents one after the other."""
     key = key_of(report)
     for speaker, messages in recorded_messages(report):
@@ -34,7 +34,7 @@ def _answers(message: Shape) -> object:
     return message.get("tool_call_id") or message.get("id")
 
 
-def tool_call_rows(report: Shape, source: Opened) -> Iterator[dict[str, object]]:
+def tool_call_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
     """A row for each tool call, in the order of the messages."""
     key = key_of(report)
     types = mapping(report, "config", "environment", "tool_types")

@@ -11,7 +11,7 @@ from typing import IO, Unpack, cast
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.atomic import atomic_file
 from maseval.frames.columns import TABLES
-from maseval.frames.files import FORMS, FileForm, write_frame
+from maseval.frames.files import FORMS, ExportForm, write_frame
 from maseval.frames.sources import AnyRun
 from maseval.frames.tables import Judging, frame_named
 
@@ -65,12 +65,12 @@ def export(
     return written
 
 
-def _form(to: str, spreadsheet: bool) -> FileForm:
+def _form(to: str, spreadsheet: bool) -> ExportForm:
     if to not in FORMS:
         raise ConfigurationError(f"cannot export to {to!r}; choose one of: {', '.join(FORMS)}")
     if spreadsheet and to != "csv":
         raise ConfigurationError(f"only CSV can be made safe for spreadsheets, not {to}")
-    return cast("FileForm", to)
+    return cast("ExportForm", to)
 
 
 def _names(tables: Sequence[str]) -> list[str]:
@@ -82,7 +82,7 @@ def _names(tables: Sequence[str]) -> list[str]:
 
 
 def _targets(
-    names: Sequence[str], form: FileForm, output: str | os.PathLike[str] | None
+    names: Sequence[str], form: ExportForm, output: str | os.PathLike[str] | None
 ) -> dict[str, Path | None]:
     if output is not None and os.fspath(output) == STDOUT:
         if len(names) > 1 or form == "parquet":

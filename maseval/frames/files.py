@@ -5,19 +5,21 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import IO, Literal, get_args
 
-from maseval.frames.columns import Cell, Row
+from maseval.frames.columns import Cell, FrameRow
 from maseval.frames.frame import Frame
 from maseval.interface import arrow
 
-FileForm = Literal["parquet", "csv", "jsonl"]
-FORMS: tuple[str, ...] = get_args(FileForm)
+ExportForm = Literal["parquet", "csv", "jsonl"]
+FORMS: tuple[str, ...] = get_args(ExportForm)
 
 _SPECIAL = frozenset(',"\r\n')
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_frame(frame: Frame, file: IO[bytes], form: FileForm, *, spreadsheet: bool = False) -> int:
+def write_frame(
+    frame: Frame, file: IO[bytes], form: ExportForm, *, spreadsheet: bool = False
+) -> int:
     """Write all rows as they are read, and return how many they are.
 
     ``spreadsheet`` puts an apostrophe before texts that a spreadsheet would compute.
@@ -32,7 +34,7 @@ def write_frame(frame: Frame, file: IO[bytes], form: FileForm, *, spreadsheet: b
     return written - (form == "csv")
 
 
-def _jsonl(rows: Iterable[Row]) -> Iterator[str]:
+def _jsonl(rows: Iterable[FrameRow]) -> Iterator[str]:
     for row in rows:
         yield json.dumps({name: _plain(cell) for name, cell in row.items()}) + "\n"
 

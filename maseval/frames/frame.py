@@ -5,7 +5,7 @@ from typing import Any
 
 from maseval.core.storage.secrets import Secrets
 from maseval.frames.cells import cell_maker
-from maseval.frames.columns import Column, Row, TableForm
+from maseval.frames.columns import Column, FrameRow, TableForm
 from maseval.interface import arrow
 
 Read = Callable[[], Iterator[Mapping[str, object]]]
@@ -36,7 +36,7 @@ class Frame:
     def _typed(self) -> list[tuple[str, str]]:
         return [(column.name, column.type) for column in self.columns]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[FrameRow]:
         cell = cell_maker(Secrets.of({}))
         for row in self._read():
             yield {column.name: cell(column.type, row[column.name]) for column in self.columns}

@@ -8,7 +8,7 @@ from maseval.commands.results import RunSummary, line_of, run_summary, simulatio
 from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
 from maseval.frames.sources import FrameSource
-from maseval.runs import read_annotations
+from maseval.runs.annotations import annotations_or_problem
 
 
 def run_row(source: FrameSource) -> dict[str, object]:
@@ -22,7 +22,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
     planned = [simulation_in(line) for line in lines] if opened.planned is None else opened.planned
     summary = run_summary(lines, planned) if planned else None
     kinds = Counter(line.outcome for line in lines)
-    config, annotations = opened.config, read_annotations(source.path)
+    config, (annotations, _) = opened.config, annotations_or_problem(source.path)
     return {
         "path": str(source.path),
         "form": source.form,

@@ -16,7 +16,7 @@ from maseval.core.outcome import (
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact_text
 from maseval.frames.columns import SIMULATIONS
-from maseval.frames.sources import Opened
+from maseval.frames.sources import OpenedSource
 from maseval.report.checks import ShownVerdict, judged
 from maseval.report.conversation import ShownMessage, conversation, recorded_messages
 
@@ -28,7 +28,7 @@ def key_of(report: Shape) -> dict[str, object]:
     return dict(zip(_KEY, simulation_key(report), strict=True))
 
 
-def simulation_rows(report: Shape, source: Opened) -> Iterator[dict[str, object]]:
+def simulation_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
     """The one row of a report."""
     kind = kind_of(report)
     error = mapping(report, "error")
@@ -106,7 +106,7 @@ def _joined(names: Iterable[object]) -> str | None:
 _SIDES = ("agent", "user")
 
 
-def _free(report: Shape, source: Opened) -> dict[str, bool]:
+def _free(report: Shape, source: OpenedSource) -> dict[str, bool]:
     """Whether a cost of zero means that nothing was to be paid, and not that nobody knows."""
     priced = unpriced_models(source.config) == []
     noted = recorded_simulation(report)

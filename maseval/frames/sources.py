@@ -19,7 +19,7 @@ SourceForm = Literal["folder", "results", "reports"]
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedSource:
     """A source that is being read; ``planned`` is None where nobody says what was planned."""
 
     config: Mapping[str, object]
@@ -38,19 +38,19 @@ class FrameSource:
     form: SourceForm
     options: OutcomeOptions
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedSource:
         """The reports, one in memory at a time unless it is a results file."""
         match self.form:
             case "reports":
-                return Opened({}, None, (), _saved(self.path))
+                return OpenedSource({}, None, (), _saved(self.path))
             case "folder":
                 folder = RunFolder.read(self.path)
                 planned = list(folder.planned)
-                return Opened(folder.config.values, planned, folder.damaged, folder.reports())
+                return OpenedSource(folder.config.values, planned, folder.damaged, folder.reports())
         results = open_recording(self.path, self.options)
         values, planned = results.config.values, list(results.planned)
         recomputed = not self.options.as_recorded
-        return Opened(values, planned, results.damaged, results.reports(), recomputed)
+        return OpenedSource(values, planned, results.damaged, results.reports(), recomputed)
 
 
 # What a line of a file may lack, although every report has it.

@@ -19,10 +19,10 @@ from maseval.frames.conversation_rows import message_rows, tool_call_rows
 from maseval.frames.frame import Frame
 from maseval.frames.run_rows import run_row
 from maseval.frames.simulation_rows import simulation_rows
-from maseval.frames.sources import AnyRun, FrameSource, Opened, sources_of
+from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 
 Rows = Iterator[Mapping[str, object]]
-RowsOf = Callable[[Shape, Opened], Iterator[dict[str, object]]]
+RowsOf = Callable[[Shape, OpenedSource], Iterator[dict[str, object]]]
 
 
 class Judging(TypedDict, total=False):

@@ -19,10 +19,11 @@ from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import SUFFIX, atomic_file, sync_folder
 from maseval.core.storage.zip_archive import (
+    CHUNK,
+    ArchiveLimits,
     ArchiveReader,
     ArchiveWriter,
     FileDigest,
-    Limits,
     opened_archive,
 )
 from maseval.runs.config_file import CONFIG, LOG
@@ -39,14 +40,16 @@ MANIFEST, CERTIFICATE, REPORT, JUDGED = (
 )
 REQUIRED = (CONFIG, LOG)
 OPTIONAL = (JUDGED, CERTIFICATE, REPORT)
-_MOST_IN_MANIFEST = 16 << 20
+# What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
+_MOST = {MANIFEST: 16 << 20, CONFIG: 64 << 20, CERTIFICATE: 256 << 20}
+_LONGEST_LINE = 256 << 20
 
 
 class BundleError(RunFolderError, ValueError):
     """Not a bundle, or one whose content is not what its list says."""
 
 
-class Versions(TypedDict):
+class RunVersions(TypedDict):
     """The code that simulations were run by."""
 
     maseval: str | None
@@ -54,26 +57,26 @@ class Versions(TypedDict):
     packages: Mapping[str, str]
 
 
-class Manifest(TypedDict):
+class BundleManifest(TypedDict):
     """``bundle.json``; ``sha256`` is the checksum of all else in it."""
 
     form: str
     run: str
     seal: str
     data: object
-    versions: Sequence[Versions]
+    versions: Sequence[RunVersions]
     notes: Sequence[str]
     files: Mapping[str, Mapping[str, object]]
     sha256: str
 
 
-def versions_of(folder: RunFolder) -> list[Versions]:
+def versions_of(folder: RunFolder) -> list[RunVersions]:
     """What the run's reports say of the code they were made by, each different set once."""
-    found: list[Versions] = []
+    found: list[RunVersions] = []
     for shared in folder.shared:
         packages = {str(k): str(v) for k, v in sorted(mapping(shared, "packages").items())}
         python = mapping(shared, "python").get("version")
-        versions: Versions = {
+        versions: RunVersions = {
             "maseval": packages.get("maseval"),
             "python": None if python is None else str(python),
             "packages": packages,
@@ -85,7 +88,7 @@ def versions_of(folder: RunFolder) -> list[Versions]:
 
 def write_bundle(
     folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
-) -> Manifest:
+) -> BundleManifest:
     """Write the run and the files ``made`` from it; equal runs give equal bytes."""
     kept = [name for name in (*REQUIRED, JUDGED) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
@@ -104,7 +107,7 @@ def write_bundle(
 
 def _manifest(
     folder: RunFolder, files: Mapping[str, Mapping[str, object]], notes: Sequence[str]
-) -> Manifest:
+) -> BundleManifest:
     content: dict[str, Any] = {
         "form": FORM,
         "run": folder.path.resolve().name,
@@ -117,7 +120,7 @@ def _manifest(
     return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
 
 
-def _text(manifest: Manifest) -> bytes:
+def _text(manifest: BundleManifest) -> bytes:
     return (strict_json.dumps(manifest, indent=2) + "\n").encode("ascii")
 
 
@@ -127,7 +130,9 @@ def _checksum(content: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def opened_bundle(path: Path, target: Path, limits: Limits | None = None) -> Iterator[RunFolder]:
+def opened_bundle(
+    path: Path, target: Path, limits: ArchiveLimits | None = None
+) -> Iterator[RunFolder]:
     """The run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
 
     The checksums of all files, the run's configuration, and every seal and link of its log must be
@@ -152,7 +157,7 @@ def opened_bundle(path: Path, target: Path, limits: Limits | None = None) -> Ite
     sync_folder(target.parent)
 
 
-def _unpacked(path: Path, folder: Path, limits: Limits | None) -> Manifest:
+def _unpacked(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
     with opened_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
@@ -164,23 +169,27 @@ def _unpacked(path: Path, folder: Path, limits: Limits | None) -> Manifest:
             raise BundleError(f"{path}: its files are not those it lists ({odd})")
         for name in manifest["files"]:
             with (folder / name).open("xb") as file:
-                _check(path, name, archive.copy(name, file), manifest["files"][name])
+                digest = archive.copy(name, file, _MOST.get(name))
+            _check(path, name, digest, manifest["files"][name])
+    for name in (LOG, JUDGED):
+        if name in manifest["files"]:
+            _check_lines(path, folder / name)
     return manifest
 
 
-def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> Manifest:
+def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleManifest:
     with target.open("xb") as file:
-        archive.copy(MANIFEST, file, _MOST_IN_MANIFEST)
+        archive.copy(MANIFEST, file, _MOST[MANIFEST])
     try:
         content = strict_json.loads(target.read_bytes())
-        fits = isinstance(content, dict) and content.keys() == Manifest.__annotations__.keys()
+        fits = isinstance(content, dict) and content.keys() == BundleManifest.__annotations__.keys()
         if not fits or content["form"] != FORM or not isinstance(content["files"], dict):
             raise ValueError(f"not of the form {FORM!r}")
         if content["sha256"] != _checksum(content):
             raise ValueError("it was changed after it was written")
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
-    manifest: Manifest = content
+    manifest: BundleManifest = content
     return manifest
 
 
@@ -192,7 +201,18 @@ def _check(path: Path, name: str, found: FileDigest, listed: object) -> None:
         )
 
 
-def _check_log(path: Path, folder: RunFolder, manifest: Manifest) -> None:
+def _check_lines(path: Path, file: Path) -> None:
+    length = 0
+    with file.open("rb") as content:
+        while piece := content.read(CHUNK):
+            first, *rest = piece.split(b"\n")
+            length += len(first)
+            if length > _LONGEST_LINE:
+                raise BundleError(f"{path}: a line of its {file.name} is too long to be read")
+            length = len(rest[-1]) if rest else length
+
+
+def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
     if folder.damaged:
         raise BundleError(f"{path}: its log does not hold together: {folder.damaged[0]}")
     if folder.seal != manifest["seal"]:

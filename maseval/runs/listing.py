@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from maseval.core.storage.atomic import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.disk import check_regular
@@ -106,6 +107,8 @@ def _run_folders(root: Path) -> Iterator[Path]:
     except FileNotFoundError:
         return
     for entry in entries:
+        if entry.name.startswith(".") and entry.name.endswith(SUFFIX):  # one that is being made
+            continue
         if entry.is_dir() and (Path(entry.path) / CONFIG).exists():
             yield Path(entry.path)
 

@@ -10,9 +10,9 @@ import pytest
 from maseval.commands import bundle, show, tau2, unbundle
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage import strict_json
-from maseval.core.storage.zip_archive import ArchiveError, Limits
-from maseval.runs import RunFolder, RunLockedError
-from maseval.runs.bundle import BundleError
+from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
+from maseval.runs import RunFolder, RunLockedError, list_runs
+from maseval.runs.bundle import BundleError, opened_bundle
 from tests.cli.commandline import maseval
 from tests.frames.recordings import library_run
 
@@ -205,7 +205,7 @@ def _without(files, name):
 
 def test_a_bundle_that_unpacks_to_too_much_is_refused(archive, tmp_path):
     with pytest.raises(ArchiveError, match="unpacks to more than 1,000 bytes"):
-        unbundle(archive, tmp_path / "out", limits=Limits(total=1000))
+        unbundle(archive, tmp_path / "out", limits=ArchiveLimits(total=1000))
 
     assert os.listdir(tmp_path) == []
 
@@ -238,3 +238,30 @@ def test_a_run_of_any_benchmark_is_bundled_without_a_certificate(tmp_path):
     assert opened.exit_code == 0
     assert "the certificate was not checked" in " ".join(opened.stderr.split())
     assert maseval("show", tmp_path / "opened").exit_code == 0
+
+
+def test_a_line_that_would_fill_the_memory_is_refused(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr("maseval.runs.bundle._LONGEST_LINE", 1000)
+
+    with pytest.raises(BundleError, match=r"a line of its log\.jsonl is too long"):
+        unbundle(archive, tmp_path / "out")
+
+
+def test_a_bundle_that_is_being_opened_is_not_listed_as_a_run(archive, tmp_path):
+    with opened_bundle(archive, tmp_path / "out"):
+        assert list_runs(tmp_path) == []
+
+    assert [run.name for run in list_runs(tmp_path)] == ["out"]
+
+
+def test_a_certificate_that_is_none_is_not_checked(archive, tmp_path):
+    files = contents(archive)
+    certificate = json.loads(files["certificate.json"]) | {"rules": 5}
+    certificate.pop("sha256")
+    certificate["sha256"] = hashlib.sha256(_canonical(certificate)).hexdigest()
+    files["certificate.json"] = json.dumps(certificate).encode()
+
+    found = unbundle(packed(tmp_path / "x.zip", relisted(files)), tmp_path / "out")
+
+    assert found.certificate is None
+    assert "not a certificate" in found.unchecked

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.trust.recount.tasks import meaning
 from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
 from maseval.commands.tau2.judges import own_panel
+from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
 from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.runs import RunFolder
@@ -156,8 +157,8 @@ def differing_data(config: Mapping[str, object]) -> list[str]:
     for name, recorded in mapping(config, "data").items():
         try:
             here = data_fingerprint(domain_named(name), version=version)
-        except UnknownDomainError:
-            found.append(f"{name}: this domain is not known here")
+        except MASEvalError as error:  # a domain or a release that is not known here
+            found.append(f"{name}: {error}")
             continue
         then = mapping(recorded)
         files = sorted(file for file in {*here, *then} if here.get(file) != then.get(file))

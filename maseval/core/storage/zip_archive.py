@@ -40,7 +40,7 @@ class ArchiveError(MASEvalError, ValueError):
     """An archive is damaged, or holds what it must not."""
 
 
-class Limits(NamedTuple):
+class ArchiveLimits(NamedTuple):
     """What an archive may unpack to: in all, and times its own size beyond ``any_ratio`` bytes."""
 
     total: int = 64 << 30
@@ -101,7 +101,7 @@ class ArchiveReader:
     """An archive from elsewhere, of which only files of expected names can be read."""
 
     def __init__(
-        self, path: Path, file: BinaryIO, expected: Collection[str], limits: Limits
+        self, path: Path, file: BinaryIO, expected: Collection[str], limits: ArchiveLimits
     ) -> None:
         self._path = path
         self._allowed = limits.allowed(path.stat().st_size)
@@ -180,8 +180,8 @@ def _checked(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
 
 @contextmanager
 def opened_archive(
-    path: str | os.PathLike[str], expected: Collection[str], limits: Limits | None = None
+    path: str | os.PathLike[str], expected: Collection[str], limits: ArchiveLimits | None = None
 ) -> Iterator[ArchiveReader]:
     """An archive that may hold the files ``expected`` and no others."""
     with open(path, "rb") as file:
-        yield ArchiveReader(Path(path), file, expected, limits or Limits())
+        yield ArchiveReader(Path(path), file, expected, limits or ArchiveLimits())

@@ -11,8 +11,8 @@ import pytest
 
 from maseval.core.storage.zip_archive import (
     ArchiveError,
+    ArchiveLimits,
     ArchiveWriter,
-    Limits,
     opened_archive,
 )
 
@@ -140,7 +140,7 @@ def test_an_encrypted_file_is_refused(tmp_path):
 def test_a_bomb_is_noticed_while_it_is_unpacked_whatever_its_header_says(tmp_path):
     path = tmp_path / "x.zip"
     written(path, **{"a.json": b"\x00" * 3_000_000})
-    small = Limits(total=1 << 40, ratio=10, any_ratio=1_000_000)
+    small = ArchiveLimits(total=1 << 40, ratio=10, any_ratio=1_000_000)
 
     with pytest.raises(ArchiveError, match=r"more than 1,000,000 bytes"):
         read(path, limits=small)
@@ -154,7 +154,7 @@ def test_a_bomb_is_noticed_while_it_is_unpacked_whatever_its_header_says(tmp_pat
 def test_all_files_together_are_limited(tmp_path):
     path = tmp_path / "x.zip"
     written(path, **{"a.json": b"a" * 600, "b.txt": b"b" * 600})
-    with opened_archive(path, EXPECTED, Limits(total=1000)) as archive:
+    with opened_archive(path, EXPECTED, ArchiveLimits(total=1000)) as archive:
         archive.copy("a.json", io.BytesIO())
         with pytest.raises(ArchiveError, match="more than 1,000 bytes"):
             archive.copy("b.txt", io.BytesIO())

@@ -110,6 +110,8 @@ class Certificate:
             raise CertificateError(
                 f"not a certificate ({error!r}); pass what certify() returned or wrote"
             ) from error
+        if not isinstance(content["rules"], dict) or "scoring" not in content["rules"]:
+            raise CertificateError("not a certificate: its rules are missing")
         if content["form"] != FORM:
             raise CertificateError(f"the certificate's form is {content['form']!r}, not {FORM!r}")
         signature = form.get("signature")
