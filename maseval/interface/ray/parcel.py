@@ -29,6 +29,15 @@ def unpacked(data: bytes) -> Any:
     return load_ray().cloudpickle.loads(data)
 
 
+def can_be_sent(value: object) -> bool:
+    """Whether it can be packed."""
+    try:
+        packed(value)
+    except Exception:  # of whatever the value consists of
+        return False
+    return True
+
+
 def packed_for_worker(what: str, value: object, way: str) -> bytes:
     """A value as bytes, for the workers; raises what to do if it cannot be sent."""
     try:
@@ -91,11 +100,4 @@ def _made_of(form: tuple[Any, ...]) -> BaseException:
 
 
 def _sendable(state: dict[str, object]) -> dict[str, object]:
-    kept = {}
-    for name, value in state.items():
-        try:
-            packed(value)
-        except Exception:
-            continue
-        kept[name] = value
-    return kept
+    return {name: value for name, value in state.items() if can_be_sent(value)}

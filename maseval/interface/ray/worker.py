@@ -46,6 +46,7 @@ class Equipment(NamedTuple):
     """What a process needs to begin: whom to play, how many at once, with which keys."""
 
     setting: bytes
+    surroundings: bytes
     size: int
     domains: frozenset[str]
     environment: dict[str, str]
@@ -89,6 +90,7 @@ class Worker:
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         install(modules, given.folders)
+        unpacked(given.surroundings).put_up()
         self._setting = unpacked(given.setting)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())

@@ -18,6 +18,7 @@ from typing import Any
 from maseval.core.engine.engines import Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.shipping import Order, sent
+from maseval.core.engine.surroundings import Surroundings
 from maseval.core.engine.workers import Finished
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
 from maseval.core.report import TaskExecutionStatus
@@ -27,7 +28,13 @@ from maseval.interface.ray.environment import needed_by_workers
 from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
 from maseval.interface.ray.flights import Backlog, Flight
 from maseval.interface.ray.limiter import start_limits
-from maseval.interface.ray.parcel import packed, packed_for_worker, unpacked, unpacked_delivery
+from maseval.interface.ray.parcel import (
+    can_be_sent,
+    packed,
+    packed_for_worker,
+    unpacked,
+    unpacked_delivery,
+)
 from maseval.interface.ray.process import Process, ProcessLostError, Stage
 from maseval.interface.ray.worker import Equipment
 
@@ -156,8 +163,9 @@ class RayWorkers:
         self._count = max(1, min(self._limits.processes or cores, self.size))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)
+        around = packed(Surroundings.here(can_be_sent))
         self._equipment = packed(
-            Equipment(shared, self._backlog.room, wanted, variables, tuple(sys.path))
+            Equipment(shared, around, self._backlog.room, wanted, variables, tuple(sys.path))
         )
         self._modules = self._ray.put(own_modules())
         self._shared_limits = start_limits(self._ray)

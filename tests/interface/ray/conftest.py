@@ -1,0 +1,92 @@
+"""A cluster of three nodes on this machine, which all tests of Ray share."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.interface.ray.engine import RayEngine
+from tests.interface.libraries import needing
+
+NODES = 3
+# The least that Ray accepts.
+STORE = 80_000_000
+CHECKOUT = Path(__file__).parents[3]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.path.name.startswith("test_on_"):
+            for mark in (*needing("ray"), pytest.mark.slow, pytest.mark.timeout(900)):
+                item.add_marker(mark)
+            # Ray's own code leaves files and sockets open.
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
+class Nodes:
+    """A real cluster; every node is a set of processes of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.folder = folder
+        options = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={**options, "temp_dir": str(folder)}
+        )
+        for _ in range(NODES - 1):
+            self.add()
+
+    @property
+    def address(self) -> str:
+        return str(self._cluster.address)
+
+    def add(self, **variables: str) -> Any:
+        return self._cluster.add_node(
+            num_cpus=1, object_store_memory=STORE, env_vars=variables or None
+        )
+
+    def kill(self, number: int = 0) -> None:
+        """kill -9 of all processes of a node; never of the head, which keeps the books."""
+        node = sorted(self._cluster.worker_nodes, key=lambda one: one.node_id)[number]
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def remove(self, node: Any) -> None:
+        self._cluster.remove_node(node)
+
+    def repair(self) -> None:
+        while len(self._cluster.list_all_nodes()) < NODES:
+            self.add()
+        self._cluster.wait_for_nodes(timeout=120)
+
+    def shutdown(self) -> None:
+        self._cluster.shutdown()
+
+
+@pytest.fixture(scope="session")
+def nodes() -> Iterator[Nodes]:
+    # A path of a socket must be short.
+    folder = Path(tempfile.mkdtemp(prefix="mr", dir="/tmp"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
+        cluster = Nodes(folder)
+        patch.setenv("RAY_ADDRESS", cluster.address)
+        try:
+            yield cluster
+        finally:
+            cluster.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def engine(nodes: Nodes) -> Iterator[RayEngine]:
+    """One process on each node."""
+    with RayEngine("auto", processes=NODES) as connected:
+        yield connected

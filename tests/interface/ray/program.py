@@ -1,0 +1,44 @@
+"""A run on the cluster as a program of its own, for tests that kill it.
+
+Usage: python -m tests.interface.ray.program FOLDER
+"""
+
+import sys
+import time
+
+from maseval import register_model
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.interface.ray.engine import RayEngine
+from maseval.runs import RunFolder, run_into
+from tests.runs.worlds import AWKWARD_IDS, Desk, config, tasks
+
+IDS = [*AWKWARD_IDS, *(f"task {number}" for number in range(13))]
+TRIALS = 3
+
+
+class SlowDesk(Desk):
+    """Takes a moment for each answer, so that there are moments to be killed at."""
+
+    def run_agents(self, agents, task, environment, query):
+        time.sleep(0.15)
+        return super().run_agents(agents, task, environment, query)
+
+
+def slow_desk(**settings):
+    return SlowDesk(seed=7, **settings)
+
+
+def run(path, benchmark, engine):
+    with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
+        run_into(folder, benchmark, tasks(*IDS), engine=engine)
+
+
+def main(path: str) -> int:
+    register_model("unused", ScriptedModelAdapter)
+    # With so many kills even the innocent are near many deaths.
+    run(path, slow_desk(num_workers=6), RayEngine("auto", processes=3, most_deaths=1000))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

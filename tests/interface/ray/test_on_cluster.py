@@ -1,0 +1,163 @@
+"""The same run, wherever it takes place: on a real cluster of three nodes."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from maseval import AgentError, Task, TaskProtocol, TimeoutAction, normalise
+from maseval.core.engine.engines import ThreadEngine
+from maseval.core.exceptions import RunStoppedError
+from maseval.core.provider_errors import AuthenticationError
+from maseval.interface.ray.engine import RayEngine
+from maseval.interface.ray.facts import NodeMismatchError
+from maseval.interface.ray.parcel import NotSendableError
+from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
+from tests.runs.worlds import desk
+
+
+class Events(Diary):
+    """A diary of workers as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers = []
+
+    def on_worker_event(self, benchmark, event):
+        self.workers.append(event)
+
+
+def results(reports):
+    ordered = sorted(reports, key=lambda report: (report["task_id"], report["repeat_idx"]))
+    return [json.dumps(normalise(report)) for report in ordered]
+
+
+def test_one_thread_sixteen_threads_and_three_nodes_give_equal_results(engine):
+    def run(workers, where):
+        benchmark = desk(n_task_repeats=4, num_workers=workers)
+        return results(benchmark.run(numbered(20), engine=where)), benchmark.usage_by_component
+
+    alone = run(1, "threads")
+
+    assert run(16, ThreadEngine()) == alone
+    assert run(12, engine) == alone
+    assert len(alone[0]) == 80
+
+
+def die(query):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_kills_its_process_is_given_up_and_takes_nobody_with_it(engine):
+    diary = Events()
+    benchmark = Shop({"t007": die}, callbacks=[diary], num_workers=9)
+
+    reports = benchmark.run(numbered(30), engine=engine)
+
+    ended = statuses(reports)
+    assert ended.pop("t007") == "worker_died"
+    assert len(reports) == 30 and set(ended.values()) == {"success"}
+    [error] = [report["error"] for report in reports if report["error"]]
+    assert error["error_type"] == "WorkerDiedError"
+    assert "the process in which it took place died 3 times" in error["error_message"]
+    kinds = [event.kind for event in diary.workers]
+    assert kinds.count("died") == 3 and kinds.count("given_up") == 1
+    assert sorted(diary.of("repeat end")) == [(task.id, 0) for task in numbered(30)]
+    assert len(diary.threads) == 1
+
+
+def sleep(query):
+    time.sleep(60)
+
+
+def fail(query):
+    raise AgentError("no", component="agent", details={"why": "tired"})
+
+
+def refuse(query):
+    raise AuthenticationError("no such key", provider="openai", model_id="gpt", status=401)
+
+
+def test_timeouts_retries_and_errors_are_those_of_threads(engine):
+    given = [
+        *tasks("slow", protocol=TaskProtocol(timeout_seconds=2, timeout_action=TimeoutAction.SKIP)),
+        *tasks("wrong", "odd", protocol=TaskProtocol(max_retries=1)),
+        *tasks("fine"),
+    ]
+    behaviour = {"slow": sleep, "wrong": fail, "odd": lambda query: 1 / 0}
+
+    here = Shop(behaviour, num_workers=4).run(given)
+    there = Shop(behaviour, num_workers=4).run(given, engine=engine)
+
+    assert statuses(there) == {
+        **{"slow": "task_timeout", "wrong": "agent_error"},
+        **{"odd": "unknown_execution_error", "fine": "success"},
+    }
+    assert results(there) == results(here)
+    [odd] = [report for report in there if report["task_id"] == "odd"]
+    assert len(odd["attempts"]) == 1 and "site-packages/ray" not in odd["error"]["traceback"]
+
+
+def test_the_exception_itself_arrives_and_ends_the_run_as_it_would_here(engine):
+    with pytest.raises(AgentError) as caught:
+        Shop(fail, fail_on_task_error=True).run(numbered(3), engine=engine)
+
+    assert caught.value.details == {"why": "tired"}
+    with pytest.raises(RunStoppedError, match="no such key"):
+        Shop(refuse, stop_when_hopeless=True).run(numbered(3), engine=engine)
+
+
+def test_a_benchmark_that_cannot_be_sent_is_refused_with_a_way_out(engine):
+    benchmark = Shop()
+    benchmark.lock = threading.Lock()
+
+    with pytest.raises(NotSendableError, match=r"the benchmark cannot be sent .* for_worker\(\)"):
+        benchmark.run(numbered(1), engine=engine)
+
+
+def gold(query):
+    import gc
+
+    found = [one for one in gc.get_objects() if isinstance(one, Task) and "gold" in one.metadata]
+    return sorted(each.metadata["gold"] for each in found)
+
+
+def test_an_agent_finds_no_other_tasks_gold_in_its_process(engine):
+    given = [Task(query="q", id=f"t{n}", metadata={"gold": f"gold-{n}"}) for n in range(6)]
+
+    reports = Shop(gold, num_workers=1).run(given, engine=engine)
+
+    assert {report["task_id"]: report["final_answer"] for report in reports} == {
+        f"t{n}": [f"gold-{n}"] for n in range(6)
+    }
+
+
+def test_a_node_with_other_code_is_refused_by_name(nodes, tmp_path):
+    sources = tmp_path / "sitecustomize.py"
+    sources.write_text(
+        "import importlib.util, sys\n"
+        "class Older:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name != 'maseval': return None\n"
+        "        sys.meta_path.remove(self)\n"
+        "        spec = importlib.util.find_spec('maseval')\n"
+        "        run = spec.loader.exec_module\n"
+        "        def older(module):\n"
+        "            run(module)\n"
+        "            module.__version__ = '0.1.0'\n"
+        "        spec.loader.exec_module = older\n"
+        "        return spec\n"
+        "sys.meta_path.insert(0, Older())\n"
+    )
+    other = nodes.add(PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
+    try:
+        with pytest.raises(NodeMismatchError) as caught:
+            Shop(num_workers=8).run(numbered(8), engine=RayEngine("auto", processes=8))
+    finally:
+        nodes.remove(other)
+
+    assert other.node_id[:6] in str(caught.value)
+    assert "maseval is 0.1.0 there and 0.6.0 here" in str(caught.value)

@@ -1,0 +1,121 @@
+"""Whatever is killed, and whenever: nothing is lost, nothing is recorded twice.
+
+``MASEVAL_RAY_KILLS`` is the number of kills in all: of worker processes, of whole nodes, of the
+driver, and of the driver together with a node.
+"""
+
+import os
+import random
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from maseval.core.storage import strict_json
+from maseval.interface.ray.engine import RayEngine
+from maseval.runs import RunFolder, run_state
+from maseval.runs.chain import lines_of
+from maseval.testing import KillRig, results_in
+from tests.interface.ray.conftest import CHECKOUT
+from tests.interface.ray.program import IDS, TRIALS, run, slow_desk
+
+KILLS = int(os.environ.get("MASEVAL_RAY_KILLS", "30"))
+OF_NODES = KILLS // 4
+OF_DRIVERS = KILLS // 3
+OF_WORKERS = KILLS - OF_NODES - OF_DRIVERS
+# Of the kills of drivers, these are of a node as well.
+EACH_THIRD = 3
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "run"
+    run(path, slow_desk(num_workers=30), "threads")
+    return results_in(path)
+
+
+def assert_whole(path, undisturbed):
+    assert results_in(path) == undisturbed
+    assert RunFolder.read(path).damaged == []
+    lines = [strict_json.loads_object(line.text) for line in lines_of(path / "log.jsonl")]
+    reported = [(one["task_id"], one["repeat_idx"]) for one in lines if one["kind"] == "report"]
+    assert len(reported) == len(set(reported)) == len(IDS) * TRIALS
+    assert run_state(path).state == "complete"
+
+
+@contextmanager
+def meanwhile(kill, times, chance):
+    """Kill at random moments, as long as there is something to kill."""
+    done, over = [], threading.Event()
+
+    def repeat():
+        while len(done) < times and not over.wait(chance.uniform(0.1, 1.5)):
+            done.extend([1] if kill() else [])
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield done
+    finally:
+        over.set()
+        thread.join()
+
+
+def survives(folder, kill, times, undisturbed):
+    """Run into folder after folder until so many kills were survived."""
+    chance, kills, number = random.Random(2024), 0, 0
+    while kills < times:
+        number += 1
+        # With so many kills even the innocent see many deaths.
+        engine = RayEngine("auto", processes=3, most_deaths=1000)
+        path = folder / f"run{number}"
+        with meanwhile(lambda: kill(engine, chance), times - kills, chance) as done:
+            run(path, slow_desk(num_workers=6), engine)
+        kills += len(done)
+        assert_whole(path, undisturbed)
+
+
+def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
+    def kill(running, chance):
+        workers = running._workers
+        busy = [one for one in tuple(workers._processes) if one.flights] if workers else []
+        if busy:
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(busy).place.process, signal.SIGKILL)
+        return bool(busy)
+
+    survives(tmp_path, kill, OF_WORKERS, undisturbed)
+
+
+def test_a_killed_node_loses_nothing(nodes, engine, tmp_path, undisturbed):
+    def kill(running, chance):
+        if not sum(running.in_flight.values()):
+            return False
+        nodes.kill(chance.randrange(2))
+        nodes.repair()
+        return True
+
+    survives(tmp_path, kill, OF_NODES, undisturbed)
+
+
+def test_a_killed_driver_loses_nothing_alone_or_together_with_a_node(nodes, tmp_path, undisturbed):
+    chance, kills, number = random.Random(2024), 0, 0
+    while kills < OF_DRIVERS:
+        number += 1
+        path = tmp_path / f"run{number}"
+        command = [sys.executable, "-m", "tests.interface.ray.program", str(path)]
+        rig = KillRig(command, path, seed=chance, most_results=12, cwd=CHECKOUT)
+        finished: set[str] = set()
+        while kills < OF_DRIVERS and rig.kill():
+            kills += 1
+            if kills % EACH_THIRD == 0:
+                nodes.kill()
+                nodes.repair()
+            now = set(rig.results())
+            assert finished <= now <= set(undisturbed)
+            finished = now
+        last = rig.finish()
+        assert last.returncode == 0, last.stderr
+        assert_whole(path, undisturbed)
