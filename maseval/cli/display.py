@@ -1,7 +1,7 @@
 """How a run is shown while it is running: redrawn on a terminal, plain lines everywhere else."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
@@ -15,6 +15,7 @@ from maseval.commands.progress import Display, RunningSimulation, RunProgress, R
 from maseval.commands.task_names import TaskName
 
 _SLOWEST = 5
+_LATEST = 3
 _SECONDS_BETWEEN_LINES = 10.0
 _FRAMES_PER_SECOND = 4
 
@@ -51,9 +52,12 @@ def _in_lines(console: Console, progress: RunProgress) -> Iterator[None]:
 
     def report_now_and_then() -> None:
         reported_stop = False
-        waited = 0.0
+        waited, told = 0.0, 0
         while not over.wait(_TICK):
             waited += _TICK
+            for incident in progress.incidents[told:]:
+                console.print(inert(incident), highlight=False, soft_wrap=True)
+                told += 1
             stopping = progress.status().stopping is not None
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
                 report()
@@ -84,6 +88,10 @@ def frame(now: RunStatus) -> RenderableType:
     parts: list[RenderableType] = [bar, _facts(now, failed="[red]{} failed[/red]")]
     if now.stopping is not None:
         parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
+    if now.nodes:
+        parts.append(f"[dim]{inert(_nodes(now.nodes))}[/dim]")
+    for incident in now.incidents[-_LATEST:]:
+        parts.append(f"[yellow]{inert(incident)}[/yellow]")
     if now.running:
         parts.append(_slowest(now.running))
     return Group(*parts)
@@ -93,6 +101,8 @@ def line(now: RunStatus) -> str:
     """The same in one line."""
     left = "" if now.left is None or not now.running else f" | {duration(now.left)} left"
     text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}{left}"
+    if now.nodes:
+        text += f" | {inert(_nodes(now.nodes))}"
     if now.running:
         text += f" | slowest: {_running(now.running[0])}"
     return f"{text} | {inert(_stopping(now))}" if now.stopping is not None else text
@@ -104,6 +114,10 @@ def _facts(now: RunStatus, failed: str = "{} failed") -> str:
     facts += [f"pass^1 {estimate(now.pass_1)}"] if now.pass_1 else []
     facts += [consumption(now.cost, now.tokens)] if now.tokens or now.cost else []
     return ", ".join(facts)
+
+
+def _nodes(nodes: Mapping[str, int]) -> str:
+    return "nodes: " + ", ".join(f"{name} runs {number}" for name, number in nodes.items())
 
 
 def _slowest(running: list[RunningSimulation]) -> Table:

@@ -45,6 +45,7 @@ from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.show import RunView
+    from maseval.runs.worker_log import WorkerHistory
 
 EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
@@ -131,6 +132,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     print_conventions(view.summary.conventions, console)
     if cost := used(view.summary, view.folder.config.values):
         console.print(cost)
+    _print_workers(view.workers, console)
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view))
@@ -146,6 +148,16 @@ def _print_annotations(given: Annotations, console: Console) -> None:
         console.print(f"Tags: {inert(', '.join(given.tags))}", highlight=False, soft_wrap=True)
     if given.note:
         console.print(indented(inert(given.note), 2), highlight=False)
+
+
+def _print_workers(workers: "WorkerHistory", console: Console) -> None:
+    """Which node ran how many, and what died."""
+    if workers.finished:
+        counts = (f"{node} {number}" for node, number in sorted(workers.finished.items()))
+        told = f"Simulations by node: {', '.join(counts)}"
+        console.print(inert(told), highlight=False, soft_wrap=True)
+    for incident in workers.incidents:
+        console.print(f"[yellow]{inert(incident)}[/yellow]", highlight=False, soft_wrap=True)
 
 
 def _print_chosen(view: "RunView", console: Console) -> None:

@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from maseval.commands.results import SimulationLine, any_verdict, simulation_in
@@ -49,6 +50,10 @@ class RunStatus:
     left: float | None
     stopping: str | None
     time_limit: float | None
+    nodes: Mapping[str, int] = MappingProxyType({})
+    """How many simulations each machine has, where they are not threads of this process."""
+    incidents: Sequence[str] = ()
+    """What became of worker processes, the latest last."""
 
     @property
     def grace(self) -> float | None:
@@ -69,6 +74,8 @@ class RunProgress:
         self.cost = 0.0
         self.tokens = 0
         self._turn = turn
+        self.nodes: Callable[[], Mapping[str, int]] = dict
+        self.incidents: list[str] = []
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self.lines: dict[Simulation, SimulationLine] = {}
@@ -117,6 +124,8 @@ class RunProgress:
             left=self._left(moment, len(lines)),
             stopping=self.stopping,
             time_limit=self.time_limit,
+            nodes=self.nodes(),
+            incidents=tuple(self.incidents),
         )
 
     def running(self) -> list[RunningSimulation]:

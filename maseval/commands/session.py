@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 
 from maseval.commands.benchmarks import support_for
@@ -15,7 +16,7 @@ from maseval.commands.publishing import LastSaid, published
 from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.engine.engines import Engine, ThreadEngine
+from maseval.core.engine.engines import Engine, SeveralNodes, ThreadEngine, WorkerEvent
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.plan import AgentData
@@ -23,6 +24,7 @@ from maseval.core.report import Report
 from maseval.core.storage.secrets import Secrets
 from maseval.core.task import Task
 from maseval.runs import RunFolder, Simulation, run_into
+from maseval.runs.worker_log import note_event, note_finished
 
 INTERRUPTED = "interrupted"
 
@@ -53,6 +55,8 @@ class Session:
         progress = RunProgress(len(self.folder.planned), self.turn, self.time_limit)
         for line in lines_of(self.folder):
             progress.recall(line)
+        if isinstance(self.engine, SeveralNodes):
+            progress.nodes = partial(getattr, self.engine, "in_flight")
         watch = _Watch(self, progress)
         self.benchmark.add_callback(watch)
         self.benchmark.stop_when_hopeless = True
@@ -129,6 +133,8 @@ class _Watch(BenchmarkCallback):
         self.budget = session.budget
         self.priced = session.priced
         self.secrets = session.secrets
+        self.folder = session.folder
+        self.engine = session.engine
         self.progress = progress
         self.failures = EqualFailures(progress.lines.values())
 
@@ -136,6 +142,15 @@ class _Watch(BenchmarkCallback):
         # Every part is a run of its own, and forgets that the one before was stopped.
         if self.progress.stopping is not None:
             self.benchmark.stop()
+
+    def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
+        note_event(self.folder.path, event)
+        if event.kind != "started":
+            self.progress.incidents.append(event.text)
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        if isinstance(self.engine, SeveralNodes):
+            note_finished(self.folder.path, self.engine.finished_by_node)
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self.progress.started(Simulation.of_task(task, repeat_idx))

@@ -29,6 +29,7 @@ from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.worker_log import WorkerHistory
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RunView:
 
     ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
     for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
-    were asked for, all of them by default.
+    were asked for, all of them by default. ``workers`` tells of processes on other machines.
     """
 
     folder: Recording
@@ -49,6 +50,7 @@ class RunView:
     unexplained: str | None = None
     annotations: Annotations = field(default_factory=Annotations)
     unreadable_annotations: str | None = None
+    workers: WorkerHistory = field(default_factory=WorkerHistory)
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ def _run_view(
         named,
         unexplained,
         *annotations_or_problem(folder.path),
+        WorkerHistory.of(folder.path),
     )
 
 

@@ -5,7 +5,7 @@ group ``maseval.engines``; what one must do is ``Engine``.
 """
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Literal, Protocol, runtime_checkable
@@ -54,6 +54,19 @@ class Engine(Protocol):
 
     def workers(self, job: Job) -> Workers:
         """The workers of one run; raises if it cannot be run here."""
+
+
+@runtime_checkable
+class SeveralNodes(Protocol):
+    """What an engine may offer in addition, for whoever watches a run."""
+
+    @property
+    def in_flight(self) -> Mapping[str, int]:
+        """How many repetitions each machine has now; asked from any thread."""
+
+    @property
+    def finished_by_node(self) -> Mapping[str, int]:
+        """How many repetitions of the current run, or of the last one, each machine finished."""
 
 
 class ThreadEngine:

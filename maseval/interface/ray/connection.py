@@ -18,6 +18,8 @@ NAMESPACE = "maseval"
 
 # What a Ray of our own sets aside for large objects; a report has some 100 kB.
 _OBJECT_STORE = 200_000_000
+# On a busy machine Ray may not be up within the 30 s that it gives itself.
+_STARTS = 3
 # A unix socket's path has at most 107 characters, of which Ray's own names take about 65.
 _LONGEST_FOLDER = 40
 
@@ -54,16 +56,24 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
         yield ray
         return
     with _quiet():
-        try:
-            # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
-            with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
-                ray.init(**_options(address, processes))
-        except Exception as error:  # of many libraries below Ray
-            raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
+        # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
+        with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
+            _connect(ray, address, processes)
         try:
             yield ray
         finally:
             ray.shutdown()
+
+
+def _connect(ray: ModuleType, address: str, processes: int | None) -> None:
+    for left in reversed(range(_STARTS if address == LOCAL else 1)):
+        try:
+            ray.init(**_options(address, processes))
+            return
+        except Exception as error:  # of many libraries below Ray
+            ray.shutdown()
+            if not left:
+                raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
 
 
 @contextmanager

@@ -74,6 +74,11 @@ class RayEngine:
         """How many repetitions each node has now."""
         return self._workers.in_flight if self._workers else {}
 
+    @property
+    def finished_by_node(self) -> dict[str, int]:
+        """How many repetitions of the last run each node finished."""
+        return dict(self._workers.finished_by_node) if self._workers else {}
+
     def __enter__(self) -> "RayEngine":
         self._connection = ExitStack()
         return self

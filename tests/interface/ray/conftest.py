@@ -3,7 +3,8 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
+def patiently(start: Callable[[], Any]) -> Any:
+    """Ray gives a node 30 s to start, which on a busy machine is not always enough."""
+    for _ in range(9):
+        with suppress(Exception):
+            return start()
+    return start()
+
+
 class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
@@ -36,9 +45,8 @@ class Nodes:
 
         self.folder = folder
         options = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
-        self._cluster = Cluster(
-            initialize_head=True, head_node_args={**options, "temp_dir": str(folder)}
-        )
+        head = {**options, "temp_dir": str(folder)}
+        self._cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         for _ in range(NODES - 1):
             self.add()
 
@@ -47,8 +55,10 @@ class Nodes:
         return str(self._cluster.address)
 
     def add(self, **variables: str) -> Any:
-        return self._cluster.add_node(
-            num_cpus=1, object_store_memory=STORE, env_vars=variables or None
+        return patiently(
+            lambda: self._cluster.add_node(
+                num_cpus=1, object_store_memory=STORE, env_vars=variables or None
+            )
         )
 
     def kill(self, number: int = 0) -> None:

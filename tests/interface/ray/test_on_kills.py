@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import pytest
 
@@ -71,7 +72,7 @@ def survives(folder, kill, times, undisturbed):
         # With so many kills even the innocent see many deaths.
         engine = RayEngine("auto", processes=3, most_deaths=1000)
         path = folder / f"run{number}"
-        with meanwhile(lambda: kill(engine, chance), times - kills, chance) as done:
+        with meanwhile(partial(kill, engine, chance), times - kills, chance) as done:
             run(path, slow_desk(num_workers=6), engine)
         kills += len(done)
         assert_whole(path, undisturbed)

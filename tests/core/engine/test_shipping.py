@@ -1,0 +1,118 @@
+"""A repetition in another process: here the other process is a copy made with pickle."""
+
+import json
+import pickle
+
+from maseval import BenchmarkCallback, Task, normalise
+from maseval.core.engine.repetition import RepetitionResult
+from maseval.core.engine.shipping import Delivery, Order, sent
+from maseval.core.engine.workers import CallingThread
+from tests.core.worlds import Shop, failing, numbered, only
+from tests.runs.worlds import desk
+
+
+class Pickling:
+    """An engine whose worker knows only what can be pickled."""
+
+    def __init__(self):
+        self.settings = []
+
+    def workers(self, job):
+        shared = pickle.dumps(sent(job.setting))
+
+        def run(repetition):
+            self.settings.append(setting := pickle.loads(shared))
+            order = pickle.loads(pickle.dumps(Order.of(1, repetition)))
+            away = order.begun(setting, lambda: False)
+            delivery = Delivery.of(order.number, away, away.run())
+            return pickle.loads(pickle.dumps(delivery)).received(repetition)
+
+        return CallingThread(run)
+
+
+class Counter(BenchmarkCallback):
+    """A callback with traces of its own."""
+
+    def __init__(self):
+        self.ended = 0
+
+    def on_task_repeat_end(self, benchmark, report):
+        self.ended += 1
+
+    def gather_traces(self):
+        return {**super().gather_traces(), "kind": "counter"}
+
+
+def normal(reports):
+    return [json.dumps(normalise(report)) for report in reports]
+
+
+def test_what_comes_back_is_what_would_have_been_made_here():
+    here, away = (desk(n_task_repeats=2, callbacks=[Counter()]) for _ in range(2))
+
+    assert normal(away.run(numbered(3), engine=Pickling())) == normal(here.run(numbered(3)))
+    assert away.usage_by_component == here.usage_by_component != {}
+    report = away.reports[0]
+    assert report["traces"]["callbacks"]["Counter"]["kind"] == "counter"
+    assert report["config"]["benchmark"] is away.benchmark_level_config
+
+
+def test_a_worker_gets_neither_tasks_nor_reports_nor_callbacks():
+    benchmark, engine = desk(callbacks=[Counter()]), Pickling()
+    gold = [Task(query="q", id=each, metadata={"gold": each}) for each in "ab"]
+
+    benchmark.run(gold, {"key": "value"}, engine=engine)
+
+    twin = engine.settings[-1].benchmark
+    assert (twin.tasks.to_list(), twin.reports, twin.callbacks) == ([], [], [])
+    assert len(benchmark.reports) == 2 and benchmark.callbacks
+
+
+def test_a_setup_that_fails_is_reported_without_traces():
+    here = Shop(setup_environment=failing(ValueError("no")))
+    report = only(here.run(numbered(1)))
+    away = Delivery(1, dict(report), report["status"], None, {})
+
+    class Repetition:
+        setting = here._setting(here._components.shared([Counter()]))
+
+        class context:
+            registry = here._components.here()
+
+    outcome = away.received(Repetition)
+
+    assert isinstance(outcome, RepetitionResult) and outcome.report["traces"] == {}
+
+
+def test_what_a_workers_copy_has_to_tell_reaches_the_benchmark():
+    class Telling(Shop):
+        told = ()
+
+        def worker_note(self, report):
+            return f"{report['task_id']} is over"
+
+        def take_worker_note(self, report, note):
+            self.told = (*self.told, (report["task_id"], note))
+
+    benchmark = Telling()
+
+    class InProcess(Pickling):
+        def workers(self, job):
+            def run(repetition):
+                away = Order.of(1, repetition).begun(sent(job.setting), lambda: False)
+                return Delivery.of(1, away, away.run()).received(repetition)
+
+            return CallingThread(run)
+
+    benchmark.run(numbered(2), engine=InProcess())
+
+    assert benchmark.told == (("t000", "t000 is over"), ("t001", "t001 is over"))
+
+
+def test_a_copy_counts_by_itself():
+    benchmark = desk()
+    benchmark.run(numbered(1))
+
+    twin = pickle.loads(pickle.dumps(benchmark.for_worker()))
+
+    assert benchmark.usage_by_component and not twin.usage_by_component

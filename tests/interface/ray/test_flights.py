@@ -1,0 +1,82 @@
+"""Who is to blame when a process dies; nothing of Ray is needed for that."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from maseval.interface.ray.flights import Backlog, Flight
+
+
+def flight(number, deaths=0, timeout=None):
+    return Flight(number, SimpleNamespace(timeout=timeout), deaths)
+
+
+def waiting(room, *flights):
+    backlog = Backlog(room)
+    for each in flights:
+        backlog.add(each)
+    return backlog
+
+
+def taken(backlog, *, quarantine, present=()):
+    """What a process is given until there is no more room."""
+    inside = list(present)
+    while found := backlog.next_for(inside, quarantine=quarantine):
+        inside.append(found)
+    return [each.number for each in inside]
+
+
+def test_an_ordinary_process_is_filled_in_order_with_those_without_blame():
+    backlog = waiting(3, *(flight(n) for n in range(5)), flight(9, deaths=1))
+
+    assert taken(backlog, quarantine=False) == [0, 1, 2]
+    assert taken(backlog, quarantine=False) == [3, 4]
+    assert backlog.suspects == 1
+
+
+@pytest.mark.parametrize(("deaths", "together"), [(1, 10), (2, 1), (7, 1)])
+def test_after_one_death_few_are_together_and_after_two_each_is_alone(deaths, together):
+    backlog = waiting(100, *(flight(n, deaths) for n in range(30)))
+
+    assert taken(backlog, quarantine=True) == list(range(together))
+    assert taken(backlog, quarantine=False) == []
+
+
+def test_in_quarantine_those_with_equal_blame_are_together():
+    backlog = waiting(100, flight(1, deaths=1), flight(2, deaths=2), flight(3, deaths=1))
+
+    assert taken(backlog, quarantine=True) == [2]
+    assert taken(backlog, quarantine=True) == [1, 3]
+
+
+def test_one_is_given_up_after_the_stated_number_of_deaths():
+    suspect = flight(1)
+
+    hopeless = []
+    for _ in range(3):
+        suspect.survived(machine_down=False)
+        hopeless.append(suspect.is_hopeless(most_deaths=3))
+
+    assert hopeless == [False, False, True]
+
+
+def test_a_machine_that_goes_down_says_little_of_what_ran_on_it():
+    moved = flight(1)
+
+    hopeless = []
+    for _ in range(10):
+        moved.survived(machine_down=True)
+        hopeless.append(moved.is_hopeless(most_deaths=3))
+
+    assert moved.crowd_of == 0
+    assert hopeless == [False] * 9 + [True]
+
+
+def test_what_was_begun_again_is_not_late_yet():
+    late = flight(1, timeout=0.0)
+
+    assert not late.is_late
+    late.since = 0.0
+    assert late.is_late
+    late.survived(machine_down=True)
+    assert not late.is_late

@@ -1,0 +1,32 @@
+"""What became of the worker processes of a run."""
+
+from maseval.core.engine.engines import WorkerEvent
+from maseval.runs.worker_log import NAME, WorkerHistory, note_event, note_finished
+
+
+def test_all_sessions_together(tmp_path):
+    note_event(tmp_path, WorkerEvent("started", "a", "process 1 on a started"))
+    note_event(tmp_path, WorkerEvent("died", "a", "process 1 on a died", at="2026-01-01T00:00:00"))
+    note_finished(tmp_path, {"a": 2})
+    note_finished(tmp_path, {})
+    note_finished(tmp_path, {"a": 1, "b": 5})
+
+    history = WorkerHistory.of(tmp_path)
+
+    assert history.finished == {"a": 3, "b": 5}
+    assert history.incidents == ["2026-01-01T00:00:00 process 1 on a died"]
+
+
+def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
+    note_finished(tmp_path, {"a": 2})
+    with (tmp_path / NAME).open("a") as file:
+        file.write('{"kind": "fini')
+
+    assert WorkerHistory.of(tmp_path).finished == {"a": 2}
+    note_finished(tmp_path, {"a": 1})
+    assert WorkerHistory.of(tmp_path).finished == {"a": 3}
+
+
+def test_a_run_in_one_process_has_none(tmp_path):
+    assert WorkerHistory.of(tmp_path) == WorkerHistory()
+    assert not (tmp_path / NAME).exists()
