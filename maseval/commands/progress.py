@@ -4,8 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from maseval.commands.results import SimulationLine, any_verdict, simulation_in
@@ -50,7 +49,7 @@ class RunStatus:
     left: float | None
     stopping: str | None
     time_limit: float | None
-    nodes: Mapping[str, int] = MappingProxyType({})
+    nodes: Mapping[str, int] = field(default_factory=dict)
     """How many simulations each machine has, where they are not threads of this process."""
     incidents: Sequence[str] = ()
     """What became of worker processes, the latest last."""

@@ -55,7 +55,7 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
     if ray.is_initialized():
         yield ray
         return
-    with _quiet():
+    with _quiet(ray):
         # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
         with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
             _connect(ray, address, processes)
@@ -77,15 +77,20 @@ def _connect(ray: ModuleType, address: str, processes: int | None) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """What Ray has to say of itself stays in its own logs."""
-    logger = logging.getLogger("ray")
-    before = logger.level
+def _quiet(ray: ModuleType) -> Iterator[None]:
+    """What Ray has to say of itself stays in its own logs.
+
+    Of every process that dies it would print a traceback on standard output, where results belong.
+    """
+    logger, inside = logging.getLogger("ray"), ray._private.worker
+    before = logger.level, getattr(inside, "print_to_stdstream", None)
     logger.setLevel(logging.ERROR)
+    inside.print_to_stdstream = lambda *args, **kwargs: None
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.setLevel(before[0])
+        inside.print_to_stdstream = before[1]
 
 
 def _options(address: str, processes: int | None) -> dict[str, Any]:

@@ -78,6 +78,11 @@ class Nodes:
         self._cluster.shutdown()
 
 
+@pytest.fixture(autouse=True)
+def one_attempt() -> None:
+    """Runs have the usual policy, in every process."""
+
+
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
     # A path of a socket must be short.
