@@ -1,0 +1,83 @@
+"""What is sent arrives, or is refused with a way out."""
+
+import threading
+
+import pytest
+
+from maseval import AgentError
+from maseval.core.engine.shipping import Delivery
+from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.provider_errors import RateLimitError
+from maseval.core.report import TaskExecutionStatus
+from tests.interface.libraries import needing
+
+pytestmark = needing("ray")
+
+
+class PairError(Exception):
+    """Cannot be read again by pickle alone: it needs two arguments."""
+
+    def __init__(self, left, right):
+        super().__init__(f"{left} and {right}")
+        self.right = right
+
+
+class LockedError(Exception):
+    """Holds what cannot be sent."""
+
+    def __init__(self):
+        super().__init__("locked")
+        self.lock, self.why = threading.Lock(), "night"
+
+
+def carried(error, report=None):
+    from maseval.interface.ray.parcel import packed_delivery, unpacked_delivery
+
+    status = TaskExecutionStatus.AGENT_ERROR
+    delivery = Delivery(7, report or {}, status, error, {}, note="n")
+    arrived = unpacked_delivery(packed_delivery(delivery))
+    assert (arrived.number, arrived.status, arrived.note) == (7, status, "n")
+    return arrived
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AgentError("no", component="agent", details={"a": 1}, suggestion="do"),
+        RateLimitError("slow down", provider="openai", model_id="m", status=429, retry_after=2.5),
+        TaskTimeoutError("late", elapsed=2.0, timeout=1.0),
+        PairError("one", "two"),
+        OSError(2, "no such file"),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"),
+        SystemExit(3),
+        KeyError("k"),
+    ],
+)
+def test_an_exception_arrives_as_it_was(error):
+    arrived = carried(error).exception
+
+    assert type(arrived) is type(error)
+    assert (str(arrived), arrived.args, vars(arrived)) == (str(error), error.args, vars(error))
+
+
+def test_of_an_exception_that_holds_a_lock_the_rest_arrives():
+    arrived = carried(LockedError()).exception
+
+    assert isinstance(arrived, LockedError)
+    assert (str(arrived), vars(arrived)) == ("locked", {"why": "night"})
+
+
+def test_an_object_in_a_report_that_cannot_be_sent_becomes_text_as_it_does_in_json():
+    lock = threading.Lock()
+
+    report = carried(None, {"final_answer": lock, "eval": [1]}).report
+
+    assert report["eval"] == [1] and "lock" in report["final_answer"]
+
+
+def test_objects_that_occur_twice_are_still_one_object():
+    message = {"role": "user", "content": "x" * 100}
+
+    report = carried(None, {"traces": {"all": [message], "seen": [message]}}).report
+
+    assert report["traces"]["all"][0] is report["traces"]["seen"][0]
