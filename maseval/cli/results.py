@@ -18,6 +18,7 @@ from maseval.cli.console import (
     shortened,
 )
 from maseval.cli.errors import FAILED, INCOMPLETE
+from maseval.cli.watching import Watching
 from maseval.commands.conventions import ConventionScore, conventions_in_words
 from maseval.commands.human import human_sides
 from maseval.commands.prices import unpriced_models
@@ -200,13 +201,22 @@ def print_texts(config: Mapping[str, object], console: Console) -> None:
         )
 
 
-def finish(result: RunResult, console: Console, *, as_json: bool, debug: bool = False) -> None:
+def finish(
+    result: RunResult,
+    console: Console,
+    *,
+    as_json: bool,
+    debug: bool = False,
+    watching: Watching | None = None,
+) -> None:
     """Print the outcome; leave with exit code 3 if simulations are missing, 1 without a verdict."""
     print_outcome(result, console)
     if debug and result.errors:
         _print_traceback(result, console)
     if as_json:
         print_json(result.to_dict())
+    if watching is not None:
+        watching.stay(result.folder)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
     if not result.summary.overall.pass_hat:

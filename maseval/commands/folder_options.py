@@ -1,7 +1,7 @@
 """The options of every command that runs tasks into a run folder."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,9 @@ from maseval.commands.options import Flag
 from maseval.commands.progress import Display
 from maseval.core.engine.engines import DEFAULT, Engine
 from maseval.core.exceptions import ConfigurationError
+
+OnView = Callable[[str], object]
+"""Called with the address of the page that shows a run."""
 
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
@@ -83,6 +86,15 @@ class FolderRunOptions(OutputOptions):
         bool,
         Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
     ] = False
+    view: Annotated[
+        bool,
+        Flag(
+            "Watch the run in the browser (needs the extra view); in a terminal the page stays "
+            "until Ctrl-C, elsewhere it ends with the run",
+            OUTPUT,
+        ),
+    ] = False
+    on_view: OnView | None = None
     display: Display | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +102,10 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        if self.view:
+            from maseval.commands.view import check_viewer  # help must be quick
+
+            check_viewer()
         check_engine_options(self.engine, self.ray_address, self.processes)
 
     @cached_property

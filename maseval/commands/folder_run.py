@@ -1,7 +1,8 @@
 """A run before it begins: its configuration, what it may cost, and where it is kept."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from maseval.commands.progress import Turn
 from maseval.commands.publishing import LastSaid
 from maseval.commands.results import RunResult
 from maseval.commands.session import Session
+from maseval.commands.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.plan import AgentData
 from maseval.core.storage.secrets import Secrets
@@ -79,7 +81,18 @@ class FolderRun(ABC):
                 display=self.options.display,
                 engine=engine,
             )
-            return session.run(parts, agent_data)
+            with self._view_of(folder.path):
+                return session.run(parts, agent_data)
+
+    @contextmanager
+    def _view_of(self, folder: Path) -> Iterator[None]:
+        if not self.options.view:
+            yield
+            return
+        with view_beside(folder) as address:
+            if self.options.on_view is not None:
+                self.options.on_view(address)
+            yield
 
 
 def budget_of(options: FolderRunOptions) -> Budget | None:

@@ -3,13 +3,15 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from maseval.commands.finding import UnknownRunError, run_path
 from maseval.commands.tau2.options import PlayOptions
+from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.runs import default_root
 
@@ -45,8 +47,7 @@ def view(
         edit: Whether the page may change tags and notes.
         play: What is played in the page, if anything: who can play the other side, and all limits.
     """
-    for module in ("starlette", "uvicorn"):
-        extras.load(module, extra="view")
+    check_viewer()
     from maseval.commands.view_reader import BenchmarkReader
     from maseval.view import create_app
     from maseval.view.safety import LOCAL_NAMES
@@ -66,6 +67,26 @@ def view(
     )
     server = ViewServer(app, host=host, port=port, token=token)
     return Viewer(server, server.address(first if play is None else "/play"), root)
+
+
+def check_viewer() -> None:
+    """Raise if what the viewer needs is not installed."""
+    for module in ("starlette", "uvicorn"):
+        extras.load(module, extra="view")
+
+
+@contextmanager
+def view_beside(run: Path) -> Iterator[str]:
+    """Serve the page of a run while it is running; gives the address.
+
+    The usual port, so that the page of one run is that of the next; any other if it is taken.
+    """
+    try:
+        viewer = view(run)
+    except ConfigurationError:
+        viewer = view(run, port=0)
+    with viewer.server:
+        yield viewer.address
 
 
 def features(play: PlayOptions | None = None) -> Sequence[Any]:

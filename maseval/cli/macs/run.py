@@ -11,6 +11,7 @@ from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, command_with, examples
 from maseval.cli.results import finish
+from maseval.cli.watching import Watching
 from maseval.commands.macs.options import MACSRunOptions
 
 EXAMPLES = examples(
@@ -40,7 +41,10 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report, compare and plots, like any other.
     """
+    watching = Watching(wanted=given["view"])
     given |= {"display": display(stderr()), "command": command_line(context)}
+    given["on_view"] = watching.on_view
     result = commands.macs.run(**given)
     console = stderr() if as_json else stdout()
-    finish(result, console, as_json=as_json, debug=is_debugging(context))
+    debug = is_debugging(context)
+    finish(result, console, as_json=as_json, debug=debug, watching=watching)

@@ -14,6 +14,7 @@ from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, command_with, examples
 from maseval.cli.results import finish
+from maseval.cli.watching import Watching
 from maseval.commands.tau2.branch_options import BranchOptions
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -64,6 +65,7 @@ def branch(
     With --repeats, the chance to pass from that message on.
     """
     given["timeout"] = given["timeout"] or None
+    watching = Watching(wanted=given["view"])
     result = commands.tau2.branch(
         **given,
         run=run,
@@ -72,13 +74,15 @@ def branch(
         of_domain=domain,
         data_version=data_version or "",
         display=display(stderr()),
+        on_view=watching.on_view,
         command=command_line(context),
     )
     console = stderr() if as_json else stdout()
     _print_chance(result, console)
     if as_json:
         print_json(result.to_dict())
-    finish(result.run, console, as_json=False, debug=is_debugging(context))
+    debug = is_debugging(context)
+    finish(result.run, console, as_json=False, debug=debug, watching=watching)
 
 
 def _print_chance(result: "BranchResult", console: Console) -> None:

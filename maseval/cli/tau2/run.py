@@ -12,6 +12,7 @@ from maseval.cli.errors import is_debugging
 from maseval.cli.options import AsJson, command_with, examples
 from maseval.cli.results import finish
 from maseval.cli.tau2.dry_run import show_plan
+from maseval.cli.watching import Watching
 from maseval.commands.folder_options import EXECUTION
 from maseval.commands.tau2.options import RunOptions
 
@@ -82,6 +83,13 @@ def run(
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
         return
-    result = commands.tau2.run(**given, display=display(stderr()), command=command_line(context))
+    watching = Watching(wanted=given["view"])
+    result = commands.tau2.run(
+        **given,
+        display=display(stderr()),
+        on_view=watching.on_view,
+        command=command_line(context),
+    )
     console = stderr() if as_json else stdout()
-    finish(result, console, as_json=as_json, debug=is_debugging(context))
+    debug = is_debugging(context)
+    finish(result, console, as_json=as_json, debug=debug, watching=watching)
