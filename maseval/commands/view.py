@@ -95,9 +95,10 @@ def features(play: PlayOptions | None = None) -> Sequence[Any]:
     from maseval.commands.view_compare import comparisons
     from maseval.commands.view_remarks import remarks
     from maseval.commands.view_timeline import timelines
+    from maseval.view.searching import searches
 
     played = [] if play is None else [PlayHost(play).feature()]
-    return [comparisons(), remarks(), timelines(), *played]
+    return [comparisons(), remarks(), timelines(), searches(), *played]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

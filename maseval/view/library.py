@@ -61,6 +61,11 @@ class Library:
             rows = [self._row(path) for path in self._finder.found()]
         return sorted(rows, key=lambda row: row["updated"], reverse=True)
 
+    def run_folders(self) -> Iterator[tuple[str, Path]]:
+        """Every run folder by its name."""
+        for path in _run_folders(self.root, _DEEPEST):
+            yield name_of(self.root, path), path
+
     def path_of(self, name: str) -> Path:
         """Where a run is."""
         path = place_of(self.root, name)

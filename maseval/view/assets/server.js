@@ -33,7 +33,7 @@ export function served(run) {
     index: () => ask("/api/run/index", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
     search: async (words) => {
-      const { hits } = await ask("/api/search", { q: words, run });
+      const { hits } = await ask("/api/search", { q: words, run, per: "simulation" });
       return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
     },
   };

@@ -1,0 +1,213 @@
+"""The index of all conversations below a folder: which words stand in which message.
+
+It is a SQLite file in the cache and can be deleted at any time. It holds the words and not the
+texts, so it is a fraction of the logs; an excerpt is read from the log where the hit is.
+
+The row of a text has a number made of its simulation's, its message's and its kind's, so that
+nothing more is kept of it.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from maseval.runs import Simulation
+from maseval.view.search_texts import PLACES, Part
+
+_FORMAT = 1
+_KIND_BITS, _MESSAGE_BITS = 4, 20
+_NO_MESSAGE = (1 << _MESSAGE_BITS) - 1
+_SHIFT = _KIND_BITS + _MESSAGE_BITS
+COUNTED = 10_000
+"""Hits are counted up to here."""
+
+_TABLES = """
+CREATE TABLE runs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, file INTEGER, offset INTEGER);
+CREATE TABLE simulations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER, domain TEXT, task TEXT, trial INTEGER,
+    at INTEGER, unlabelled INTEGER, UNIQUE (run, domain, task, trial)
+);
+CREATE INDEX waiting ON simulations (run) WHERE unlabelled;
+CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61');
+"""
+
+
+class Progress(NamedTuple):
+    """How far a run's log is read: which file it was, and up to which byte."""
+
+    file: int
+    offset: int
+
+
+class Match(NamedTuple):
+    """A text in which everything was found; ``at`` is the place of its report in the log."""
+
+    run: str
+    simulation: Simulation
+    at: int
+    message: int | None
+    where: str
+
+
+def has_full_text_search() -> bool:
+    """Whether this Python's SQLite can do what is needed."""
+    try:
+        with closing(sqlite3.connect(":memory:")) as memory:
+            memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
+    except sqlite3.Error:
+        return False
+    return True
+
+
+class SearchFile:
+    """An index file; every thread opens its own."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = OFF")  # it can be made again
+        (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        if found != _FORMAT:
+            self._create()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _create(self) -> None:
+        with self.writing():
+            for name in ("words", "simulations", "runs"):
+                self._db.execute(f"DROP TABLE IF EXISTS {name}")
+            for statement in filter(str.strip, _TABLES.split(";")):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {_FORMAT}")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All or nothing; other processes wait."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def progress(self, run: str) -> Progress | None:
+        """How far a run is read; None if it is not known."""
+        row = self._db.execute("SELECT file, offset FROM runs WHERE name = ?", (run,)).fetchone()
+        return None if row is None else Progress(*row)
+
+    def note(self, run: str, progress: Progress) -> None:
+        """Remember how far a run is read."""
+        self._db.execute(
+            "INSERT INTO runs (name, file, offset) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
+            "SET file = excluded.file, offset = excluded.offset",
+            (run, *progress),
+        )
+
+    def forget(self, run: str) -> None:
+        """Let none of a run's simulations be found; the space of their words stays taken."""
+        self._db.execute(
+            "DELETE FROM simulations WHERE run = (SELECT id FROM runs WHERE name = ?)", (run,)
+        )
+        self._db.execute("DELETE FROM runs WHERE name = ?", (run,))
+
+    def known_runs(self) -> list[str]:
+        """The names of all runs in it."""
+        return [name for (name,) in self._db.execute("SELECT name FROM runs")]
+
+    def add(
+        self, run: str, one: Simulation, at: int, parts: Iterable[Part], *, unlabelled: bool
+    ) -> None:
+        """Add a report; an earlier one on the same simulation is no longer found."""
+        made = self._db.execute(
+            "INSERT OR REPLACE INTO simulations (run, domain, task, trial, at, unlabelled) "
+            "SELECT id, ?, ?, ?, ?, ? FROM runs WHERE name = ?",
+            (*one, at, unlabelled, run),
+        )
+        # Never a number that was another's: words of what was forgotten are still there.
+        self._write(made.lastrowid or 0, parts)
+
+    def _write(self, number: int, parts: Iterable[Part]) -> None:
+        rows: dict[int, list[str]] = {}
+        for part in parts:
+            rows.setdefault(_row(number, part), []).append(part.text)
+        self._db.executemany(
+            "INSERT INTO words (rowid, text) VALUES (?, ?)",
+            [(row, "\n".join(texts)) for row, texts in rows.items()],
+        )
+
+    def waiting(self, run: str, most: int) -> list[tuple[int, int]]:
+        """Simulations of a run whose labels are not known: their numbers and places."""
+        return self._db.execute(
+            "SELECT s.id, s.at FROM simulations s JOIN runs r ON r.id = s.run "
+            "WHERE r.name = ? AND s.unlabelled LIMIT ?",
+            (run, most),
+        ).fetchall()
+
+    def label(self, number: int, labels: Sequence[str]) -> None:
+        """Add what a simulation is labelled with."""
+        changed = self._db.execute(
+            "UPDATE simulations SET unlabelled = 0 WHERE id = ? AND unlabelled", (number,)
+        )
+        if changed.rowcount and labels:
+            self._write(number, [Part(None, "label", "\n".join(labels))])
+
+    def matches(
+        self, chunks: Sequence[str], places: Sequence[str], run: str | None, most: int
+    ) -> list[Match]:
+        """The latest texts in which everything is found, at most so many."""
+        query = f"{_FIELDS} {_found(places, run)} LIMIT ?"
+        found = self._db.execute(query, _asked(chunks, run, most))
+        return [
+            Match(name, Simulation(domain, task, trial), at, *_place(row))
+            for name, domain, task, trial, at, row in found
+        ]
+
+    def count(self, chunks: Sequence[str], places: Sequence[str], run: str | None) -> int:
+        """How many there are, counted up to ``COUNTED``."""
+        query = f"SELECT count(*) FROM (SELECT 1 {_found(places, run)} LIMIT ?)"
+        (number,) = self._db.execute(query, _asked(chunks, run, COUNTED)).fetchone()
+        return int(number)
+
+    def simulations(
+        self, chunks: Sequence[str], places: Sequence[str], run: str | None
+    ) -> list[tuple[str, Simulation]]:
+        """Every simulation with a text in which everything is found."""
+        query = f"SELECT DISTINCT r.name, s.domain, s.task, s.trial {_found(places, run)} LIMIT ?"
+        found = self._db.execute(query, _asked(chunks, run, -1))
+        return [(name, Simulation(*one)) for name, *one in found]
+
+
+_FIELDS = "SELECT r.name, s.domain, s.task, s.trial, s.at, w.rowid"
+
+
+def _found(places: Sequence[str], run: str | None) -> str:
+    kinds = ", ".join(str(PLACES.index(place)) for place in places)
+    return (
+        f"FROM words w CROSS JOIN simulations s ON s.id = (w.rowid >> {_SHIFT}) "
+        "JOIN runs r ON r.id = s.run WHERE words MATCH ? "
+        f"AND (w.rowid & {(1 << _KIND_BITS) - 1}) IN ({kinds}) "
+        + ("" if run is None else "AND r.name = ? ")
+        + "ORDER BY w.rowid DESC"
+    )
+
+
+def _asked(chunks: Sequence[str], run: str | None, most: int) -> list[object]:
+    # Each chunk is a phrase, whose last word may go on.
+    query = " AND ".join('"' + chunk.replace('"', "") + '"*' for chunk in chunks)
+    return [query, *([] if run is None else [run]), most]
+
+
+def _row(simulation: int, part: Part) -> int:
+    message = _NO_MESSAGE if part.message is None else min(part.message, _NO_MESSAGE - 1)
+    return (simulation << _SHIFT) | (message << _KIND_BITS) | PLACES.index(part.where)
+
+
+def _place(row: int) -> tuple[int | None, str]:
+    message = (row >> _KIND_BITS) & _NO_MESSAGE
+    return None if message == _NO_MESSAGE else message, PLACES[row & ((1 << _KIND_BITS) - 1)]

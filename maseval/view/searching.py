@@ -1,0 +1,187 @@
+"""Search over all conversations of the folder: ``/api/search``.
+
+An index is kept up to date by a thread that begins with the first search. What it has not read yet
+is said with the answer (``unread``, in bytes). Where SQLite cannot search, the logs are read.
+"""
+
+import hashlib
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from maseval.core.exceptions import MASEvalError
+from maseval.data.store import cache_dir
+from maseval.runs import Simulation
+from maseval.runs.config_file import LOG
+from maseval.view.answers import Answers, Query
+from maseval.view.api import asked
+from maseval.view.exceptions import BadRequestError
+from maseval.view.library import Library
+from maseval.view.search_file import COUNTED, Match, SearchFile, has_full_text_search
+from maseval.view.search_reading import label_on, read_on, reports_from, text_at, unread
+from maseval.view.search_texts import KINDS, chunks_of, excerpt_of, holds, parts_of
+
+logger = logging.getLogger(__name__)
+
+SHOWN = 50
+# Long enough for what was added to a log since, too short to be noticed.
+_PATIENCE = 0.5
+
+
+class SearchHit(TypedDict):
+    """A message, or a simulation as a whole, and the words around what was found."""
+
+    run: str
+    domain: str
+    task: str
+    trial: int
+    message: NotRequired[int | None]
+    where: NotRequired[str]
+    excerpt: NotRequired[str]
+
+
+class Search:
+    """The search over one library; made with its first question."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        root = str(library.root).encode("utf-8", "surrogatepass")
+        self.path = cache_dir() / "view" / f"search-{hashlib.sha256(root).hexdigest()[:32]}.sqlite"
+        self._lock = threading.Lock()
+        self._wanted = self._at_work = False
+        self._settled = threading.Event()
+
+    def catch_up(self) -> None:
+        """Have all logs read, and wait for it a moment."""
+        self._settled.clear()
+        with self._lock:
+            self._wanted = True
+            if not self._at_work:
+                self._at_work = True
+                threading.Thread(target=self._keep_up, daemon=True).start()
+        self._settled.wait(_PATIENCE)
+
+    def _keep_up(self) -> None:
+        while self._is_wanted():
+            try:
+                with closing(self.opened()) as index:
+                    while read_on(index, self.library):
+                        pass
+                    self._settled.set()
+                    while not self._wanted and label_on(index, self.library):
+                        time.sleep(0)  # others may be waiting for an answer
+            except (sqlite3.Error, OSError, MASEvalError) as error:
+                logger.warning("the search index is not up to date: %s", error)
+                self._settled.set()
+
+    def _is_wanted(self) -> bool:
+        """Whether there is something to do; if not, the next wish begins a thread of its own."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, False
+            self._at_work = wanted
+            return wanted
+
+    def opened(self) -> SearchFile:
+        """The index, in a thread of its own; one that is damaged is made anew."""
+        try:
+            return SearchFile(self.path)
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    self.path.with_name(self.path.name + suffix).unlink()
+            return SearchFile(self.path)
+
+    def find(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
+        """The latest hits with their excerpts, and how many there are."""
+        chunks, places = chunks_of(words), KINDS[kind]
+        with closing(self.opened()) as index:
+            left = unread(index, self.library)
+            if not chunks:
+                return {"total": 0, "hits": [], "unread": left}
+            hits = index.matches(chunks, places, run, SHOWN)
+            total = len(hits) if len(hits) < SHOWN else index.count(chunks, places, run)
+        shown = [self._shown(each, chunks) for each in hits]
+        return {"total": total, "more": total >= COUNTED, "unread": left, "hits": shown}
+
+    def _shown(self, hit: Match, chunks: Sequence[str]) -> SearchHit:
+        try:
+            log = self.library.path_of(hit.run) / LOG
+            text = text_at(log, hit.at, hit.message, hit.where)
+        except (OSError, MASEvalError):  # it was deleted meanwhile
+            text = None
+        excerpt = " ".join(chunks) if text is None else excerpt_of(text, chunks)
+        return {
+            **_named(hit.run, hit.simulation),
+            "message": hit.message,
+            "where": hit.where,
+            "excerpt": excerpt,
+        }
+
+    def simulations(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
+        """Every simulation with a hit, once."""
+        chunks = chunks_of(words)
+        with closing(self.opened()) as index:
+            left = unread(index, self.library)
+            found = index.simulations(chunks, KINDS[kind], run) if chunks else []
+        hits = [_named(name, one) for name, one in found]
+        return {"total": len(hits), "unread": left, "hits": hits}
+
+
+def scanned(library: Library, words: str, kind: str, run: str | None) -> Mapping[str, object]:
+    """The same without an index: every log is read."""
+    chunks, places = chunks_of(words), KINDS[kind]
+    total = 0
+    hits: list[SearchHit] = []
+    for name, path in library.run_folders() if chunks else ():
+        if run not in (None, name):
+            continue
+        for found in reports_from(path / LOG, 0):
+            for part in parts_of({**found.report}):
+                if part.where in places and holds(part, chunks):
+                    total += 1
+                    if len(hits) < SHOWN:
+                        hits.append(
+                            {
+                                **_named(name, found.simulation),
+                                "message": part.message,
+                                "where": part.where,
+                                "excerpt": excerpt_of(part.text, chunks),
+                            }
+                        )
+    return {"total": total, "unread": 0, "hits": hits}
+
+
+def _named(run: str, one: Simulation) -> SearchHit:
+    return {"run": run, "domain": one.domain, "task": one.task_id, "trial": one.trial}
+
+
+def searches(*, indexed: bool | None = None) -> Answers:
+    """What the page asks when somebody searches; ``indexed`` is found out by default."""
+    known: dict[Path, Search] = {}
+    lock = threading.Lock()
+    use_index = has_full_text_search() if indexed is None else indexed
+
+    def answer(library: Library, query: Query) -> Mapping[str, object]:
+        began = time.perf_counter()
+        (words,) = asked(query, "q")
+        kind, run = query.get("kind", "any"), query.get("run")
+        if kind not in KINDS:
+            raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
+        if run is not None:
+            library.path_of(run)  # raises if there is none
+        if use_index:
+            with lock:
+                search = known.setdefault(library.root, Search(library))
+            search.catch_up()
+            whole = query.get("per") == "simulation"
+            found = (search.simulations if whole else search.find)(words, kind, run)
+        else:
+            found = scanned(library, words, kind, run)
+        return {"took_ms": 1000 * (time.perf_counter() - began), **found}
+
+    return Answers("search", {"/api/search": answer})

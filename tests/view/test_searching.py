@@ -1,0 +1,211 @@
+"""Search over all conversations: with an index, without one, and while a run goes on."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval.runs import RunFolder
+from maseval.view.search_file import SearchFile
+from maseval.view.search_texts import chunks_of, excerpt_of
+from maseval.view.searching import Search, searches
+from tests.browser.runs import planned, written_run
+from tests.report.builders import answered, call, said, simulated
+from tests.view.builders import viewer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+PARROT = [
+    said("assistant", "Hi!"),
+    said("user", "My parrot's name is Zoë-Malu."),
+    said("assistant", None, call("find_parrot_keeper", bird="Zoë-Malu", city="Lund")),
+    answered("Error: keeper K-77 is away", error=True),
+    said("assistant", "Nobody is there. ###STOP###"),
+]
+
+
+class Labelling:
+    """A reader that labels what failed."""
+
+    def completed(self, run, report):
+        return {**report, "labels": ["agent: wrong arguments"]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two runs: of the second, task 1 failed and speaks of a parrot."""
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    written_run(tmp_path / "runs" / "one", [simulated("0"), simulated("1")])
+    parrot = simulated("1", reward=0.0, messages=PARROT)
+    written_run(tmp_path / "runs" / "two", [simulated("0"), parrot])
+    return tmp_path / "runs"
+
+
+@pytest.fixture(params=[True, False], ids=["indexed", "scanned"])
+def found(folder, request):
+    return finder(folder, indexed=request.param)
+
+
+def finder(folder, **options):
+    client = viewer(folder, features=[searches(**options)])
+
+    def find(words, **query):
+        answer = client.get("/api/search", params={"q": words, **query})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    return find
+
+
+def places(answer):
+    return {(h["run"], h["domain"], h["task"], h["trial"], h["message"]) for h in answer["hits"]}
+
+
+def test_words_are_found_in_messages_tools_arguments_and_errors(found):
+    where = {("two", "retail", "1", 0)}
+
+    for words, kind, message in (
+        ("parrot's name", "text", 1),
+        ("find_parrot_keeper", "tool", 2),
+        ("find_parrot", "tool", 2),
+        ("lund", "argument", 2),
+        ("K-77", "error", 2),
+        ("zoë-malu lund", "argument", 2),
+        ('"is away"', "any", 2),
+    ):
+        answer = found(words, kind=kind)
+        assert places(answer) == {(*one, message) for one in where}, (words, kind)
+        assert answer["total"] == 1 and answer["took_ms"] >= 0 and answer["unread"] == 0
+    assert "…" not in found("Malu", kind="text")["hits"][0]["excerpt"]
+    assert "Zoë-Malu" in found("Malu", kind="text")["hits"][0]["excerpt"]
+
+
+def test_a_kind_and_a_run_narrow_the_search(found):
+    assert found("parrot", kind="argument")["total"] == 0
+    assert {h["run"] for h in found("cancel")["hits"]} == {"one", "two"}
+    assert {h["run"] for h in found("cancel", run="one")["hits"]} == {"one"}
+    assert found("parrot", run="one")["hits"] == []
+    assert found("?!")["total"] == found("")["total"] == found("nothing like it")["total"] == 0
+
+
+def test_signs_of_the_query_language_are_only_text(found):
+    for words in ('"', "a*b", "NEAR(x)", "text:cancel", "-cancel", "x' OR 1=1 --", "^(", "\0é"):
+        found(words)
+    assert found("NOT parrot")["total"] == 0
+
+
+def test_what_is_unknown_is_refused(folder):
+    client = viewer(folder, features=[searches()])
+
+    assert client.get("/api/search").status_code == 400
+    assert client.get("/api/search", params={"q": "x", "kind": "y"}).status_code == 400
+    assert client.get("/api/search", params={"q": "x", "run": "../two"}).status_code == 404
+
+
+def test_every_simulation_is_named_once_where_only_those_are_wanted(folder):
+    answer = finder(folder)("order", per="simulation", run="one")
+
+    assert answer["hits"] == [
+        {"run": "one", "domain": "retail", "task": task, "trial": 0} for task in ("1", "0")
+    ]
+
+
+def test_a_running_run_is_found_as_it_goes_on(folder):
+    find = finder(folder)
+    reports = [simulated("0"), simulated("7", messages=PARROT)]
+    assert find("parrot")["total"] == 2
+    with RunFolder.open(folder / "three", planned(reports)) as run:
+        run.append(reports[0])
+        assert find("parrot", run="three")["total"] == 0
+        run.append(reports[1])
+        assert places(find("parrot", run="three", kind="text")) == {("three", "retail", "7", 0, 1)}
+
+
+def test_of_several_reports_on_a_simulation_the_last_one_is_found(folder):
+    find = finder(folder)
+    failed = simulated("1", messages=PARROT, status="setup_failed")
+    with RunFolder.open(folder / "again", planned([failed])) as run:
+        run.append(failed)
+        assert find("parrot", run="again")["total"] > 0
+        run.append(simulated("1"))
+        assert find("parrot", run="again")["total"] == 0
+        assert find("cancelled", run="again")["total"] > 0
+
+
+def test_a_run_that_was_written_anew_or_deleted_is_forgotten(folder):
+    find = finder(folder)
+    assert find("parrot", run="two")["total"] == 2
+    for each in (folder / "two").iterdir():
+        each.unlink()
+    written_run(folder / "two", [simulated("0")])
+    assert find("parrot")["total"] == 0
+    assert {h["run"] for h in find("cancel")["hits"]} == {"one", "two"}
+    for each in (folder / "one").iterdir():
+        each.unlink()
+    (folder / "one").rmdir()
+    assert {h["run"] for h in find("cancel")["hits"]} == {"two"}
+
+
+def test_a_damaged_index_is_made_again(folder, tmp_path):
+    assert finder(folder)("parrot")["total"] == 2
+    (index,) = (tmp_path / "cache" / "view").glob("search-*.sqlite")
+    for each in index.parent.iterdir():
+        each.unlink()
+    index.write_bytes(b"not a database" * 100)
+
+    assert finder(folder)("parrot")["total"] == 2
+
+
+def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
+    find = finder(folder)
+    log = folder / "two" / "log.jsonl"
+    whole = log.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    log.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[1:-2]) + lines[-2][:50])
+    before = find("parrot", run="two")["total"]
+    log.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[1:]))
+
+    assert (before, find("parrot", run="two")["total"]) == (0, 2)
+
+
+def test_labels_are_found_once_they_are_known(folder, monkeypatch):
+    from maseval.view.library import Library
+    from maseval.view.reading import PlainReader
+
+    class Reader(Labelling, PlainReader):
+        def completed(self, run, report):
+            return Labelling.completed(self, run, report)
+
+    search = Search(Library(folder, Reader()))
+    for _ in range(200):
+        search.catch_up()
+        answer = search.find("wrong arguments", "label", None)
+        if answer["total"]:
+            break
+        threading.Event().wait(0.05)
+
+    (hit,) = answer["hits"]
+    assert (hit["run"], hit["task"], hit["message"], hit["where"]) == ("two", "1", None, "label")
+
+
+def test_an_index_of_another_release_is_made_anew(tmp_path):
+    path = tmp_path / "index.sqlite"
+    SearchFile(path).close()
+    import sqlite3
+
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    again = SearchFile(path)
+
+    assert again.known_runs() == []
+    again.close()
+
+
+def test_chunks_and_excerpts():
+    assert chunks_of('a "b c" ?? d_e') == ["a", "b c", "d_e"]
+    text = "x " * 100 + "needle" + " y" * 100
+    shown = excerpt_of(text, ["NEEDLE"])
+    assert shown.startswith("…") and shown.endswith("…") and "needle" in shown
+    assert excerpt_of("short", ["nothing"]) == "short"
