@@ -65,8 +65,9 @@ def _write(path: Path, played: list[Report]) -> None:
     with RunFolder.open(path, {"tasks": {"library": ids}, "trials": TRIALS}) as folder:
         for number in range(TASKS * TRIALS):
             task, trial = divmod(number, TRIALS)
-            report = copy.deepcopy(played[number % len(played)])
+            report = played[number % len(played)]
             if number == TASKS * TRIALS // 2:
+                report = copy.deepcopy(report)
                 report["traces"]["environment"]["simulation"]["messages"][0]["content"] = RARE
             folder.append({**report, "task_id": ids[task], "repeat_idx": trial})
 
