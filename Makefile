@@ -22,7 +22,7 @@ RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp \
-  transformers
+  transformers mlflow wandb
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
@@ -54,7 +54,7 @@ test-browser: $(BROWSER_READY) ## Try the HTML report in a real Chromium
 	  exit 1; } >&2
 	@MASEVAL_BROWSER_TESTS=1 $(BROWSER_VENV)/bin/python -m pytest tests/browser
 
-test-frameworks: ## Try every agent framework, each in an environment of its own
+test-frameworks: ## Try every framework and tracker, each in an environment of its own
 	@$(MAKE) --no-print-directory --output-sync=target --keep-going -j2 \
 	  $(addprefix test-framework-,$(FRAMEWORKS))
 

@@ -22,6 +22,7 @@ from maseval.cli import (
     run,
     runs,
     show,
+    sync,
     tag,
     tau2,
     unbundle,
@@ -52,7 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 add_commands(app, demo, run, runs, show, view, tag, note)
-add_commands(app, compare, gate, report, export, bundle, unbundle, plots)
+add_commands(app, compare, gate, report, export, bundle, unbundle, sync, plots)
 add_commands(app, new, replay_server, chaos_server)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")

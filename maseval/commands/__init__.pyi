@@ -13,6 +13,7 @@ from maseval.commands.report import report as report
 from maseval.commands.run import run as run
 from maseval.commands.runs import runs as runs
 from maseval.commands.show import show as show
+from maseval.commands.sync import sync as sync
 from maseval.commands.tag import tag as tag
 from maseval.commands.unbundle import unbundle as unbundle
 from maseval.commands.view import view as view

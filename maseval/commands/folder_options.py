@@ -95,6 +95,21 @@ class FolderRunOptions(OutputOptions):
         ),
     ] = False
     on_view: OnView | None = None
+    otel: Annotated[
+        bool, Flag("Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT)
+    ] = False
+    otel_content: Annotated[
+        bool, Flag("Traces also hold what was said, and what tools were given", OUTPUT)
+    ] = False
+    track: Annotated[
+        Sequence[str],
+        Flag(
+            "Send the run to mlflow, wandb, langfuse or otel; =ADDRESS for another than the usual "
+            "(repeatable)",
+            OUTPUT,
+            typed=list[str],
+        ),
+    ] = ()
     display: Display | None = None
 
     def __post_init__(self) -> None:

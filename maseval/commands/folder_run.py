@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from maseval.commands.budget import Budget
 from maseval.commands.folder_options import FolderRunOptions
+from maseval.commands.following import check_followers, follower_of
 from maseval.commands.prices import Prices
 from maseval.commands.progress import Turn
 from maseval.commands.publishing import LastSaid
@@ -66,8 +67,11 @@ class FolderRun(ABC):
         engine = self.options.chosen_engine
         command = {"command": self.options.command} if self.options.command else {}
         noted = {**self.config, **command}
+        check_followers(self.options)
         with RunFolder.open(self.path, noted, fork=self.options.fork) as folder:
             on_folder(folder.path)
+            follower = follower_of(self.options, folder.path)
+            benchmark.add_callback(follower)
             session = Session(
                 folder,
                 benchmark,
@@ -82,7 +86,8 @@ class FolderRun(ABC):
                 engine=engine,
             )
             with self._view_of(folder.path):
-                return session.run(parts, agent_data)
+                result = session.run(parts, agent_data)
+        return replace(result, notes=follower.finish())
 
     @contextmanager
     def _view_of(self, folder: Path) -> Iterator[None]:

@@ -1,3 +1,4 @@
 from maseval.interface import agents as agents
 from maseval.interface import inference as inference
 from maseval.interface import telemetry as telemetry
+from maseval.interface import trackers as trackers

@@ -21,9 +21,14 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
         extra: The extra of maseval that installs it.
         package: The name it is installed under, if that differs from the module's.
     """
+    require(module, extra=extra, package=package)
+    return import_module(module)
+
+
+def require(module: str, *, extra: str, package: str | None = None) -> None:
+    """Raise if an optional library is not installed; it is not imported."""
     if not is_installed(module):
         raise MissingExtraError(f"{package or module} is not installed. {how_to_install(extra)}")
-    return import_module(module)
 
 
 def how_to_install(extra: str) -> str:

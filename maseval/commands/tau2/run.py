@@ -51,7 +51,7 @@ def run_prepared(
             on_folder=benchmark.keep_judgements_in,
         )
         notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), judge_notes(result))
-        return replace(result, notes=[note for each in notes for note in each])
+        return replace(result, notes=[*(note for each in notes for note in each), *result.notes])
 
 
 def judge_notes(result: RunResult) -> list[str]:

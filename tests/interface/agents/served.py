@@ -1,10 +1,8 @@
 """A scripted model behind HTTP, and the questions that are put to the tools of every framework."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import Tau2Environment
@@ -19,10 +17,10 @@ from maseval.core.scripted import Reply
 from maseval.server import ModelServer
 from maseval.testing import provider_server
 from maseval.testing.protocols import OpenAIProtocol
+from tests.interface.libraries import py_example
 
 NAME = "served"
 KEY = "key-1234"
-PAGES = Path(__file__).parents[3] / "docs" / "agents"
 DOMAINS = ("airline", "retail", "telecom", "library")
 
 
@@ -115,6 +113,4 @@ def same_json(first: object, second: object) -> bool:
 
 
 def example_of(page: str) -> str:
-    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^```py\n(.*?)^```$", text, re.M | re.S)
-    return found
+    return py_example(f"agents/{page}")

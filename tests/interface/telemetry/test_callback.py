@@ -10,7 +10,7 @@ from maseval.benchmark.booking.tasks import load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry import LangfuseCallback, OpenTelemetryCallback
 from maseval.interface.telemetry import callback as callback_module
-from tests.interface.libraries import needing
+from tests.interface.libraries import needing, py_example
 from tests.interface.telemetry.receiver import PROTOBUF, attributes, receiving, tree
 
 SDK = "opentelemetry.exporter"
@@ -159,3 +159,12 @@ def test_langfuse_without_keys_says_which_are_needed(monkeypatch):
 def test_an_address_that_is_none_is_refused_before_the_run(endpoint):
     with pytest.raises(ConfigurationError, match="such as http://localhost:4318"):
         OpenTelemetryCallback(endpoint)
+
+
+def test_the_example_of_the_page_runs(monkeypatch, capsys):
+    monkeypatch.setattr(callback_module, "END_SECONDS", 30.0)
+    with receiving() as receiver:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+        exec(py_example("telemetry"), {})
+
+    assert capsys.readouterr().out == f"{len(load_tasks())} traces sent\n"

@@ -1,0 +1,2 @@
+from maseval.interface.trackers.callback import MLflowCallback as MLflowCallback
+from maseval.interface.trackers.callback import WandbCallback as WandbCallback

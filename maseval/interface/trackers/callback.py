@@ -1,0 +1,127 @@
+"""Runs of a benchmark in experiment trackers, without a run folder."""
+
+import logging
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.outcome import kind_of, outcome_of, reward_of, simulation_key, spent
+from maseval.core.report import Report
+from maseval.core.storage.secrets import Secrets
+from maseval.interface.telemetry.conversation import bounds
+from maseval.interface.telemetry.moments import SECOND
+from maseval.interface.trackers.bounded import BoundedProcess
+from maseval.interface.trackers.sending import TRACKER_SECONDS, as_json, check_installed
+from maseval.interface.trackers.tracked_run import (
+    OVERALL,
+    Finished,
+    TrackedRun,
+    key_of,
+    metrics_of,
+    parameters_of,
+    tasks_of,
+)
+from maseval.stats.estimation import Estimate, pass_hat_estimates
+from maseval.stats.outcomes import by_task
+
+logger = logging.getLogger(__name__)
+
+
+class _TrackerCallback(BenchmarkCallback):
+    """Sends parameters, metrics and the table of tasks when a run is over.
+
+    A process of its own does it, which has ``TRACKER_SECONDS``; if it fails, a warning is logged
+    and ``failure`` says why.
+    """
+
+    tracker: str
+
+    def __init__(
+        self,
+        where: str | None = None,
+        *,
+        name: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+    ) -> None:
+        check_installed(self.tracker)
+        self.failure: str | None = None
+        self._where, self._name = where, name
+        self._parameters = dict(parameters or {})
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        if not results:
+            return
+        deadline = time.monotonic() + TRACKER_SECONDS
+        sending = f"{__package__}.sending"
+        command = [sys.executable, "-m", sending, self.tracker, self._where or "", ""]
+        process = BoundedProcess.start(command)
+        given = Secrets.of(self._parameters).removed_from_text(as_json(self._run(results)))
+        self.failure = process.failure(deadline, given)
+        if self.failure is not None:
+            logger.warning("%s: the run was not sent (%s)", self.tracker, self.failure)
+
+    def _run(self, results: Sequence[Report]) -> TrackedRun:
+        finished = [finished_of(report) for report in results]
+        return TrackedRun(
+            key=key_of(str(results[0]["run_id"])),
+            name=self._name or str(results[0]["run_id"]),
+            parameters=parameters_of(self._parameters),
+            metrics=metrics_of(_scores(results), finished),
+            tasks=tasks_of(finished),
+            simulations=len(finished),
+            complete=True,
+            started=min(bounds(report)[0] for report in results) / SECOND,
+            ended=max(bounds(report)[1] for report in results) / SECOND,
+        )
+
+
+class MLflowCallback(_TrackerCallback):
+    """Has a run in MLflow; ``where`` is the tracking URI (``MLFLOW_TRACKING_URI`` by default).
+
+    Args:
+        where: The tracking URI.
+        name: What the run is called; by default its id.
+        parameters: What the run's results depend on.
+    """
+
+    tracker = "mlflow"
+
+
+class WandbCallback(_TrackerCallback):
+    """Has a run in Weights & Biases; ``where`` is the project, or ``entity/project``.
+
+    Args:
+        where: The project; by default ``WANDB_PROJECT``, or ``maseval``.
+        name: What the run is called; by default its id.
+        parameters: What the run's results depend on.
+    """
+
+    tracker = "wandb"
+
+
+def finished_of(report: Report) -> Finished:
+    """A report without its conversation."""
+    domain, task, _ = simulation_key(report)
+    cost, tokens = spent(report)
+    return Finished(
+        domain,
+        task,
+        kind_of(report),
+        reward_of(report),
+        cost or 0.0,
+        tokens,
+        report["duration_seconds"],
+    )
+
+
+def _scores(results: Sequence[Report]) -> dict[str, dict[int, Estimate]]:
+    tasks = by_task(map(outcome_of, results))
+    scores = {OVERALL: pass_hat_estimates(list(tasks.values()))}
+    groups = dict.fromkeys(key.group for key in tasks)
+    if len(groups) > 1:
+        for group in groups:
+            own = [trials for key, trials in tasks.items() if key.group == group]
+            scores[group] = pass_hat_estimates(own)
+    return scores

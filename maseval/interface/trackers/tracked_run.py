@@ -1,0 +1,134 @@
+"""A run as experiment trackers show it: parameters, metrics, a table of tasks, files."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from maseval.core.storage.redaction import redact
+from maseval.stats.estimation import Estimate
+
+OVERALL = ""
+_LONGEST = 500
+
+
+class Finished(NamedTuple):
+    """One finished simulation, without its conversation."""
+
+    domain: str
+    task_id: str
+    outcome: str
+    reward: float | None
+    cost: float
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """What is sent of a run.
+
+    ``key`` names the run whenever it is sent, so that a tracker has it once. Its first simulation
+    ``started`` and its last one ``ended`` so many seconds after 1970. ``files`` makes what is
+    attached.
+    """
+
+    key: str
+    name: str
+    parameters: Mapping[str, str]
+    metrics: Mapping[str, float]
+    tasks: Sequence[Mapping[str, object]]
+    simulations: int
+    complete: bool
+    started: float
+    ended: float
+    files: Callable[[], Sequence[Path]] = field(default=tuple, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents: what was sent already need not be sent again."""
+        content = [self.name, self.parameters, self.metrics, self.tasks, self.complete]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the table's columns."""
+        return list(self.tasks[0]) if self.tasks else []
+
+    def rows(self) -> list[list[object]]:
+        """The table, a row for each task."""
+        return [list(row.values()) for row in self.tasks]
+
+
+def key_of(*identity: str) -> str:
+    """The key of a run, from whatever identifies it."""
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+
+
+def parameters_of(config: Mapping[str, object]) -> dict[str, str]:
+    """A configuration without its secrets, one text for each setting: ``agent.model``."""
+    return dict(_flat(redact(config), ()))
+
+
+def _flat(values: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, (*path, str(key)))
+        elif value is not None:
+            text = value if isinstance(value, str) else json.dumps(value)
+            yield ".".join((*path, str(key))), text[:_LONGEST]
+
+
+def metrics_of(
+    scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[Finished]
+) -> dict[str, float]:
+    """pass^k with both ends of its interval, by domain and overall, and what the run took.
+
+    ``pass_hat_1``, ``pass_hat_1_low``, ``retail/pass_hat_1_high``: no tracker takes a ``^``.
+    """
+    metrics: dict[str, float] = {}
+    for domain, estimates in scores.items():
+        prefix = f"{domain}/" if domain else ""
+        for k, found in estimates.items():
+            if found.value is not None:
+                name = f"{prefix}pass_hat_{k}"
+                metrics |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    cost, tokens = sum(each.cost for each in finished), sum(each.tokens for each in finished)
+    # Tokens that cost nothing are of unknown price.
+    known = {"cost": cost} if cost or not tokens else {}
+    return {
+        **metrics,
+        "simulations": len(finished),
+        "passed": sum(each.outcome == "pass" for each in finished),
+        "errors": sum(each.outcome == "error" for each in finished),
+        **known,
+        "tokens": tokens,
+        "seconds": sum(each.seconds for each in finished),
+    }
+
+
+def tasks_of(finished: Iterable[Finished]) -> list[dict[str, object]]:
+    """A row for each task: its trials, how many passed, and what they took."""
+    by_task: dict[tuple[str, str], list[Finished]] = {}
+    for each in finished:
+        by_task.setdefault((each.domain, each.task_id), []).append(each)
+    return [_row(*key, trials) for key, trials in by_task.items()]
+
+
+def _row(domain: str, task_id: str, trials: Sequence[Finished]) -> dict[str, object]:
+    rewards = [each.reward for each in trials if each.reward is not None]
+    passed = sum(each.outcome == "pass" for each in trials)
+    return {
+        "domain": domain,
+        "task_id": task_id,
+        "trials": len(trials),
+        "passed": passed,
+        "pass_rate": passed / len(trials),
+        "mean_reward": sum(rewards) / len(rewards) if rewards else None,
+        "errors": sum(each.outcome == "error" for each in trials),
+        "cost": sum(each.cost for each in trials),
+        "tokens": sum(each.tokens for each in trials),
+        "seconds": round(sum(each.seconds for each in trials), 3),
+    }

@@ -1,0 +1,152 @@
+"""MLflow: a real tracking server with a SQLite database, and servers that fail."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from maseval import commands
+from maseval.commands import tracking as tracking_module
+from maseval.interface.telemetry.sender import DeliveryError
+from maseval.interface.trackers import callback as callback_module
+from tests.interface.libraries import needing, py_example
+from tests.interface.telemetry.receiver import receiving
+
+CHECKOUT = str(Path(__file__).parents[3])
+
+pytestmark = [
+    *needing("mlflow"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mlflow")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)),
+        *("--backend-store-uri", f"sqlite:///{folder}/runs.db", "--workers", "1"),
+        *("--artifacts-destination", str(folder / "files")),
+    ]
+    with open(folder / "log", "wb") as log:
+        quick = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=quick)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{url}/health", process, folder / "log")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for(url, process, log):
+    for _ in range(2400):
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+    pytest.fail(log.read_text())
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch, request):
+    """Enough time for a loaded machine; the variables of whoever runs the tests do not count."""
+    monkeypatch.setattr(tracking_module, "TRACKER_SECONDS", 200.0)
+    monkeypatch.setattr(callback_module, "TRACKER_SECONDS", 200.0)
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", request.node.name[:40])
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("PYTHONPATH", CHECKOUT)
+
+
+def runs_at(server, experiment):
+    client = import_module("mlflow.tracking").MlflowClient(server)
+    home = client.get_experiment_by_name(experiment[:40]).experiment_id
+    return client, client.search_runs([home])
+
+
+def test_a_run_is_one_run_with_everything_also_when_it_is_resumed(server, booking, request):
+    result = booking(track=[f"mlflow={server}"])
+    assert result.notes == []
+    assert booking(trials=3, track=[f"mlflow={server}"]).notes == []
+
+    client, (run,) = runs_at(server, request.node.name)
+    assert (run.info.run_name, run.info.status) == ("mine", "FINISHED")
+    assert run.data.params["agent.slip_rate"] == "0.2"
+    assert (run.data.params["trials"], run.data.tags["trials"]) == ("2", "3")
+    found = commands.show("mine").summary.overall.pass_hat[1]
+    assert run.data.metrics["pass_hat_1"] == found.value
+    assert run.data.metrics["pass_hat_1_low"] == found.low
+    assert run.data.metrics["pass_hat_1_high"] == found.high
+    steps = [each.step for each in client.get_metric_history(run.info.run_id, "pass_hat_1")]
+    assert steps == [6, 9]
+    files = {each.path for each in client.list_artifacts(run.info.run_id)}
+    assert files == {"report.html", "tasks.json"}
+    path = client.download_artifacts(run.info.run_id, "tasks.json")
+    table = json.loads(Path(path).read_text())
+    assert table["columns"][:4] == ["domain", "task_id", "trials", "passed"]
+    assert [row[2] for row in table["data"]] == [3, 3, 3]
+
+    (again,) = commands.sync("mine", [f"mlflow={server}"])
+    assert (again.sent, again.before, again.run) == (0, 1, run.info.run_id)
+    (result.folder / "sent.jsonl").unlink()
+    commands.sync("mine", [f"mlflow={server}"])  # found again by its key
+    client, runs = runs_at(server, request.node.name)
+    assert len(runs) == 1
+    assert len(client.get_metric_history(run.info.run_id, "pass_hat_1")) == 2
+
+
+def test_a_callback_needs_no_run_folder_as_the_page_shows(server, request, monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    exec(py_example("trackers"), {})
+
+    assert capsys.readouterr().out == "sent\n"
+    _, (run,) = runs_at(server, request.node.name)
+    assert (run.info.run_name, run.data.params) == ("careful clerk", {"slip_rate": "0.0"})
+    assert run.data.metrics["pass_hat_1"] == 1.0
+
+
+SERVERS = {
+    "hangs": None,
+    "is broken": (500, "text/plain", b"broken"),
+    "answers with garbage": (200, "text/html", b"<html>"),
+}
+
+
+def test_servers_that_fail_are_reported_once_and_change_nothing(booking, monkeypatch):
+    monkeypatch.setattr(tracking_module, "TRACKER_SECONDS", 15.0)
+    with (
+        receiving(SERVERS["hangs"]) as hanging,
+        receiving(SERVERS["is broken"]) as broken,
+        receiving(SERVERS["answers with garbage"]) as garbage,
+    ):
+        to = [f"mlflow={each.url}" for each in (hanging, broken, garbage)]
+        result = booking(track=[*to, "mlflow=http://127.0.0.1:9"])
+
+    assert result.complete
+    assert len(result.notes) == 4
+    for note, where in zip(result.notes, [*to, "mlflow=http://127.0.0.1:9"], strict=True):
+        assert note.startswith("mlflow: the run was not sent (")
+        assert note.endswith(f"maseval sync {result.folder} --to {where}")
+    assert not (result.folder / "sent.jsonl").exists()
+
+
+def test_sync_reports_a_server_that_is_down_as_an_error(booking):
+    booking()
+
+    with pytest.raises(DeliveryError, match="mlflow did not take the run"):
+        commands.sync("mine", ["mlflow=http://127.0.0.1:9"])

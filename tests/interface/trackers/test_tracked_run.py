@@ -1,0 +1,102 @@
+"""A run in a tracker's terms."""
+
+import pytest
+
+from maseval.benchmark.booking.benchmark import BookingBenchmark
+from maseval.benchmark.booking.tasks import load_tasks
+from maseval.interface import extras
+from maseval.interface.extras import MissingExtraError
+from maseval.interface.trackers import MLflowCallback, WandbCallback
+from maseval.interface.trackers.sending import as_json, from_json
+from maseval.interface.trackers.tracked_run import (
+    Finished,
+    TrackedRun,
+    metrics_of,
+    parameters_of,
+    tasks_of,
+)
+from maseval.stats.estimation import pass_hat_estimates
+from maseval.stats.trials import Trials
+
+FINISHED = [
+    Finished("shop", "1", "pass", 1.0, 0.25, 100, 2.0),
+    Finished("shop", "1", "fail", 0.0, 0.25, 100, 2.0),
+    Finished("shop", "2", "error", None, 0.0, 0, 1.0),
+]
+
+
+def test_metrics_have_both_ends_of_their_interval():
+    estimates = pass_hat_estimates([Trials(4, 4), Trials(4, 1), Trials(4, 2)])
+    metrics = metrics_of({"": estimates, "shop": estimates}, FINISHED)
+
+    assert metrics["pass_hat_1"] == metrics["shop/pass_hat_1"] == pytest.approx(7 / 12)
+    assert metrics["pass_hat_1_low"] == estimates[1].low < metrics["pass_hat_1"]
+    assert metrics["pass_hat_1_high"] == estimates[1].high > metrics["pass_hat_1"]
+    assert "pass_hat_4_low" in metrics
+    took = {"simulations": 3, "passed": 1, "errors": 1, "cost": 0.5, "tokens": 200, "seconds": 5.0}
+    assert took.items() <= metrics.items()
+
+
+def test_tokens_of_unknown_price_have_no_cost():
+    free = [each._replace(cost=0.0) for each in FINISHED]
+
+    assert "cost" not in metrics_of({}, free)
+    assert metrics_of({}, [free[2]])["cost"] == 0.0
+
+
+def test_every_task_is_a_row():
+    first, second = tasks_of(FINISHED)
+
+    assert first == {
+        **{"domain": "shop", "task_id": "1", "trials": 2, "passed": 1, "pass_rate": 0.5},
+        **{"mean_reward": 0.5, "errors": 0, "cost": 0.5, "tokens": 200, "seconds": 4.0},
+    }
+    assert (second["mean_reward"], second["errors"]) == (None, 1)
+
+
+def test_parameters_are_flat_short_and_without_secrets():
+    config = {
+        "agent": {"model": "m", "api_key": "sk-very-secret", "args": {"temperature": 0.5}},
+        "long": "x" * 1000,
+        "none": None,
+    }
+
+    assert parameters_of(config) == {
+        "agent.model": "m",
+        "agent.api_key": "<redacted>",
+        "agent.args.temperature": "0.5",
+        "long": "x" * 500,
+    }
+
+
+def test_a_run_reaches_another_process_as_it_is(tmp_path):
+    run = TrackedRun(
+        "k", "n", {"a": "b"}, {"m": 0.5}, tasks_of(FINISHED), 3, True, 1.0, 2.0,
+        files=lambda: [tmp_path / "report.html"],
+    )  # fmt: skip
+
+    received = from_json(as_json(run))
+    assert received == run and received.digest == run.digest
+    assert list(received.files()) == [tmp_path / "report.html"]
+
+
+@pytest.mark.parametrize(
+    ("callback", "extra"), [(MLflowCallback, "mlflow"), (WandbCallback, "wandb")]
+)
+def test_a_missing_library_is_reported_before_the_run(callback, extra, monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda module: False)
+
+    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{extra}\]'"):
+        callback()
+
+
+def test_a_tracker_that_fails_changes_nothing_and_is_reported_once(monkeypatch, caplog):
+    monkeypatch.setattr(extras, "is_installed", lambda module: True)
+    callback = MLflowCallback("http://127.0.0.1:9")
+    callback.tracker = "nonsense"  # a process that fails at once, whatever is installed
+    reports = BookingBenchmark(callbacks=[callback], progress_bar=False).run(load_tasks()[:1], {})
+
+    assert [report["status"] for report in reports] == ["success"]
+    assert "nonsense" in callback.failure
+    (said,) = [each.getMessage() for each in caplog.records if "not sent" in each.getMessage()]
+    assert said.startswith("nonsense: the run was not sent (")
