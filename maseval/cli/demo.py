@@ -22,6 +22,7 @@ EXAMPLES = examples(
     ("maseval demo --json", "for scripts"),
 )
 
+_NEXT = "maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
 _SECONDS_BETWEEN_LINES = 3.0
 
 
@@ -55,6 +56,7 @@ def demo(
     )
     if result.report is not None:
         console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
+    console.print(f"Next: {_NEXT}", highlight=False, soft_wrap=True)
     if as_json:
         print_json(result.to_dict())
     if not result.run.complete:

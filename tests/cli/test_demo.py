@@ -66,3 +66,4 @@ def test_with_data_every_base_task_is_run_four_times(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert "1112/1112" in result.stdout and "pass^4" in result.stdout
     assert "Report: runs/" in result.stdout
+    assert "maseval view" in result.stdout and "maseval tau2 play" in result.stdout
