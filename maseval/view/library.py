@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -63,8 +64,11 @@ class Library:
 
     def run_folders(self) -> Iterator[tuple[str, Path]]:
         """Every run folder by its name."""
-        for path in _run_folders(self.root, _DEEPEST):
-            yield name_of(self.root, path), path
+        with self._listing:
+            found = list(self._finder.found())
+        for path in found:
+            if path.is_dir():
+                yield name_of(self.root, path), path
 
     def path_of(self, name: str) -> Path:
         """Where a run is."""
