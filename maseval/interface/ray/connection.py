@@ -19,7 +19,7 @@ NAMESPACE = "maseval"
 # What a Ray of our own sets aside for large objects; a report has some 100 kB.
 _OBJECT_STORE = 200_000_000
 # On a busy machine Ray may not be up within the 30 s that it gives itself.
-_STARTS = 3
+_STARTS = 5
 # A unix socket's path has at most 107 characters, of which Ray's own names take about 65.
 _LONGEST_FOLDER = 40
 
@@ -109,7 +109,7 @@ def _options(address: str, processes: int | None) -> dict[str, Any]:
 
 def _folder() -> dict[str, str]:
     """Ray's folder, where that of temporary files would be too long for its sockets."""
-    usual = tempfile.gettempdir()
+    usual = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
     return {} if len(usual) <= _LONGEST_FOLDER else {"_temp_dir": "/tmp/ray"}
 
 

@@ -27,6 +27,11 @@ class Stage(Enum):
 class ProcessLostError(MASEvalError):
     """The process does not answer any more; the text says what Ray knows of it."""
 
+    @property
+    def machine_down(self) -> bool:
+        """Whether its whole machine is gone."""
+        return "node has died" in self.message
+
 
 class Process:
     """A worker process; ``pending`` is the call whose reply is awaited."""
@@ -109,5 +114,5 @@ class Process:
 
 def _in_a_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "died" in line or "dead" in line or "unavailable" in line]
+    told = [line for line in lines if "because" in line]
     return (told or lines or [type(error).__name__])[0]

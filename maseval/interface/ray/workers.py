@@ -249,10 +249,10 @@ class RayWorkers:
         """A process died: what was in it is begun again, and another takes its place."""
         self._remove(process)
         if process.stage is not Stage.WORKING:
-            self._failed_start(str(lost), process)
+            self._failed_start(str(lost), process, blamed=not lost.machine_down)
             return
         flights, process.flights = list(process.flights.values()), {}
-        down = self._is_down(process)
+        down = lost.machine_down or self._is_down(process)
         what = f"{process.place.node} went down" if down else f"{process} died"
         self._note("died", process, f"{what} with {_simulations(len(flights))}: {lost}")
         for flight in flights:
@@ -263,8 +263,8 @@ class RayWorkers:
                 self._backlog.add(flight)
         self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
-    def _failed_start(self, why: str, process: Process) -> None:
-        self._failed_starts += 1
+    def _failed_start(self, why: str, process: Process, *, blamed: bool = True) -> None:
+        self._failed_starts += blamed
         if self._failed_starts >= _MOST_FAILED_STARTS:
             raise WorkersUnavailableError(
                 f"worker processes die as soon as they start, {self._failed_starts} in a row: {why}"

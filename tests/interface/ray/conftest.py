@@ -63,6 +63,7 @@ class Nodes:
 
     def kill(self, number: int = 0) -> None:
         """kill -9 of all processes of a node; never of the head, which keeps the books."""
+        self.repair()
         node = sorted(self._cluster.worker_nodes, key=lambda one: one.node_id)[number]
         self._cluster.remove_node(node, allow_graceful=False)
 
