@@ -90,7 +90,7 @@ def test_tags_and_notes_can_be_written_where_editing_is_on(visit, serve, written
     page.get_by_role("textbox", name="Tags of first").fill("baseline, <b>bold</b>")
     page.keyboard.press("Enter")
     tags = page.locator('tr[data-run="first"] .tag')
-    expect(tags).to_have_text(["<b>bold</b>", "baseline"])
+    expect(tags).to_have_text(["baseline", "<b>bold</b>"])
     page.get_by_role("button", name="Note on first").click()
     page.get_by_role("textbox", name="Note on first").fill("look at task 1")
     page.get_by_role("button", name="Save").click()
