@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -62,13 +61,10 @@ class Library:
             rows = [self._row(path) for path in self._finder.found()]
         return sorted(rows, key=lambda row: row["updated"], reverse=True)
 
-    def run_folders(self) -> Iterator[tuple[str, Path]]:
-        """Every run folder by its name."""
+    def places(self) -> dict[str, Path]:
+        """Every run and results file by its name."""
         with self._listing:
-            found = list(self._finder.found())
-        for path in found:
-            if path.is_dir():
-                yield name_of(self.root, path), path
+            return {name_of(self.root, path): path for path in self._finder.found()}
 
     def path_of(self, name: str) -> Path:
         """Where a run is."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import report_of, simulation_of
 from maseval.view.library import Library
-from maseval.view.search_file import Progress, SearchFile
+from maseval.view.search_file import Match, Progress, SearchFile
 from maseval.view.search_texts import parts_of
 
 _BATCH = 4 << 20
@@ -30,25 +31,34 @@ class LoggedReport(NamedTuple):
 
 
 def unread(index: SearchFile, library: Library) -> int:
-    """How many bytes of all logs are not in the index."""
-    return sum(max(0, _size(log) - _begin(index, run, log)) for run, log in _logs(library))
+    """How many bytes of all logs and results files are not in the index."""
+    files = files_of(library).items()
+    return sum(max(0, _size(file) - _begin(index, run, file)) for run, file in files)
 
 
 def read_on(index: SearchFile, library: Library) -> bool:
     """Read the next few megabytes of some log; False if there is nothing new in any."""
-    logs = dict(_logs(library))
-    for gone in set(index.known_runs()) - logs.keys():
+    files = files_of(library)
+    for gone in set(index.known_runs()) - files.keys():
         with index.writing():
             index.forget(gone)
-    for run, log in logs.items():
-        if _begin(index, run, log) < _size(log) and _read_batch(index, run, log):
-            return True
+    for run, file in files.items():
+        if _begin(index, run, file) < _size(file):
+            read = _read_batch if file.name == LOG else partial(_read_results, library)
+            if read(index, run, file):
+                return True
     return False
+
+
+def files_of(library: Library) -> dict[str, Path]:
+    """The log of every run, and every results file."""
+    places = library.places().items()
+    return {name: path / LOG if path.is_dir() else path for name, path in places}
 
 
 def label_on(index: SearchFile, library: Library) -> bool:
     """Find the labels of a few failed simulations; False if all are known."""
-    for run, _ in _logs(library):
+    for run in index.known_runs():
         waiting = index.waiting(run, _LABELLED_AT_ONCE)
         if not waiting:
             continue
@@ -64,13 +74,18 @@ def label_on(index: SearchFile, library: Library) -> bool:
     return False
 
 
-def text_at(log: Path, at: int, message: int | None, where: str) -> str | None:
-    """The text of a hit, read from its log again; None if it is not there any more."""
-    found = next(reports_from(log, at), None)
-    if found is None or found.at != at:
-        return None
-    parts = parts_of({**found.report})
-    return "\n".join(part.text for part in parts if part[:2] == (message, where)) or None
+def text_at(library: Library, hit: Match) -> str | None:
+    """The text of a hit, read again from where it is; None if it is not there any more."""
+    path = library.path_of(hit.run)
+    if path.is_dir():
+        found = next(reports_from(path / LOG, hit.at), None)
+        if found is None or found.at != hit.at:
+            return None
+        report = found.report
+    else:
+        report = library.run(hit.run).source.report_at(hit.at)
+    place = hit.message, hit.where
+    return "\n".join(part.text for part in parts_of({**report}) if part[:2] == place) or None
 
 
 def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
@@ -95,11 +110,6 @@ def _report_in(line: bytes) -> tuple[Simulation, Report] | None:
         return simulation, report_of(record, {})
     except (ValueError, KeyError, IndexError, TypeError):
         return None
-
-
-def _logs(library: Library) -> Iterator[tuple[str, Path]]:
-    for name, path in library.run_folders():
-        yield name, path / LOG
 
 
 def _size(log: Path) -> int:
@@ -139,6 +149,20 @@ def _read_batch(index: SearchFile, run: str, log: Path) -> bool:
             end = _last_whole_line(log, end)
         index.note(run, Progress(file, end))
     return end > begin
+
+
+def _read_results(library: Library, index: SearchFile, run: str, file: Path) -> bool:
+    """Read a results file at once; its verdicts are recomputed on the way."""
+    now = os.stat(file)
+    reports = list(library.run(run).source.reports())
+    with index.writing():
+        index.forget(run)
+        index.note(run, Progress(now.st_ino, now.st_size))
+        for at, report in enumerate(reports):
+            shape: Shape = {**report}
+            failed = kind_of(shape) in ("fail", "error")
+            index.add(run, Simulation.of(report), at, parts_of(shape), unlabelled=failed)
+    return True
 
 
 def _last_whole_line(log: Path, after: int) -> int:

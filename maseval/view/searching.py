@@ -17,13 +17,12 @@ from typing import NotRequired, TypedDict
 from maseval.core.exceptions import MASEvalError
 from maseval.data.store import cache_dir
 from maseval.runs import Simulation
-from maseval.runs.config_file import LOG
 from maseval.view.answers import Answers, Query
 from maseval.view.api import asked
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
 from maseval.view.search_file import COUNTED, Match, SearchFile, has_full_text_search
-from maseval.view.search_reading import label_on, read_on, reports_from, text_at, unread
+from maseval.view.search_reading import label_on, read_on, text_at, unread
 from maseval.view.search_texts import KINDS, chunks_of, excerpt_of, holds, parts_of
 
 logger = logging.getLogger(__name__)
@@ -110,9 +109,8 @@ class Search:
 
     def _shown(self, hit: Match, chunks: Sequence[str]) -> SearchHit:
         try:
-            log = self.library.path_of(hit.run) / LOG
-            text = text_at(log, hit.at, hit.message, hit.where)
-        except (OSError, MASEvalError):  # it was deleted meanwhile
+            text = text_at(self.library, hit)
+        except (OSError, IndexError, MASEvalError):  # it was deleted meanwhile
             text = None
         excerpt = " ".join(chunks) if text is None else excerpt_of(text, chunks)
         return {
@@ -137,17 +135,17 @@ def scanned(library: Library, words: str, kind: str, run: str | None) -> Mapping
     chunks, places = chunks_of(words), KINDS[kind]
     total = 0
     hits: list[SearchHit] = []
-    for name, path in library.run_folders() if chunks else ():
+    for name in library.places() if chunks else ():
         if run not in (None, name):
             continue
-        for found in reports_from(path / LOG, 0):
-            for part in parts_of({**found.report}):
+        for report in library.run(name).source.reports():
+            for part in parts_of({**report}):
                 if part.where in places and holds(part, chunks):
                     total += 1
                     if len(hits) < SHOWN:
                         hits.append(
                             {
-                                **_named(name, found.simulation),
+                                **_named(name, Simulation.of(report)),
                                 "message": part.message,
                                 "where": part.where,
                                 "excerpt": excerpt_of(part.text, chunks),

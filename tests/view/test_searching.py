@@ -209,3 +209,22 @@ def test_chunks_and_excerpts():
     shown = excerpt_of(text, ["NEEDLE"])
     assert shown.startswith("…") and shown.endswith("…") and "needle" in shown
     assert excerpt_of("short", ["nothing"]) == "short"
+
+
+def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
+    from maseval.commands import tau2
+    from maseval.commands.view_reader import BenchmarkReader
+
+    run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run").folder
+    (tmp_path / "files").mkdir()
+    tau2.export(run, tmp_path / "files" / "theirs.json")
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    client = viewer(tmp_path / "files", reader=BenchmarkReader(), features=[searches()])
+    for _ in range(200):
+        found = client.get("/api/search", params={"q": "anything else", "kind": "text"}).json()
+        if not found["unread"]:
+            break
+    found = client.get("/api/search", params={"q": "everything I can do"}).json()
+
+    (hit,) = found["hits"]
+    assert hit["run"] == "theirs.json" and "everything I can do" in hit["excerpt"]
