@@ -8,6 +8,7 @@ every time is then found out, and given up; the others are not harmed a third ti
 import math
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from maseval.core.engine.repetition import Repetition
@@ -74,7 +75,7 @@ class Backlog:
         """How many wait for quarantine."""
         return len(self._waiting[1]) + len(self._waiting[2])
 
-    def next_for(self, present: list[Flight], *, quarantine: bool) -> Flight | None:
+    def next_for(self, present: Mapping[int, Flight], *, quarantine: bool) -> Flight | None:
         """The next flight for a process in which these are; None if there is no room."""
         kinds = self._quarantined(present) if quarantine else [0]
         for kind in kinds:
@@ -82,9 +83,9 @@ class Backlog:
                 return self._waiting[kind].popleft()
         return None
 
-    def _quarantined(self, present: list[Flight]) -> list[int]:
+    def _quarantined(self, present: Mapping[int, Flight]) -> list[int]:
         """Those with equal blame together, so that the next death tells more."""
-        return [present[0].crowd_of] if present else [2, 1]
+        return [next(iter(present.values())).crowd_of] if present else [2, 1]
 
     def _limit(self, kind: int) -> int:
         return (self.room, max(1, math.isqrt(self.room)), 1)[kind]

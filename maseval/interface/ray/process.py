@@ -68,7 +68,7 @@ class Process:
     def submit(self, flight: Flight, order: bytes) -> None:
         """Start a flight."""
         self.flights[flight.number] = flight
-        self._unconfirmed.append(self._actor.submit.remote(order))
+        self._unconfirmed.append(self._actor.submit.remote(flight.number, order))
 
     def stop(self) -> None:
         """Let it know that the run is stopping."""
@@ -79,14 +79,16 @@ class Process:
         with self._answering():
             return self._ray.get(self.pending)
 
-    def confirm(self) -> None:
-        """Raise if anything that was sent did not arrive."""
-        if self._unconfirmed:
-            arrived, self._unconfirmed = self._ray.wait(
-                self._unconfirmed, num_returns=len(self._unconfirmed), timeout=0
-            )
-            with self._answering():
-                self._ray.get(arrived)
+    def unreadable(self) -> list[tuple[Flight, str]]:
+        """The flights that arrived and could not be read, and why; raises if any did not arrive."""
+        if not self._unconfirmed:
+            return []
+        arrived, self._unconfirmed = self._ray.wait(
+            self._unconfirmed, num_returns=len(self._unconfirmed), timeout=0
+        )
+        with self._answering():
+            replies = self._ray.get(arrived)
+        return [(self.flights[number], why) for number, why in filter(None, replies)]
 
     def give_up(self, flight: Flight, seconds: float) -> bytes | None:
         """What a flight that is late has done so far; None if it is finished."""

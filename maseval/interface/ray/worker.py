@@ -97,13 +97,17 @@ class Worker:
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, order: bytes) -> None:
-        """Start an order."""
-        wanted: Order = unpacked(order)
-        repetition = wanted.begun(self._setting, lambda: self._stopping)
+    def submit(self, number: int, order: bytes) -> tuple[int, str] | None:
+        """Start an order; returns its number and why, if it cannot be read here."""
+        try:
+            wanted: Order = unpacked(order)
+            repetition = wanted.begun(self._setting, lambda: self._stopping)
+        except Exception as error:  # a class of the user's that is not known here
+            return number, _in_words(error)
         with self._lock:
-            self._numbers[repetition] = wanted.number
+            self._numbers[repetition] = number
             self._threads.submit(repetition)
+        return None
 
     def collect(self, patience: float) -> list[bytes]:
         """What has been finished, once there is something or ``patience`` seconds have passed."""

@@ -29,6 +29,7 @@ from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, ch
 from maseval.interface.ray.flights import Backlog, Flight
 from maseval.interface.ray.limiter import start_limits
 from maseval.interface.ray.parcel import (
+    WorkerExceptionError,
     can_be_sent,
     packed,
     packed_for_worker,
@@ -41,7 +42,7 @@ from maseval.interface.ray.worker import Equipment
 # Between two looks at whether the run is stopping.
 _LONGEST_WAIT = 0.5
 # What a process has done of a repetition that is late; it may hang itself.
-_WAIT_FOR_LATE = 15.0
+_WAIT_FOR_LATE = 60.0
 # A process that dies before it can do anything says that the next one will as well.
 _MOST_FAILED_STARTS = 5
 
@@ -81,7 +82,8 @@ class RayWorkers:
         self._flights: dict[Repetition, Flight] = {}
         self._processes: list[Process] = []
         self._finished: deque[Finished] = deque()
-        self._failed_starts = 0
+        self._failed_starts = self._refused = 0
+        self._all_started = False
         self._said_stop = False
         self._own_connection = ExitStack()
         self._connection = self._own_connection if connection is None else connection
@@ -134,9 +136,11 @@ class RayWorkers:
         return self._finished.popleft() if self._finished else None
 
     def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        flight = self._flights[repetition]
+        flight = self._flights.get(repetition)
+        if flight is None or not flight.is_late:  # finished meanwhile, or begun again
+            return None
         holder = next((one for one in self._processes if flight.number in one.flights), None)
-        if holder is None or not flight.is_late:
+        if holder is None:
             return None
         try:
             done = holder.give_up(flight, _WAIT_FOR_LATE)
@@ -145,6 +149,7 @@ class RayWorkers:
             return None
         except self._ray.exceptions.GetTimeoutError:
             self._forget(flight)
+            self._bury(holder, ProcessLostError(f"no answer in {_WAIT_FOR_LATE:g} s"))
             return _cut_off(repetition)
         if done is None:
             return None
@@ -183,6 +188,7 @@ class RayWorkers:
                 )
             self.wait(None)
             self._attend()
+        self._all_started = True
 
     def _attend(self) -> None:
         """See to every process that has replied, and give out what waits."""
@@ -196,7 +202,8 @@ class RayWorkers:
             self._hear(process)
         for process in tuple(self._processes):
             try:
-                process.confirm()
+                for flight, why in process.unreadable():
+                    self._end(flight, WorkerExceptionError(why))
             except ProcessLostError as lost:
                 self._bury(process, lost)
         self._dispatch()
@@ -241,9 +248,11 @@ class RayWorkers:
         """At the start of a run it is for the user to decide; later the others carry on."""
         self._remove(process)
         self._note("refused", process, str(error))
-        if not any(one.stage is Stage.WORKING and one is not process for one in self._processes):
+        self._refused += 1
+        if not self._all_started or not self._processes:
             raise error
-        self._failed_start(str(error), process)
+        if self._refused <= _MOST_FAILED_STARTS:
+            self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
     def _bury(self, process: Process, lost: ProcessLostError) -> None:
         """A process died: what was in it is begun again, and another takes its place."""
@@ -284,9 +293,7 @@ class RayWorkers:
     def _dispatch(self) -> None:
         working = [one for one in self._processes if one.stage is Stage.WORKING]
         for process in sorted(working, key=lambda one: len(one.flights)):
-            while flight := self._backlog.next_for(
-                list(process.flights.values()), quarantine=process.quarantine
-            ):
+            while flight := self._backlog.next_for(process.flights, quarantine=process.quarantine):
                 self._send(process, flight)
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
@@ -305,7 +312,6 @@ class RayWorkers:
 
     def _abandon(self, process: Process, flight: Flight) -> None:
         repetition, times = flight.repetition, flight.deaths + flight.moves
-        self._forget(flight)
         name = f"task {str(repetition.task.id)!r}, repetition {repetition.repeat_idx}"
         error = WorkerDiedError(
             f"the process in which it took place died {times} times, the last time on "
@@ -313,9 +319,18 @@ class RayWorkers:
             "library that crashes"
         )
         self._note("given_up", process, f"{name} is given up: its process died {times} times")
-        repetition.context.registry.close()
-        outcome = repetition.outcome(TaskExecutionStatus.WORKER_DIED, error)
-        self._finished.append((repetition, outcome))
+        self._end(flight, error, TaskExecutionStatus.WORKER_DIED)
+
+    def _end(
+        self,
+        flight: Flight,
+        error: MASEvalError,
+        status: TaskExecutionStatus = TaskExecutionStatus.SETUP_FAILED,
+    ) -> None:
+        """Report a flight that no process will finish."""
+        self._forget(flight)
+        flight.repetition.context.registry.close()
+        self._finished.append((flight.repetition, flight.repetition.outcome(status, error)))
 
     def _note(self, kind: Any, process: Process, text: str) -> None:
         self._job.note(WorkerEvent(kind, process.place.node, text))

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +84,25 @@ def one_attempt() -> None:
     """Runs have the usual policy, in every process."""
 
 
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """A folder with a short path, as Ray's sockets need one."""
+    folder = Path(tempfile.mkdtemp(prefix="mr", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def ray_folder() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
-    # A path of a socket must be short.
-    folder = Path(tempfile.mkdtemp(prefix="mr", dir="/tmp"))
-    with pytest.MonkeyPatch.context() as patch:
+    with short_folder() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
@@ -98,7 +112,6 @@ def nodes() -> Iterator[Nodes]:
             yield cluster
         finally:
             cluster.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,12 @@ def waiting(room, *flights):
     return backlog
 
 
-def taken(backlog, *, quarantine, present=()):
+def taken(backlog, *, quarantine):
     """What a process is given until there is no more room."""
-    inside = list(present)
+    inside = {}
     while found := backlog.next_for(inside, quarantine=quarantine):
-        inside.append(found)
-    return [each.number for each in inside]
+        inside[found.number] = found
+    return list(inside)
 
 
 def test_an_ordinary_process_is_filled_in_order_with_those_without_blame():

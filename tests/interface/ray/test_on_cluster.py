@@ -118,6 +118,30 @@ def test_a_benchmark_that_cannot_be_sent_is_refused_with_a_way_out(engine):
         benchmark.run(numbered(1), engine=engine)
 
 
+class FromHere(Task):
+    """A task that can be packed, but not read anywhere else."""
+
+    def __reduce__(self):
+        return _only_here, (os.getpid(),)
+
+
+def _only_here(process):
+    if process != os.getpid():
+        raise ValueError("what is this?")
+    return FromHere(query="q", id="strange")
+
+
+def test_a_task_that_a_worker_cannot_read_fails_alone(engine):
+    given = [FromHere(query="q", id="strange"), *numbered(5)]
+
+    reports = Shop(num_workers=6).run(given, engine=engine)
+
+    ended = statuses(reports)
+    assert ended.pop("strange") == "setup_failed" and set(ended.values()) == {"success"}
+    [error] = [report["error"] for report in reports if report["error"]]
+    assert error["error_message"] == "ValueError: what is this?"
+
+
 def gold(query):
     import gc
 

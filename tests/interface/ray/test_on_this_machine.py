@@ -2,13 +2,10 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -69,13 +66,21 @@ class Mine(Benchmark):
 
 
 @pytest.fixture
-def place(tmp_path):
-    """A folder with code of one's own, and one for Ray, whose sockets need a short path."""
+def place(tmp_path, ray_folder):
+    """A folder with code of one's own, and one for Ray."""
     (tmp_path / "mine.py").write_text(BENCHMARK.replace("OPTION", repr(OPTION)))
     (tmp_path / "neighbour.py").write_text("def words(query):\n    return f'did {query}'\n")
-    ray = Path(tempfile.mkdtemp(prefix="mr", dir="/tmp"))
-    yield tmp_path, ray
-    shutil.rmtree(ray, ignore_errors=True)
+    return tmp_path, ray_folder
+
+
+def environment_for(ray_folder, **more):
+    """The variables of a command that starts a Ray of its own."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RAY_")},
+        "RAY_TMPDIR": str(ray_folder),
+        "PYTHONPATH": os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]),
+        **more,
+    }
 
 
 def command(folder, *options):
@@ -90,14 +95,8 @@ RAY = ("--engine", "ray", "--processes", "2")
 
 def started(place, folder, *options, sleep=0.0):
     home, ray = place
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("RAY_")},
-        "RAY_TMPDIR": str(ray),
-        "OPENAI_API_KEY": KEY,
-        # Named like a key, so that it reaches the workers.
-        "SLEEP_KEY": str(sleep),
-        "PYTHONPATH": os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]),
-    }
+    # The second one is named like a key, so that it reaches the workers.
+    environment = environment_for(ray, OPENAI_API_KEY=KEY, SLEEP_KEY=str(sleep))
     return subprocess.Popen(
         command(folder, *options),
         cwd=home,

@@ -1,0 +1,101 @@
+"""tau2 with scripted agents: equal on every engine, with agents of one's own as well."""
+
+import subprocess
+import sys
+
+import pytest
+
+from maseval.commands import tau2
+from maseval.testing import results_in
+from tests.interface.ray.test_on_this_machine import RAY, environment_for
+
+pytestmark = pytest.mark.data
+
+OWN = """
+import neighbour
+
+
+def agent(brief):
+    model = brief.chat_model()
+    return neighbour.talking(model, brief)
+"""
+NEIGHBOUR = """
+from maseval.core.tool import tool_definition
+
+
+def talking(model, brief):
+    said = [{"role": "system", "content": brief.policy}]
+    tools = [tool_definition(tool) for tool in brief.tools.values()]
+
+    def answer(query):
+        said.append({"role": "user", "content": query})
+        while True:
+            reply = model.chat(said, tools=tools)
+            if not reply.tool_calls:
+                said.append({"role": "assistant", "content": reply.content})
+                return reply.content
+            raise AssertionError("the customer alone is served here")
+
+    return answer
+"""
+
+
+@pytest.mark.usefixtures("tau2_data")
+def test_one_thread_sixteen_threads_and_three_nodes_judge_alike(engine, tmp_path):
+    def run(name, concurrency, where):
+        tau2.run(
+            domain=["airline", "telecom"],
+            num_tasks=4,
+            trials=2,
+            agent="noisy",
+            concurrency=concurrency,
+            engine=where,
+            output=tmp_path / name,
+        )
+        return results_in(tmp_path / name)
+
+    alone = run("one", 1, "threads")
+
+    assert len(alone) == 16
+    assert run("sixteen", 16, "threads") == alone
+    assert run("cluster", 6, engine) == alone
+
+
+@pytest.mark.usefixtures("tau2_data")
+def test_a_rehearsed_agent_of_ones_own_is_served_in_the_workers(engine, tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "neighbour.py").write_text(NEIGHBOUR)
+
+    def run(name, where):
+        result = tau2.run(
+            domain="airline",
+            num_tasks=3,
+            agent=f"{tmp_path / 'own.py'}:agent",
+            rehearse="noop",
+            concurrency=3,
+            engine=where,
+            output=tmp_path / name,
+        )
+        return results_in(tmp_path / name), result.notes
+
+    here, there = run("here", "threads"), run("there", engine)
+
+    assert there == here
+    assert "The rehearsal model was asked" in there[1][0]
+
+
+@pytest.mark.usefixtures("tau2_data")
+def test_two_processes_of_this_machine_judge_as_threads_do(tmp_path, ray_folder):
+    def run(name, *options):
+        words = ("-d", "retail", "-n", "3", "-k", "2", "--agent", "noisy", "-j", "4", "-o", name)
+        done = subprocess.run(
+            [sys.executable, "-m", "maseval.cli", "tau2", "run", *words, *options],
+            cwd=tmp_path,
+            env=environment_for(ray_folder),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return results_in(tmp_path / name)
+
+    assert run("there", *RAY) == run("here") != []
