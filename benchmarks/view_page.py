@@ -56,13 +56,13 @@ def main() -> None:
         played = tau2.run(domain="library", agent="noisy", trials=2, output=root / "run").folder
         reports = list(RunFolder.read(played).reports())
         large, many = root / "large", root / "many"
-        _write(large / "run", reports, TASKS, TRIALS)
+        write_run(large / "run", reports, TASKS, TRIALS)
         for number in range(RUNS):
-            _write(many / f"run-{number:03}", reports, 12, 2)
+            write_run(many / f"run-{number:03}", reports, 12, 2)
         show("The viewer", COLUMNS, [_large(large), _many(many)])
 
 
-def _write(path: Path, played: list[Report], tasks: int, trials: int) -> None:
+def write_run(path: Path, played: list[Report], tasks: int, trials: int) -> None:
     """A run of any size, made of conversations that were played."""
     ids = [f"task {number}" for number in range(tasks)]
     with RunFolder.open(path, {"tasks": {"library": ids}, "trials": trials}) as folder:
@@ -73,7 +73,7 @@ def _write(path: Path, played: list[Report], tasks: int, trials: int) -> None:
 
 
 def _large(root: Path) -> tuple[object, ...]:
-    with _served(root) as (address, memory), _page() as page:
+    with served(root) as (address, memory), _page() as page:
         first = _usable(page, f"{address}run/run")
         again = _usable(page, f"{address}run/run")
         frames = page.evaluate(SCROLLED)
@@ -85,7 +85,7 @@ def _large(root: Path) -> tuple[object, ...]:
 
 
 def _many(root: Path) -> tuple[object, ...]:
-    with _served(root) as (address, memory), _page() as page:
+    with served(root) as (address, memory), _page() as page:
         first, again = _usable(page, address), _usable(page, address)
         frames = page.evaluate(SCROLLED)
         began = time.perf_counter()
@@ -126,7 +126,7 @@ def _page() -> "Iterator[Page]":
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[tuple[str, "Memory"]]:
+def served(root: Path) -> Iterator[tuple[str, "Memory"]]:
     command = [sys.executable, "-m", "maseval.cli", "view", str(root), "--port", "0"]
     with subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

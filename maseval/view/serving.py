@@ -1,5 +1,6 @@
 """ViewServer: serves the viewer in a thread of its own until it is closed."""
 
+import os
 import socket
 import threading
 from types import TracebackType
@@ -86,10 +87,17 @@ class ViewServer:
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Only for sockets that say TCP does asyncio send small packets at once; others wait for 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=128)
+        if os.name == "posix":  # elsewhere it would let two servers share a port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
     except (OSError, OverflowError, UnicodeError) as error:
+        listening.close()
         raise ConfigurationError(
             f"cannot listen on {host}:{port}: {error}; give another --port, or 0 for a free one"
         ) from error
+    return listening
