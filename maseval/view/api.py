@@ -63,7 +63,8 @@ def _index(request: Request) -> Response:
     run = library_of(request).run(name)
     live = live_of(run)
     version = max((entry.at for entry in run.entries()), default=0)
-    known = {"state": live["state"], "planned": live["planned"], "version": version}
+    kind = "run" if library_of(request).path_of(name).is_dir() else "results"
+    known = {"kind": kind, "state": live["state"], "planned": live["planned"], "version": version}
     return Json({**run.index(), "live": known})
 
 

@@ -64,3 +64,7 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
     visited.wait_for_simulation()
     unfold(page)
     assert flaws(page) == []
+
+    visited.open("/search?q=card")
+    page.wait_for_selector(".hits li")
+    assert flaws(page) == []

@@ -10,11 +10,25 @@ import { ask, pathTo } from "./server.js";
 
 const HIT_KINDS = ["any", "text", "tool", "argument", "label", "error"];
 
-/** The excerpt with the words that were searched for marked in it. */
+/** The words and phrases in quotes that were searched for. */
+function chunks(words) {
+  return [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, phrase, word]) => (phrase ?? word).toLowerCase()).filter(Boolean);
+}
+
+/** The excerpt with what was searched for marked in it. */
 function marked(excerpt, words) {
-  const at = words ? excerpt.toLowerCase().indexOf(words.toLowerCase()) : -1;
-  if (at < 0) return excerpt;
-  return [excerpt.slice(0, at), h("mark", {}, excerpt.slice(at, at + words.length)), excerpt.slice(at + words.length)];
+  const parts = [];
+  const text = excerpt.toLowerCase();
+  let from = 0;
+  // Where letters change their number with their case, places in the two texts do not agree.
+  while (from < excerpt.length && text.length === excerpt.length) {
+    const next = words.map((word) => [text.indexOf(word, from), word.length]).filter(([at]) => at >= 0);
+    if (!next.length) break;
+    const [at, length] = next.reduce((first, other) => (other[0] < first[0] ? other : first));
+    parts.push(excerpt.slice(from, at), h("mark", {}, excerpt.slice(at, at + length)));
+    from = at + length;
+  }
+  return [...parts, excerpt.slice(from)];
 }
 
 function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
@@ -28,9 +42,11 @@ function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
   );
 }
 
-function summaryOf({ took_ms, total, hits }) {
-  const shown = hits.length < total ? `, the first ${count.format(hits.length)} of which are shown` : "";
-  return `${counted(total, "hit")} in ${duration(took_ms / 1000)}${shown}`;
+function summaryOf({ took_ms, total, hits, more, unread }) {
+  const parts = [`${counted(total, "hit")}${more ? " or more" : ""} in ${duration(took_ms / 1000)}`];
+  if (hits.length < total) parts.push(`the latest ${count.format(hits.length)} are shown`);
+  if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of new conversations are still being read, search again in a moment`);
+  return parts.join(" · ");
 }
 
 export async function searchPage(container) {
@@ -50,7 +66,7 @@ export async function searchPage(container) {
   try {
     const found = await ask("/api/search", asked);
     status.textContent = summaryOf(found);
-    add(list, found.hits.map((hit) => hitItem(hit, asked.q)));
+    add(list, found.hits.map((hit) => hitItem(hit, chunks(asked.q))));
   } catch (error) {
     status.textContent = error.message;
   }

@@ -27,14 +27,21 @@ export function pathTo(run) {
 
 /** A source of the page: the run of this name. */
 export function served(run) {
+  let indexed = false;
   return {
     run,
     byTrial: true,
-    index: () => ask("/api/run/index", { run }),
+    index: async () => {
+      const found = await ask("/api/run/index", { run });
+      indexed = found.live.kind === "run";
+      return found;
+    },
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
+    // Nothing is answered where the server has no index, and the page then reads for itself.
     search: async (words) => {
-      const { hits } = await ask("/api/search", { q: words, run, per: "simulation" });
-      return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
+      if (!indexed) return undefined;
+      const { hits, total } = await ask("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" });
+      return hits.length < total ? undefined : hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
     },
   };
 }

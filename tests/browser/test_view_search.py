@@ -1,0 +1,81 @@
+"""Search over all conversations, and in those of one run, in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from maseval.commands import tau2
+from tests.browser.hostile import ALIVE, PAYLOADS
+from tests.browser.runs import written_run
+from tests.report.builders import CONVERSATION, said, simulated
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    parrot = [*CONVERSATION[:1], said("user", "My parrot ate the PARCEL."), *CONVERSATION[2:]]
+    hostile = [said("user", f"walrus {text}") for text in PAYLOADS.values()]
+    written_run(tmp_path / "runs" / "one", [simulated("0"), simulated("1", messages=parrot)])
+    written_run(tmp_path / "runs" / "two", [simulated("0", messages=hostile)])
+    return tmp_path / "runs"
+
+
+def test_a_hit_leads_to_its_message(visit, serve, runs):
+    visited = visit(serve(runs).url)
+    page = visited.open("/")
+    page.get_by_role("searchbox", name="Search all conversations").fill("parrot parcel")
+    page.keyboard.press("Enter")
+
+    hit = page.locator(".hits li")
+    expect(hit).to_have_count(1)
+    assert hit.locator("mark").all_text_contents() == ["parrot", "PARCEL"]
+    expect(page.locator("output.status")).to_contain_text("1 hit in")
+    hit.get_by_role("link").click()
+    visited.wait_for_simulation()
+    assert page.url.endswith("/run/one#retail/1/0/m1")
+    assert page.locator(".message.marked").get_attribute("id") == "message-1"
+
+
+def test_what_is_looked_for_can_be_narrowed_to_tools(visit, serve, runs):
+    page = visit(serve(runs).url).open("/search?q=cancel_order&kind=tool")
+    expect(page.locator(".hits li")).to_have_count(2)
+    assert set(page.locator(".hits .tag").all_text_contents()) == {"tool"}
+
+    page.get_by_label("In").select_option("error")
+    page.wait_for_url("**kind=error")
+    expect(page.locator("output.status")).to_contain_text("0 hits")
+
+
+def test_the_hits_are_inert(visit, serve, runs):
+    page = visit(serve(runs).url).open("/search?q=walrus")
+    expect(page.locator(".hits li")).to_have_count(len(PAYLOADS))
+
+    assert page.evaluate("window.__pwned") is None
+    assert page.evaluate(ALIVE) == []
+    assert page.locator("script").count() == 1
+
+
+def test_the_conversations_of_one_run_are_searched_by_the_server(visit, serve, runs):
+    page = visit(serve(runs).url).open("/run/one")
+
+    page.fill("#search-text", "parrot ate")
+    expect(page.locator("output.status")).to_have_text("1 of 2 simulations")
+    page.fill("#search-text", "ate parrot")
+    expect(page.locator("output.status")).to_have_text("0 of 2 simulations")
+
+
+def test_a_results_file_is_searched_too(visit, serve, tmp_path, compared):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    tau2.export(compared / "careful", folder / "results.json")
+    page = visit(serve(folder).url).open("/run/results.json")
+    status = page.locator("output.status")
+
+    page.fill("#search-text", "nobody says this")
+    expect(status).to_have_text("0 of 24 simulations")
+    page.fill("#search-text", "renew")
+    expect(status).not_to_have_text("0 of 24 simulations")
+    expect(status).to_contain_text(" of 24 simulations")
