@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -13,12 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from maseval.cli.console import indented, inert
+from maseval.cli.tau2.play_tools import (
+    CancelledFormError,
+    describe,
+    filled_in_by,
+    listed,
+    tool_called,
+)
+from maseval.commands.tau2.forms import checked_arguments
 from maseval.core.exceptions import MASEvalError
 from maseval.core.visible import visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.players.seat import Briefing, SeatView
-    from maseval.commands.tau2.forms import Field
     from maseval.commands.tau2.play import Play
 
 _MOST_LINES = 60
@@ -53,10 +59,6 @@ _HELP_OF = {
         ("/transfer [WORDS]", "leave, because you were transferred to a person"),
     ],
 }
-
-
-class _CancelledError(MASEvalError):
-    """The person does not want to fill in the form."""
 
 
 class PlayTerminal:
@@ -170,7 +172,7 @@ class PlayTerminal:
             try:
                 if self._act(text):
                     return
-            except _CancelledError:
+            except CancelledFormError:
                 self._console.print("[dim]Cancelled; nothing was called.[/dim]")
             except MASEvalError as error:
                 self._console.print(f"[red]{inert(str(error))}[/red]", highlight=False)
@@ -250,98 +252,27 @@ class PlayTerminal:
     def _quit(self, rest: str) -> bool:
         raise KeyboardInterrupt
 
-    # Tools.
-
     def _tools(self, rest: str) -> bool:
-        if rest:
-            self._describe(self._tool(rest))
-            return False
-        if not self._briefing.tools:
-            self._console.print("You have no tools; you can only talk.")
-            return False
-        table = Table.grid(padding=(0, 2))
-        for number, tool in enumerate(self._briefing.tools, start=1):
-            function = tool["function"]
-            words = (function.get("description") or "").strip().partition("\n")[0]
-            table.add_row(str(number), f"[bold]{inert(function['name'])}[/bold]", inert(words))
-        self._console.print(table)
-        return False
-
-    def _tool(self, name: str) -> dict[str, Any]:
-        """The tool of that name, number, or beginning of a name."""
         tools = self._briefing.tools
-        if name.isdecimal() and 1 <= int(name) <= len(tools):
-            return tools[int(name) - 1]
-        named = [tool["function"]["name"] for tool in tools]
-        found = [each for each in named if each == name] or [
-            each for each in named if each.startswith(name)
-        ]
-        if len(found) != 1:
-            words = f"may be {', '.join(found)}" if found else "is not a tool; /tools lists them"
-            raise MASEvalError(f"{name!r} {words}")
-        return tools[named.index(found[0])]
-
-    def _describe(self, tool: dict[str, Any]) -> None:
-        from maseval.commands.tau2.forms import fields_of
-
-        function = tool["function"]
-        self._console.print(f"[bold]{inert(function['name'])}[/bold]", highlight=False)
-        words = (function.get("description") or "").strip()
-        self._console.print(indented(inert(words), 2), highlight=False)
-        for field in fields_of(tool):
-            self._console.print(indented(_in_words(field), 2), highlight=False)
+        if rest:
+            describe(tool_called(rest, tools), self._console)
+        elif tools:
+            self._console.print(listed(tools))
+        else:
+            self._console.print("You have no tools; you can only talk.")
+        return False
 
     def _call(self, rest: str) -> bool:
         name, _, given = rest.partition(" ")
         if not name:
             raise MASEvalError("name a tool: /call NAME; /tools lists them")
-        tool = self._tool(name)
-        arguments = self._given(tool, given) if given.strip() else self._filled(tool)
+        tool = tool_called(name, self._briefing.tools)
+        if given.strip():
+            arguments = checked_arguments(tool, given)
+        else:
+            arguments = filled_in_by(self._read, tool, self._console)
         self._play.seat.call_tool(tool["function"]["name"], arguments)
         return True
-
-    def _given(self, tool: dict[str, Any], text: str) -> dict[str, Any]:
-        from maseval.commands.tau2.forms import checked_arguments
-
-        return checked_arguments(tool, text)
-
-    def _filled(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """The arguments, asked for one by one."""
-        from maseval.commands.tau2.forms import fields_of
-
-        arguments = {}
-        fields: Sequence[Field] = fields_of(tool)
-        if fields:
-            self._console.print("[dim]/cancel leaves the form[/dim]")
-        for field in fields:
-            self._console.print(indented(_in_words(field), 2), highlight=False)
-            text = self._answer(field)
-            if text is not None:
-                arguments[field.name] = text
-        return arguments
-
-    def _answer(self, field: "Field") -> object:
-        while True:
-            text = self._read(f"  {field.name}: ")
-            if text.strip() == "/cancel":
-                raise _CancelledError("cancelled")
-            if not text.strip() and not field.required:
-                return None
-            try:
-                return field.read(text)
-            except MASEvalError as error:
-                self._console.print(f"  [red]{inert(str(error))}[/red]", highlight=False)
-
-
-def _in_words(field: "Field") -> str:
-    """A parameter: its name, how it is written, and what it means."""
-    kinds = {"text": "text", "json": "JSON", "list": "list, separated by commas"}
-    how = "|".join(field.choices) if field.choices else kinds.get(field.kind, field.kind)
-    optional = "" if field.required else ", optional"
-    default = "" if field.default is None else f", else {json.dumps(field.default)}"
-    example = f" like {field.example}" if field.kind == "json" else ""
-    facts = f"[dim]({inert(how + optional + default + example)})[/dim]"
-    return f"[cyan]{inert(field.name)}[/cyan] {facts} {inert(field.help)}"
 
 
 def _readable(text: str) -> str:
