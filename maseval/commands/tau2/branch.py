@@ -92,7 +92,7 @@ def _prepared(options: BranchOptions, origin: Origin) -> PreparedRun:
     prepared = PreparedRun.of(options_for(options, origin.recalled, _split_of(origin.recalled)))
     path = prepared.path
     if options.output is None:
-        path = path.with_name(f"{path.name}-branch")
+        path = path.with_name(f"{path.name}-from-m{origin.at}")
     lenient = {"lenient": True} if options.lenient else {}
     return replace(prepared, path=Path(path), origin={**origin.to_config(), **lenient})
 

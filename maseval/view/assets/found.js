@@ -10,6 +10,8 @@ import { ask, pathTo } from "./server.js";
 
 const HIT_KINDS = ["any", "text", "tool", "argument", "label", "error"];
 
+const ASK_AGAIN = 2000;
+
 /** The words and phrases in quotes that were searched for. */
 function chunks(words) {
   return [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, phrase, word]) => (phrase ?? word).toLowerCase()).filter(Boolean);
@@ -45,7 +47,7 @@ function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
 function summaryOf({ took_ms, total, hits, more, unread }) {
   const parts = [`${counted(total, "hit")}${more ? " or more" : ""} in ${duration(took_ms / 1000)}`];
   if (hits.length < total) parts.push(`the latest ${count.format(hits.length)} are shown`);
-  if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of new conversations are still being read, search again in a moment`);
+  if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of new conversations are still being read`);
   return parts.join(" · ");
 }
 
@@ -63,11 +65,15 @@ export async function searchPage(container) {
     h("section", { class: "card", "aria-label": "Hits" }, h("div", { class: "filters" }, field), list),
   ]);
   if (!asked.q) return;
-  try {
-    const found = await ask("/api/search", asked);
-    status.textContent = summaryOf(found);
-    add(list, found.hits.map((hit) => hitItem(hit, chunks(asked.q))));
-  } catch (error) {
-    status.textContent = error.message;
-  }
+  const find = async () => {
+    try {
+      const found = await ask("/api/search", asked);
+      status.textContent = summaryOf(found);
+      list.replaceChildren(...found.hits.map((hit) => hitItem(hit, chunks(asked.q))));
+      if (found.unread) setTimeout(find, ASK_AGAIN);
+    } catch (error) {
+      status.textContent = error.message;
+    }
+  };
+  await find();
 }
