@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.commands import tau2
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
-from maseval.core.messages import ChatResponse
+from maseval.core.messages import ChatResponse, MessageHistory
 from maseval.core.provider_errors import RateLimitError
 from maseval.core.tool import tool_definition
 from maseval.core.usage import TokenUsage, Usage
@@ -312,3 +312,19 @@ def test_the_example_of_the_page_runs(tmp_path):
 
     assert result.summary.overall.passed == 1
     assert result.summary.tokens > 0
+
+
+def test_a_conversation_that_another_agent_began_is_continued_under_its_own_instructions():
+    agent = agent_of("Two", instructions="Be kind.")
+    earlier = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "One"}]
+
+    agent.load_messages(MessageHistory(list(earlier)))
+
+    assert agent.loads_messages and agent.run("b") == "Two"
+    sent = [(m["role"], m["content"]) for m in agent.agent.requests[-1]["messages"]]
+    assert sent == [
+        ("system", "Be kind."),
+        ("user", "a"),
+        ("assistant", "One"),
+        ("user", "b"),
+    ]

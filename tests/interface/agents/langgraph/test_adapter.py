@@ -6,7 +6,9 @@ import pytest
 
 from maseval import MASEvalError
 from maseval.benchmark.tau2 import load_tasks
+from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.testing.protocols import OpenAIProtocol
@@ -75,6 +77,42 @@ def test_each_turn_knows_the_earlier_ones_exactly_once(make, config, checkpointe
     assert said == [*expected, ("user", "c")]
     kept = [(m["role"], m["content"]) for m in agent.get_messages()]
     assert kept == [*said, ("assistant", "Three")]
+
+
+EARLIER = [
+    {"role": "user", "content": "a"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "seen"},
+    {"role": "assistant", "content": "One"},
+]
+
+
+@pytest.mark.parametrize("make", GRAPHS)
+def test_a_conversation_that_another_agent_began_is_continued(make, serve):
+    model, client = serve("Two", "Three")
+    agent = LangGraphAgentAdapter(make(client), "a")
+
+    agent.load_messages(MessageHistory(list(EARLIER)))
+
+    assert [agent.run(query) for query in "bc"] == ["Two", "Three"]
+    sent = model.requests[-1]["messages"]
+    assert [m["role"] for m in sent] == ["user", "assistant", "tool", *["assistant", "user"] * 2]
+    assert sent[1]["tool_calls"][0]["function"]["name"] == "look"
+    assert len(agent.get_messages()) == 8
+
+
+def test_a_graph_that_keeps_its_own_conversation_is_given_none(serve):
+    _, client = serve()
+    agent = LangGraphAgentAdapter(agent_graph(client, checkpointer=saver()), "a")
+
+    with pytest.raises(ConversationNotLoadedError, match="agent 'a' has a checkpointer"):
+        agent.load_messages(MessageHistory(list(EARLIER)))
 
 
 def test_a_fresh_adapter_starts_fresh_though_the_checkpointer_is_shared(serve):
