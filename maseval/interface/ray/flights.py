@@ -71,6 +71,11 @@ class Backlog:
         self._waiting[flight.crowd_of].append(flight)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether none waits."""
+        return not any(self._waiting)
+
+    @property
     def suspects(self) -> int:
         """How many wait for quarantine."""
         return len(self._waiting[1]) + len(self._waiting[2])

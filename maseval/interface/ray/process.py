@@ -1,6 +1,6 @@
 """One worker process, as the driver sees it: how far its start is, and what is on its way there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import Enum
 from types import ModuleType
@@ -65,10 +65,9 @@ class Process:
         self.stage = Stage.WORKING
         self.pending = self._actor.collect.remote(_PATIENCE)
 
-    def submit(self, flight: Flight, order: bytes) -> None:
-        """Start a flight."""
-        self.flights[flight.number] = flight
-        self._unconfirmed.append(self._actor.submit.remote(flight.number, order))
+    def submit(self, orders: Mapping[int, bytes]) -> None:
+        """Send orders, by the numbers of their flights, which it has got already."""
+        self._unconfirmed.append(self._actor.submit.remote(orders))
 
     def stop(self) -> None:
         """Let it know that the run is stopping."""
@@ -88,7 +87,7 @@ class Process:
         )
         with self._answering():
             replies = self._ray.get(arrived)
-        return [(self.flights[number], why) for number, why in filter(None, replies)]
+        return [(self.flights[number], why) for reply in replies for number, why in reply.items()]
 
     def give_up(self, flight: Flight, seconds: float) -> bytes | None:
         """What a flight that is late has done so far; None if it is finished."""

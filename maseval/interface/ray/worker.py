@@ -7,6 +7,8 @@ many calls there were.
 import os
 import sys
 import threading
+import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
@@ -27,6 +29,8 @@ from maseval.interface.ray.parcel import packed, packed_delivery, unpacked
 
 # Replies may be sent through Ray's object store, which is not large.
 _LARGEST_REPLY = 8_000_000
+# A reply costs about as much as a small repetition, so that several are worth waiting for.
+_LINGER = 0.02
 
 
 class Place(NamedTuple):
@@ -97,27 +101,39 @@ class Worker:
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, number: int, order: bytes) -> tuple[int, str] | None:
-        """Start an order; returns its number and why, if it cannot be read here."""
-        try:
-            wanted: Order = unpacked(order)
-            repetition = wanted.begun(self._setting, lambda: self._stopping)
-        except Exception as error:  # a class of the user's that is not known here
-            return number, _in_words(error)
+    def submit(self, orders: Mapping[int, bytes]) -> dict[int, str]:
+        """Start the orders; returns the numbers of those that cannot be read here, and why."""
+        unreadable = {}
+        for number, order in orders.items():
+            try:
+                self._start(number, unpacked(order))
+            except Exception as error:  # a class of the user's that is not known here
+                unreadable[number] = _in_words(error)
+        return unreadable
+
+    def _start(self, number: int, order: Order) -> None:
+        repetition = order.begun(self._setting, lambda: self._stopping)
         with self._lock:
             self._numbers[repetition] = number
             self._threads.submit(repetition)
-        return None
 
     def collect(self, patience: float) -> list[bytes]:
         """What has been finished, once there is something or ``patience`` seconds have passed."""
         if not self._outbox:
             self._threads.wait(patience)
+            self._pack_finished()
+        until = time.monotonic() + _LINGER
+        # More is awaited only as long as most of what is here is still at work.
+        while 0 < len(self._outbox) < len(self._numbers) and time.monotonic() < until:
+            self._threads.wait(max(0.0, until - time.monotonic()))
+            self._pack_finished()
+        return self._next_reply()
+
+    def _pack_finished(self) -> None:
         with self._lock:
             while finished := self._threads.take():
                 repetition, outcome = finished
                 self._outbox.append(self._packed(repetition, outcome))
-        return self._next_reply()
 
     def give_up(self, number: int) -> bytes | None:
         """What an order that is late has done so far; None if it is finished."""

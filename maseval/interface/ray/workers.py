@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -43,6 +43,8 @@ from maseval.interface.ray.worker import Equipment
 _LONGEST_WAIT = 0.5
 # What a process has done of a repetition that is late; it may hang itself.
 _WAIT_FOR_LATE = 60.0
+# A call of Ray costs about as much as a small repetition, whatever it carries.
+_SENT_AT_ONCE = 64
 # A process that dies before it can do anything says that the next one will as well.
 _MOST_FAILED_STARTS = 5
 
@@ -122,11 +124,11 @@ class RayWorkers:
             self._begin()
         flight = Flight(next(self._numbers), repetition)
         self._flights[repetition] = flight
-        self._backlog.add(flight)
-        self._dispatch()
+        self._backlog.add(flight)  # it is sent with others when the driver has nothing else to do
 
     def wait(self, timeout: float | None) -> None:
         if not self._finished:
+            self._dispatch()
             limit = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
             self._ray.wait([each.pending for each in self._processes], timeout=limit)
 
@@ -291,19 +293,32 @@ class RayWorkers:
     # Flights.
 
     def _dispatch(self) -> None:
-        working = [one for one in self._processes if one.stage is Stage.WORKING]
-        for process in sorted(working, key=lambda one: len(one.flights)):
-            while flight := self._backlog.next_for(process.flights, quarantine=process.quarantine):
-                self._send(process, flight)
+        given: dict[Process, list[Flight]] = {}
+        while pair := self._next_pair():
+            process, flight = pair
+            process.flights[flight.number] = flight
+            given.setdefault(process, []).append(flight)
+        for process, flights in given.items():
+            for first in range(0, len(flights), _SENT_AT_ONCE):
+                self._send(process, flights[first : first + _SENT_AT_ONCE])
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._processes.append(Process(self._ray, quarantine=True))
 
-    def _send(self, process: Process, flight: Flight) -> None:
-        order = Order.of(flight.number, flight.repetition)
-        what = f"task {str(order.task.id)!r}"
-        process.submit(flight, packed_for_worker(what, order, _WAY_FOR_TASK))
-        flight.since = time.monotonic()
+    def _next_pair(self) -> tuple[Process, Flight] | None:
+        """A flight that waits, and the process with the fewest that has room for it."""
+        if self._backlog.is_empty:
+            return None
+        working = [one for one in self._processes if one.stage is Stage.WORKING]
+        for process in sorted(working, key=lambda one: len(one.flights)):
+            if flight := self._backlog.next_for(process.flights, quarantine=process.quarantine):
+                return process, flight
+        return None
+
+    def _send(self, process: Process, flights: Sequence[Flight]) -> None:
+        process.submit({flight.number: _order(flight) for flight in flights})
+        for flight in flights:
+            flight.since = time.monotonic()
 
     def _forget(self, flight: Flight) -> None:
         self._flights.pop(flight.repetition, None)
@@ -349,3 +364,8 @@ def _cut_off(repetition: Repetition) -> RepetitionResult:
 
 def _simulations(number: int) -> str:
     return "1 simulation in it" if number == 1 else f"{number} simulations in it"
+
+
+def _order(flight: Flight) -> bytes:
+    order = Order.of(flight.number, flight.repetition)
+    return packed_for_worker(f"task {str(order.task.id)!r}", order, _WAY_FOR_TASK)
