@@ -79,6 +79,8 @@ check: $(READY) ## Check format, lint, types and documentation
 
 bench: $(READY) ## Measure speed
 	@for bench in $(BENCHES); do $(BIN)/python -m benchmarks.$$bench || exit 1; done
+	@if [ -e $(RAY_READY) ]; then $(RAY_ENV) $(RAY_VENV)/bin/python -m benchmarks.ray; \
+	  else echo "Ray is not measured: make test-ray sets up its environment."; fi
 
 pictures: $(BROWSER_READY) ## Take the pictures of the documentation anew, in a real Chromium
 	@$(BROWSER_VENV)/bin/python -m scripts.screenshots
