@@ -35,7 +35,7 @@ PLAYERS_AT_LEAST, IN_FLIGHT_AT_LEAST = 1.7, 0.92
 class Sizes(NamedTuple):
     """How much is measured, and how long a model takes."""
 
-    played: int = 1_000
+    played: int = 4_000
     in_flight: int = 1_000
     waves: int = 2
     latency: float = 1.0
@@ -114,7 +114,7 @@ def players(sizes: Sizes) -> None:
     """Scripted agents need no model: all is work of the processor."""
 
     def run(engine: AnyEngine) -> float:
-        benchmark = PlayerTau2Benchmark(num_workers=8, progress_bar=False, seed=1)
+        benchmark = PlayerTau2Benchmark(num_workers=32, progress_bar=False, seed=1)
         tasks = some_tasks("telecom", sizes.played)
         data = {"player": "noisy"}
         return measured(
@@ -140,7 +140,8 @@ def in_flight(sizes: Sizes, folder: Path) -> None:
         runs[where] = run
         rows.append((where, f"{ideal:.0f}", f"{run.seconds:.1f}", f"{ideal / run.seconds:.0%}"))
     columns = ("where", "ideal s", "taken s", f"share (Ray: at least {IN_FLIGHT_AT_LEAST:.0%})")
-    show(f"{sizes.in_flight:,} telecom simulations in flight, a model of 1 s", columns, rows)
+    title = f"{sizes.in_flight:,} telecom simulations in flight, a model of {sizes.latency:g} s"
+    show(title, columns, rows)
     driver(runs["Ray, 2 processes"], folder / "Ray, 2 processes")
 
 

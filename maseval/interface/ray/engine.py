@@ -79,6 +79,10 @@ class RayEngine:
         """How many repetitions of the last run each node finished."""
         return dict(self._workers.finished_by_node) if self._workers else {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # The options of a run hold it, and are sent to the workers with its benchmark.
+        return {**vars(self), "_connection": None, "_workers": None}
+
     def __enter__(self) -> "RayEngine":
         self._connection = ExitStack()
         return self

@@ -1,7 +1,10 @@
 """Runs on Ray against a provider: what all processes share of its refusals."""
 
+import json
+
 import pytest
 
+from maseval.commands import tau2
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.model import resolve_model
 from maseval.testing.protocols import OpenAIProtocol
@@ -51,3 +54,21 @@ def test_a_refusal_of_a_model_that_answered_another_process_stops_nothing(server
     assert [report["status"] for report in reports].count("success") == 29
     (refused,) = [report["error"] for report in reports if report["error"]]
     assert refused["details"]["answered_before"] is True
+
+
+def test_a_budget_is_that_of_all_processes_together(engine, tmp_path):
+    (tmp_path / "agent.json").write_text(json.dumps(["One moment, please."] * 50))
+
+    run = tau2.run(
+        domain="library",
+        agent_model=f"scripted/{tmp_path}/agent.json",
+        user="scripted",
+        budget="1 tokens",
+        concurrency=2,
+        num_tasks=8,
+        output=tmp_path / "run",
+        engine=engine,
+    )
+
+    assert 1 <= run.ran <= 2  # what was in progress is finished, and paid for
+    assert "the budget of 1 tokens is reached" in run.stopped
