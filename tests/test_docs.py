@@ -58,6 +58,7 @@ def pages_with_python():
             needs_data = "maseval.benchmark.tau2" in text or page.name in ("macs.md", "frames.md")
             marks = [pytest.mark.data] if needs_data else []
             marks += needing("duckdb") if page.name == "frames.md" else []
+            marks += needing("uvicorn") if page.name == "view.md" else []
             yield pytest.param(page, id=name_of(page), marks=marks)
 
 
