@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from maseval import commands
+from scripts import viewer_screenshots
 from tests.browser.conftest import QUIET, chromium
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -35,6 +36,7 @@ def main() -> None:
                 _open_a_failure(shown)
             shown.screenshot(path=IMAGES / name)
             shown.close()
+        viewer_screenshots.take(browser, Path(folder) / "runs", IMAGES)
         browser.close()
 
 

@@ -64,24 +64,32 @@ function results() {
   ];
 }
 
-/** The parts in their order; `update` shows what is new, unless somebody is in the middle of it. */
-export function drawOverview(beside) {
+/** Draws a part anew, unless somebody is in the middle of it. */
+function renew(part, inside) {
+  if (part.contains(document.activeElement) || part.querySelector(":scope > details[open]")) return;
+  part.replaceChildren();
+  add(part, inside);
+}
+
+/** The parts in their order, with something `below` the title; `update` shows what is new. */
+export function drawOverview(button, below) {
   const total = h("p", { class: "totals" }, totals());
+  const facts = h("section", { "aria-label": "Run", class: "card about" }, runFacts());
   const card = h("section", { "aria-labelledby": "results", class: "card about" }, results());
   const plots = h("div", { class: "plots" }, index.plots.map(drawn));
+  const drawings = h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), plots);
+  const show = () => {
+    facts.hidden = index.facts.length === 0;
+    drawings.hidden = index.plots.length === 0;
+  };
   const update = () => {
     total.textContent = totals();
-    if (!card.contains(document.activeElement)) {
-      card.replaceChildren();
-      add(card, results());
-    }
+    renew(facts, runFacts());
+    renew(card, results());
     plots.replaceChildren(...index.plots.map(drawn));
+    show();
   };
-  const parts = [
-    h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), beside),
-    h("section", { "aria-label": "Run", class: "card about" }, runFacts()),
-    card,
-    index.plots.length > 0 && h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), plots),
-  ];
-  return { parts, update };
+  show();
+  const header = h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), button);
+  return { parts: [header, below, facts, card, drawings], update };
 }

@@ -163,14 +163,14 @@ function keyHelp() {
 }
 
 /**
- * Shows the run of a source. `above` stands on top of the page, `beside` at its title, and each of
+ * Shows the run of a source. `above` stands on top of the page, `below` under its title, and each of
  * `sections` adds one to a simulation. `update` shows what has come in since, of some tasks or of all.
  */
-export async function start(source, { above, beside, sections = [] } = {}) {
+export async function start(source, { above, below, sections = [] } = {}) {
   moreSections = sections;
   await load(source);
   const tasks = drawTasks();
-  const top = drawOverview(h("div", { class: "beside" }, beside, themeButton()));
+  const top = drawOverview(themeButton(), below);
   add(overview, [above, top.parts, tasks.section, keyHelp()]);
   readFilters();
   addEventListener("hashchange", addressChanged);

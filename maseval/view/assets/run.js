@@ -40,6 +40,8 @@ export async function runPage(run) {
   const draw = gathered(async () => {
     const tasks = new Set(fresh.map(({ row, domain, task, note = "" }) => take({ domain, id: task, note }, row)));
     fresh = [];
+    const first = index.results.rows.every(({ counts }) => counts.every((number) => !number));
+    if (first) return readAll();
     page.update(tasks);
     readResults();
   }, BATCH);
@@ -61,7 +63,7 @@ export async function runPage(run) {
   };
   const notice = lostNotice();
   document.title = `${visible(run)} · maseval`;
-  page = await start(source, { above: [topBar(), notice, strip], sections: [(simulation) => timelineSection(simulation, source)] });
+  page = await start(source, { above: [topBar(), notice], below: strip, sections: [(simulation) => timelineSection(simulation, source)] });
   // What finished since the index was read comes with the first events.
   listen({ run, after: index.live?.version ?? 0 }, handlers, () => again().catch(() => {}), notice);
   live(await ask("/api/run/live", { run }));

@@ -1,0 +1,107 @@
+"""Pictures of the viewer over real runs: part of ``make pictures``."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from maseval import commands
+from maseval.commands import tau2
+from maseval.commands.tau2 import AgentBrief
+
+PATIENCE = 150_000
+WIDE = {"width": 1280, "height": 820}
+TURNS = (
+    "Hello! May I have the number of your library card, please?",
+    "Thank you. One moment, I am looking at your loans.",
+    "Two of them can be renewed; somebody is waiting for the third. Shall I renew the two?",
+)
+
+
+def patient(brief: AgentBrief) -> Callable[[str], str]:
+    """An agent that takes its time, so that there is a running run to look at."""
+    turns = iter(TURNS)
+
+    def agent(query: str) -> str:
+        time.sleep(3)
+        return next(turns, "You are welcome. Good bye!")
+
+    return agent
+
+
+def take(browser: Browser, folder: Path, images: Path) -> None:
+    """All runs, a running one, a simulation with its databases, and two runs compared."""
+    _runs(folder)
+    running = threading.Thread(target=_run_slowly, args=(folder / "slow",), daemon=True)
+    running.start()
+    while running.is_alive() and not (folder / "slow" / "live.json").exists():
+        time.sleep(0.1)
+    with commands.view(folder, port=0, edit=True).server as server:
+        address = server.address("")
+        for name, scheme, path, prepare in (
+            ("view-live.png", "light", "/run/slow", _in_flight),
+            ("view-runs.png", "light", "/", _choose_two),
+            ("view-simulation.png", "dark", "/run/hurried#?outcome=fail", _travel),
+            ("view-compare.png", "light", "/compare?a=careful&b=hurried", _first_pair),
+        ):
+            page = browser.new_page(viewport=WIDE, color_scheme=scheme)
+            page.set_default_timeout(PATIENCE)
+            page.goto(address + path)
+            page.wait_for_selector("html[data-ready]", state="attached")
+            prepare(page)
+            page.screenshot(path=images / name)
+            page.close()
+    running.join()
+
+
+def _runs(folder: Path) -> None:
+    for name, error_rate in (("careful", 0.05), ("hurried", 0.3), ("tired", 0.2)):
+        tau2.run(
+            domain="library",
+            agent="noisy",
+            agent_args={"error_rate": error_rate},
+            trials=4,
+            output=folder / name,
+        )
+    tau2.run(domain="library", agent="gold", output=folder / "gold")
+    commands.tag([folder / "careful"], add=["baseline"])
+    commands.tag([folder / "gold"], add=["upper bound"])
+    commands.note(folder / "hurried", "forgets to write; see renew_own_not_husbands")
+
+
+def _run_slowly(folder: Path) -> None:
+    tau2.run(
+        domain="library",
+        agent=f"{__file__}:patient",
+        user="scripted",
+        trials=2,
+        concurrency=4,
+        max_steps=20,
+        output=folder,
+    )
+
+
+def _in_flight(page: Page) -> None:
+    page.wait_for_selector(".flights .last")
+    page.wait_for_selector("table.tasks .cell")
+
+
+def _choose_two(page: Page) -> None:
+    page.get_by_label("Compare careful").check()
+    page.get_by_label("Compare hurried").check()
+
+
+def _travel(page: Page) -> None:
+    page.locator(".cell.fail:not(.dim)").first.evaluate("(cell) => cell.click()")
+    page.wait_for_selector("#panel[data-ready]")
+    page.locator(".part.timeline summary").first.click()
+    page.get_by_label("Message", exact=True).press("End")
+    page.locator(".part.timeline").evaluate("(part) => part.scrollIntoView()")
+
+
+def _first_pair(page: Page) -> None:
+    page.locator("table.compared tbody th a").first.click()
+    page.wait_for_selector("#panel[data-ready]")
+    page.get_by_role("link", name="First difference").click()
