@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
+from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
 from maseval.commands.recording import Recording, notes_on
 from maseval.commands.results import SimulationLine, run_summary
@@ -42,12 +43,13 @@ class BenchmarkReader:
             *summary["notes"],
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
-        command = run.config.values.get("command")
+        config = run.config.values
+        facts = [("Command", config.get("command")), ("Origin", origin_in_words(config))]
         return Overview(
             summary,
             list(drawings(run, None, lines).values()),
             support.findings(run),
-            [("Command", str(command))] if command else [],
+            [(name, str(value)) for name, value in facts if value],
         )
 
     def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:

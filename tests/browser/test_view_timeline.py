@@ -64,6 +64,8 @@ def test_the_slider_goes_through_the_conversation_with_the_arrow_keys(travelling
     expect(panel.locator("ol.conversation .message.now")).to_have_attribute("data-message", "1")
     assert visited.page.url.endswith(f"{quote(name)}/m1")
     assert panel.locator("#message-1").count() == 1
+    panel.locator("#message-0 .anchor").click()
+    expect(where).to_contain_text("Message 0 of")
 
 
 def test_a_call_shows_what_it_changed_and_how_to_branch_there(travelling, played):

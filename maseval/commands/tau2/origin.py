@@ -29,10 +29,14 @@ class NothingToBranchError(ConfigurationError):
 
 @dataclass(frozen=True)
 class Recalled:
-    """A recorded simulation, by which release it was run, and how its run was set up."""
+    """A recorded simulation, by which release it was run, and how its run was set up.
+
+    ``ended`` is False if it broke off, as by a failing provider.
+    """
 
     simulation: Simulation
     messages: Sequence[Tau2Message]
+    ended: bool
     version: str
     solo: bool
     settings: Mapping[str, object]
@@ -77,7 +81,8 @@ def find_origin(
         recalled = _in_run(source.folder, task, trial)
     if not recalled.messages:
         raise NothingToBranchError(f"{recalled.simulation} has no messages to continue")
-    return Origin(_name(source), recalled, at, beginning_until(recalled.messages, at))
+    past = beginning_until(recalled.messages, at, ended=recalled.ended)
+    return Origin(_name(source), recalled, at, past)
 
 
 def _name(source: SimulationSource) -> str:
@@ -94,9 +99,11 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Recalled:
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )
     environment = mapping(report, "config", "environment")
+    recording = read_recording(recorded)
     return Recalled(
         chosen,
-        read_recording(recorded).messages,
+        recording.messages,
+        recording.termination_reason is not None,
         release_of_report(report).name,
         bool(environment.get("solo")),
         _settings(folder.config.values),
@@ -119,7 +126,7 @@ def _in_file(
         raise NothingToBranchError(f"{chosen} cannot be continued: it is {item.problem}")
     version = release_named(item.version).name
     messages = read_recording(item.simulation, messages_required=False).messages
-    return Recalled(chosen, messages, version, item.solo, _file_settings(source.path))
+    return Recalled(chosen, messages, True, version, item.solo, _file_settings(source.path))
 
 
 def _named(item: Item) -> Simulation:

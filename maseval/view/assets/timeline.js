@@ -10,6 +10,11 @@ import { ask } from "./server.js";
 
 // What stays as the reader left it when another simulation is opened.
 let unfolded = false;
+// Moves the slider that is open to the message of the address.
+let followAddress;
+
+// The page reads the new address first.
+addEventListener("hashchange", () => setTimeout(() => followAddress?.()));
 
 const shownValue = (value) => (value === undefined ? h("i", {}, "(none)") : code(typeof value === "string" ? value : JSON.stringify(value)));
 
@@ -154,8 +159,13 @@ function travel({ timeline, branch }, simulation, details, asked) {
   const step = (label, title, by) => h("button", { type: "button", title, "aria-label": title, click: () => moveTo(here + by) }, label);
   const bar = h("div", { class: "travel-bar" }, step("◀", "Message before", -1), h("div", { class: "travel-slider" }, slider, changeMarks(timeline)), step("▶", "Message after", 1), where);
   add(section, [bar, h("div", { class: "travel-columns" }, said, world), records.part, command.part]);
-  const wanted = moments.findIndex(({ index, last }) => reading.message != null && index <= reading.message && reading.message <= last);
-  moveTo(wanted < 0 ? moments.length - 1 : wanted, { address: false });
+  const named = () => moments.findIndex(({ index, last }) => reading.message != null && index <= reading.message && reading.message <= last);
+  followAddress = () => {
+    const wanted = section.isConnected ? named() : -1;
+    if (wanted >= 0 && wanted !== here) moveTo(wanted, { address: false });
+  };
+  const first = named();
+  moveTo(first < 0 ? moments.length - 1 : first, { address: false });
   return section;
 }
 

@@ -233,6 +233,38 @@ def test_a_changed_answer_is_refused_or_replaced(tmp_path):
     assert RunFolder.read(found.run.folder).config.values["origin"]["lenient"] is True
 
 
+def failing(brief):
+    """Fails in its second turn."""
+    replies = ["What can I do for you?", RuntimeError("the provider is down")]
+    model = ScriptedModelAdapter(replies, model_id="failing")
+    return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, model))
+
+
+def test_a_conversation_that_broke_off_is_continued_after_its_last_message(tmp_path):
+    run = tau2.run(
+        domain="library",
+        num_tasks=1,
+        agent=failing,
+        user="scripted",
+        output=tmp_path / "run",
+    )
+    (report,) = reports(run.folder).values()
+    messages = simulation(report)["messages"]
+    assert messages[-1]["role"] == "user" and simulation(report)["termination_reason"] is None
+
+    found = tau2.branch(
+        run=run.folder,
+        task=report["task_id"],
+        at=len(messages) - 1,
+        agent="gold",
+        output=tmp_path / "branch",
+    )
+
+    assert found.chance == 1.0
+    (again,) = reports(found.run.folder).values()
+    assert simulation(again)["messages"][: len(messages)] == messages
+
+
 def test_what_cannot_be_continued_is_refused(noop, tmp_path):
     (report,) = reports(noop).values()
     last = len(simulation(report)["messages"]) - 1

@@ -32,8 +32,13 @@ class RetellingError(ConfigurationError):
     """The beginning of a recorded conversation does not come out as it was recorded."""
 
 
-def beginning_until(messages: Sequence[Tau2Message], at: int) -> list[Tau2Message]:
-    """The messages up to number ``at``, with the answers to its tool calls."""
+def beginning_until(
+    messages: Sequence[Tau2Message], at: int, *, ended: bool = True
+) -> list[Tau2Message]:
+    """The messages up to number ``at``, with the answers to its tool calls.
+
+    A conversation that was not ``ended``, as by a failing provider, continues after its last one.
+    """
     if not 0 <= at < len(messages):
         raise BranchPointError(
             f"the conversation has no message {at}; they are numbered 0 to {len(messages) - 1}"
@@ -41,7 +46,7 @@ def beginning_until(messages: Sequence[Tau2Message], at: int) -> list[Tau2Messag
     end = at + 1
     while end < len(messages) and messages[end]["role"] == "tool":
         end += 1
-    if end == len(messages):
+    if ended and end == len(messages):
         raise BranchPointError(
             f"message {at} ends the conversation, so there is nothing to continue; "
             f"choose one from 0 to {_last_open(messages)}"
