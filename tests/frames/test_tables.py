@@ -179,6 +179,11 @@ def results(run, tmp_path_factory):
     return target
 
 
+def rewards(rows):
+    """By simulation: a results file lists them in the order in which they finished."""
+    return {(row["task_id"], row["trial"]): row["reward"] for row in rows}
+
+
 def test_the_rewards_of_a_results_file_are_recomputed_beside_the_recorded_ones(
     results, run, tmp_path
 ):
@@ -187,12 +192,12 @@ def test_the_rewards_of_a_results_file_are_recomputed_beside_the_recorded_ones(
         simulation["reward_info"]["reward"] = 1.0
     flattering = tmp_path / "flattering.json"
     flattering.write_text(json.dumps(content))
-    honest = [row["reward"] for row in frames.simulations(run)]
+    honest = rewards(frames.simulations(run))
 
     rows = list(frames.simulations(flattering))
     recorded = list(frames.simulations(flattering, as_recorded=True))
 
-    assert [row["reward"] for row in rows] == honest
+    assert rewards(rows) == honest
     assert {row["recorded_reward"] for row in rows} == {1.0}
     assert {row["recomputed"] for row in rows} == {True}
     assert {(row["reward"], row["recomputed"]) for row in recorded} == {(1.0, False)}
