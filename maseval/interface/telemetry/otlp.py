@@ -177,10 +177,11 @@ def _resource() -> object:
 
 def _check_answer(response: Any, **options: object) -> None:
     """Raise for an answer that an OTLP endpoint does not give, though its status is a good one."""
+    body = response.content  # read to its end in any case, so that the connection is free again
     if response.status_code >= 400:
         return
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
-    if response.status_code >= 300 or not _is_taken(response.content, kind):
+    if response.status_code >= 300 or not _is_taken(body, kind):
         raise DeliveryError(
             f"{redact_text(response.url)} does not answer like an OTLP endpoint "
             f"(status {response.status_code}, {kind or 'no type'})"

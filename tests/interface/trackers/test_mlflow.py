@@ -117,7 +117,8 @@ def test_a_callback_needs_no_run_folder_as_the_page_shows(server, request, monke
     assert capsys.readouterr().out == "sent\n"
     _, (run,) = runs_at(server, request.node.name)
     assert (run.info.run_name, run.data.params) == ("careful clerk", {"slip_rate": "0.0"})
-    assert run.data.metrics["pass_hat_1"] == 1.0
+    metrics = run.data.metrics
+    assert metrics["pass_hat_1"] == metrics["passed"] / metrics["simulations"] > 0
 
 
 SERVERS = {
