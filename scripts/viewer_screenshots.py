@@ -43,7 +43,7 @@ def take(browser: Browser, folder: Path, images: Path) -> None:
         for name, scheme, path, prepare in (
             ("view-live.png", "light", "/run/slow", _in_flight),
             ("view-runs.png", "light", "/", _choose_two),
-            ("view-simulation.png", "dark", "/run/hurried#?outcome=fail", _travel),
+            ("view-simulation.png", "dark", "/run/hurried#library/expired_card/0", _travel),
             ("view-compare.png", "light", "/compare?a=careful&b=hurried", _first_pair),
         ):
             page = browser.new_page(viewport=WIDE, color_scheme=scheme)
@@ -84,21 +84,21 @@ def _run_slowly(folder: Path) -> None:
 
 
 def _in_flight(page: Page) -> None:
-    page.wait_for_selector(".flights .last")
     page.wait_for_selector("table.tasks .cell")
+    page.wait_for_selector(".flights .last")
 
 
 def _choose_two(page: Page) -> None:
     page.get_by_label("Compare careful").check()
     page.get_by_label("Compare hurried").check()
+    # The name of a temporary folder says nothing.
+    page.locator("header .totals").evaluate("(root) => (root.textContent = 'runs')")
 
 
 def _travel(page: Page) -> None:
-    page.locator(".cell.fail:not(.dim)").first.evaluate("(cell) => cell.click()")
     page.wait_for_selector("#panel[data-ready]")
     page.locator(".part.timeline summary").first.click()
     page.get_by_label("Message", exact=True).press("End")
-    page.locator(".part.timeline").evaluate("(part) => part.scrollIntoView()")
 
 
 def _first_pair(page: Page) -> None:
