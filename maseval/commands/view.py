@@ -5,18 +5,22 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from maseval.commands.finding import UnknownRunError, run_path
 from maseval.commands.tau2.options import PlayOptions
+from maseval.commands.view_extra import check_viewer
 from maseval.core.exceptions import ConfigurationError
-from maseval.interface import extras
 from maseval.runs import default_root
 
 LOCAL = "127.0.0.1"
 DEFAULT_PORT = 8766
+
+
+_PLAY = "maseval.commands.tau2.play_page"
 
 
 class Viewer(NamedTuple):
@@ -69,12 +73,6 @@ def view(
     return Viewer(server, server.address(first if play is None else "/play"), root)
 
 
-def check_viewer() -> None:
-    """Raise if what the viewer needs is not installed."""
-    for module in ("starlette", "uvicorn"):
-        extras.load(module, extra="view")
-
-
 @contextmanager
 def view_beside(run: Path) -> Iterator[str]:
     """Serve the page of a run while it is running; gives the address.
@@ -91,13 +89,13 @@ def view_beside(run: Path) -> Iterator[str]:
 
 def features(play: PlayOptions | None = None) -> Sequence[Any]:
     """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
-    from maseval.commands.tau2.play_page import PlayHost
     from maseval.commands.view_compare import comparisons
     from maseval.commands.view_remarks import remarks
     from maseval.commands.view_timeline import timelines
     from maseval.view.searching import searches
 
-    played = [] if play is None else [PlayHost(play).feature()]
+    # By name, as a run that is watched imports this file, and what plays imports how to run.
+    played = [] if play is None else [import_module(_PLAY).PlayHost(play).feature()]
     return [comparisons(), remarks(), timelines(), searches(), *played]
 
 
