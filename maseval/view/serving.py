@@ -14,6 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 LOCAL = "127.0.0.1"
 # Pages that stay connected for events do not end by themselves.
 _PATIENCE = 1
+_STEP = 0.2
 
 
 class ViewServer:
@@ -59,10 +60,11 @@ class ViewServer:
             self._thread.start()
         return self
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Until it is closed; in short steps, so that a signal is noticed."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+    def wait(self) -> None:
+        """Until it is closed by another thread, or a signal raises."""
+        # In short steps: a signal that another thread receives does not end a wait in this one.
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(_STEP)
 
     def close(self) -> None:
         """Stop serving; may be called twice."""
