@@ -2,9 +2,10 @@
 
 import json
 import os
-import pty
+import re
 import signal
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from typer.testing import CliRunner
 
 from maseval.cli import app
 from maseval.runs import RunFolder, run_state
-from tests.cli.commandline import COMMAND
+from tests.cli.commandline import COMMAND, started
+
+pty = pytest.importorskip("pty")  # terminals of this kind are POSIX
 
 GOLD = [
     '/call get_member {"card_number": "B 1184 2011"}',
@@ -106,7 +109,6 @@ def test_escape_sequences_of_the_other_side_are_shown_inert(tmp_path):
     assert "[bold]x[/bold]" in result.stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="terminals of this kind are POSIX")
 @pytest.mark.parametrize(("answer", "kept"), [("n", False), ("y", True)])
 def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answer, kept):
     ours, theirs = pty.openpty()
@@ -128,10 +130,28 @@ def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answe
     process.send_signal(signal.SIGINT)
     screen.wait_for(b"Keep what happened?")
     os.write(ours, f"{answer}\n".encode())
-    process.wait(60)
+    process.wait(300)
     os.close(ours)
 
     assert (tmp_path / "run").exists() is kept
+
+
+@pytest.mark.needs(library="starlette")
+def test_the_page_is_served_where_runs_are_put(tmp_path):
+    pytest.importorskip("starlette")
+    process = started(
+        *("tau2", "play", "telecom", "--task", "3", "--as", "user", "--page", "--no-browser"),
+        *("--output", "games"),
+        folder=tmp_path,
+    )
+    address = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())[0]
+    with urllib.request.urlopen(f"{address}/api/play/choices") as answer:
+        offered = json.load(answer)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=300)
+
+    assert (offered["domain"], offered["task"], offered["side"]) == ("telecom", "3", "user")
+    assert process.returncode == 0 and (tmp_path / "games").is_dir()
 
 
 class Screen:

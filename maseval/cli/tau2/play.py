@@ -20,9 +20,11 @@ from maseval.cli.tau2.play_terminal import PlayTerminal
 from maseval.cli.view import serve
 from maseval.commands.folder_options import PARTICIPANTS, TASKS
 from maseval.commands.tau2.options import PlayOptions
+from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.commands.tau2.play import Play
+    from maseval.commands.view import Viewer
 
 EXAMPLES = examples(
     ("maseval tau2 play", "a small library, no key and no download needed"),
@@ -90,9 +92,7 @@ def play(
     given["command"] = command_line(context)
     if page:
         options = PlayOptions(**given, domain=domain, task_id=task, side=side)
-        if options.output is not None:
-            Path(options.output).mkdir(parents=True, exist_ok=True)
-        serve(*commands.view(options.output, play=options), browser=browser)
+        serve(*_viewer(options), browser=browser)
         return
     console = stdout()
     begun = commands.tau2.play(**given, domain=domain, task_id=task, side=side)
@@ -104,6 +104,16 @@ def play(
         except KeyboardInterrupt:
             begun.interrupt()
     _finish(begun, terminal, console)
+
+
+def _viewer(options: PlayOptions) -> "Viewer":
+    """The viewer of the folder that the runs go to, at the usual port if that is free."""
+    if options.output is not None:
+        Path(options.output).mkdir(parents=True, exist_ok=True)
+    try:
+        return commands.view(options.output, play=options)
+    except ConfigurationError:
+        return commands.view(options.output, port=0, play=options)
 
 
 def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:
