@@ -42,6 +42,7 @@ from maseval.commands.tau2.turns import last_said_in, turn_in
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
@@ -158,7 +159,10 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
     def for_worker(self) -> Self:
         """A copy for another process: a rehearsal's models are served there, by another server."""
         twin = super().for_worker()
-        twin.setup = replace(self.setup, options=replace(self.setup.options, display=None))
+        options = replace(
+            self.setup.options, display=None, engine=DEFAULT, ray_address=None, processes=None
+        )
+        twin.setup = replace(self.setup, options=options)
         twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
         twin._judged = self._judged and self._judged.for_worker()
         twin._environments, twin._rehearsed, twin._seen = {}, {}, WeakSet()

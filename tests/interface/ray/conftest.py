@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -37,6 +38,12 @@ def patiently(start: Callable[[], Any]) -> Any:
     return start()
 
 
+def free_port() -> int:
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        return int(any_port.getsockname()[1])
+
+
 class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
@@ -45,7 +52,8 @@ class Nodes:
 
         self.folder = folder
         options = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
-        head = {**options, "temp_dir": str(folder)}
+        self.client = f"ray://127.0.0.1:{(port := free_port())}"
+        head = {**options, "temp_dir": str(folder), "ray_client_server_port": port}
         self._cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         for _ in range(NODES - 1):
             self.add()
@@ -61,19 +69,28 @@ class Nodes:
             )
         )
 
-    def kill(self, number: int = 0) -> None:
-        """kill -9 of all processes of a node; never of the head, which keeps the books."""
-        self.repair()
-        node = sorted(self._cluster.worker_nodes, key=lambda one: one.node_id)[number]
-        self._cluster.remove_node(node, allow_graceful=False)
+    def kill(self) -> bool:
+        """kill -9 of all processes of a node that neither keeps the books nor has the driver.
+
+        False if there is none.
+        """
+        from ray._private.worker import global_worker
+
+        here = getattr(global_worker.node, "node_id", None)
+        node = next((one for one in self._cluster.worker_nodes if one.node_id != here), None)
+        if node is None:
+            return False
+        self._cluster.worker_nodes.remove(node)
+        node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+        return True
 
     def remove(self, node: Any) -> None:
         self._cluster.remove_node(node)
 
     def repair(self) -> None:
+        """As many nodes as in the beginning; Ray lets only the main thread add one."""
         while len(self._cluster.list_all_nodes()) < NODES:
             self.add()
-        self._cluster.wait_for_nodes(timeout=120)
 
     def shutdown(self) -> None:
         self._cluster.shutdown()

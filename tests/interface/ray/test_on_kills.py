@@ -7,6 +7,7 @@ driver, and of the driver together with a node.
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -49,11 +50,14 @@ def assert_whole(path, undisturbed):
 @contextmanager
 def meanwhile(kill, times, chance):
     """Kill at random moments, as long as there is something to kill."""
-    done, over = [], threading.Event()
+    done, over, failures = [], threading.Event(), []
 
     def repeat():
-        while len(done) < times and not over.wait(chance.uniform(0.1, 1.5)):
-            done.extend([1] if kill() else [])
+        try:
+            while len(done) < times and not over.wait(chance.uniform(0.1, 1.5)):
+                done.extend([1] if kill() else [])
+        except BaseException as error:
+            failures.append(error)
 
     thread = threading.Thread(target=repeat)
     thread.start()
@@ -62,13 +66,15 @@ def meanwhile(kill, times, chance):
     finally:
         over.set()
         thread.join()
+    assert failures == []
 
 
-def survives(folder, kill, times, undisturbed):
+def survives(folder, kill, times, undisturbed, before=lambda: None):
     """Run into folder after folder until so many kills were survived."""
     chance, kills, number = random.Random(2024), 0, 0
     while kills < times:
         number += 1
+        before()
         # With so many kills even the innocent see many deaths.
         engine = RayEngine("auto", processes=3, most_deaths=1000)
         path = folder / f"run{number}"
@@ -76,6 +82,14 @@ def survives(folder, kill, times, undisturbed):
             run(path, slow_desk(num_workers=6), engine)
         kills += len(done)
         assert_whole(path, undisturbed)
+
+
+def test_a_driver_outside_the_cluster_gets_the_same(nodes, tmp_path, undisturbed):
+    program = ("-m", "tests.interface.ray.program", str(tmp_path / "run"), nodes.client)
+    done = subprocess.run([sys.executable, *program], cwd=CHECKOUT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert_whole(tmp_path / "run", undisturbed)
 
 
 def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
@@ -92,13 +106,10 @@ def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
 
 def test_a_killed_node_loses_nothing(nodes, engine, tmp_path, undisturbed):
     def kill(running, chance):
-        if not sum(running.in_flight.values()):
-            return False
-        nodes.kill(chance.randrange(2))
-        nodes.repair()
-        return True
+        return bool(sum(running.in_flight.values())) and nodes.kill()
 
-    survives(tmp_path, kill, OF_NODES, undisturbed)
+    survives(tmp_path, kill, OF_NODES, undisturbed, before=nodes.repair)
+    nodes.repair()
 
 
 def test_a_killed_driver_loses_nothing_alone_or_together_with_a_node(nodes, tmp_path, undisturbed):

@@ -1,5 +1,6 @@
 """tau2 with scripted agents: equal on every engine, with agents of one's own as well."""
 
+import json
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from maseval.commands import tau2
 from maseval.testing import results_in
+from tests.commands.tau2.test_own_domains import SHOP, task
 from tests.interface.ray.test_on_this_machine import RAY, environment_for
 
 pytestmark = pytest.mark.data
@@ -82,6 +84,20 @@ def test_a_rehearsed_agent_of_ones_own_is_served_in_the_workers(engine, tmp_path
 
     assert there == here
     assert "The rehearsal model was asked" in there[1][0]
+
+
+def test_a_domain_of_ones_own_goes_to_the_workers(engine, tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP.replace("NAME", "kites-on-ray"))
+    (tmp_path / "db.json").write_text(json.dumps({"kites": {"K1": {"kite_id": "K1"}}}))
+    (tmp_path / "policy.md").write_text("# Sell kites\n")
+    (tmp_path / "tasks.json").write_text(json.dumps([task("a"), task("b")]))
+
+    def run(name, where):
+        domain = f"{tmp_path / 'shop.py'}:SHOP"
+        tau2.run(domain=domain, agent="gold", engine=where, output=tmp_path / name)
+        return results_in(tmp_path / name)
+
+    assert run("there", engine) == run("here", "threads") != []
 
 
 @pytest.mark.usefixtures("tau2_data")

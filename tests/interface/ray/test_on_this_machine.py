@@ -146,6 +146,14 @@ def wait_for_reports(process, log, number):
         time.sleep(0.02)
 
 
+def wait_for_words(process, words):
+    """What was shown until these words were."""
+    shown = ""
+    while words not in shown and (line := process.stderr.readline()):
+        shown += line
+    return shown
+
+
 def test_ctrl_c_once_finishes_what_runs_and_twice_stops_now(place):
     home, _ = place
     log = home / "run" / "log.jsonl"
@@ -161,13 +169,11 @@ def test_ctrl_c_once_finishes_what_runs_and_twice_stops_now(place):
     assert "Traceback" not in err
 
     twice = started(place, "run", *RAY, sleep=300)
-    while twice.poll() is None and (home / "run" / "lock").stat().st_size < 2:
-        time.sleep(0.1)
-    time.sleep(3)
+    before = wait_for_words(twice, "runs 4")
     os.killpg(twice.pid, signal.SIGINT)
-    time.sleep(1)
+    wait_for_words(twice, "stopping (interrupted)")
     os.killpg(twice.pid, signal.SIGINT)
-    _, err = twice.communicate()
+    err = before + twice.communicate()[1]
 
     assert len(RunFolder.read(home / "run").recorded) == finished
     assert "Traceback" not in err, err
