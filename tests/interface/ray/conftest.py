@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -38,12 +37,6 @@ def patiently(start: Callable[[], Any]) -> Any:
     return start()
 
 
-def free_port() -> int:
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return int(any_port.getsockname()[1])
-
-
 class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
@@ -52,8 +45,7 @@ class Nodes:
 
         self.folder = folder
         options = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
-        self.client = f"ray://127.0.0.1:{(port := free_port())}"
-        head = {**options, "temp_dir": str(folder), "ray_client_server_port": port}
+        head = {**options, "temp_dir": str(folder)}
         self._cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         for _ in range(NODES - 1):
             self.add()

@@ -7,7 +7,6 @@ driver, and of the driver together with a node.
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -82,14 +81,6 @@ def survives(folder, kill, times, undisturbed, before=lambda: None):
             run(path, slow_desk(num_workers=6), engine)
         kills += len(done)
         assert_whole(path, undisturbed)
-
-
-def test_a_driver_outside_the_cluster_gets_the_same(nodes, tmp_path, undisturbed):
-    program = ("-m", "tests.interface.ray.program", str(tmp_path / "run"), nodes.client)
-    done = subprocess.run([sys.executable, *program], cwd=CHECKOUT, capture_output=True, text=True)
-
-    assert done.returncode == 0, done.stderr
-    assert_whole(tmp_path / "run", undisturbed)
 
 
 def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
