@@ -1,8 +1,8 @@
 """A run at one moment: its progress and numbers from the log, what it does now from live.json."""
 
-from pathlib import Path
 from typing import TypedDict
 
+from maseval.report.index import Entry
 from maseval.runs.config_file import LOCK
 from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
@@ -24,24 +24,35 @@ class Live(TypedDict):
     in_flight: list[InFlight]
 
 
-def state_of(path: Path, done: int, planned: int) -> str:
-    """Whether a run is running, finished or interrupted; a file is finished."""
-    if path.is_dir() and holder_of(path / LOCK) is not None:
-        return "running"
-    return "finished" if done >= planned else "interrupted"
+class Version(TypedDict):
+    """Up to where an index knows a run: ``version`` is the place of its last report in the log."""
+
+    state: str
+    planned: int
+    version: int
+
+
+def version_of(run: ViewedRun) -> Version:
+    """What an index says of itself; whoever has it may ask for events after its version."""
+    known, planned = run.entries(), len(run.source.planned)
+    return {
+        "state": _state_of(run, len(known) - _failed(known)),
+        "planned": planned,
+        "version": max((entry.at for entry in known), default=0),
+    }
 
 
 def live_of(run: ViewedRun) -> Live:
     """The run as it is now."""
     known, path = run.entries(), run.source.path
     planned = len(run.source.planned)
-    failed = sum(entry.status in RERUN_STATUSES for entry in known)
+    failed = _failed(known)
     done = len(known) - failed
     now = read_live(path) if path.is_dir() else None
     cost = sum(entry.cost or 0.0 for entry in known)
     tokens = sum(entry.tokens for entry in known)
     return {
-        "state": state_of(path, done if path.is_dir() else planned, planned),
+        "state": _state_of(run, done),
         "done": done,
         "failed": failed,
         "planned": planned,
@@ -52,3 +63,17 @@ def live_of(run: ViewedRun) -> Live:
         "rate_limits": now["rate_limits"] if now else 0,
         "in_flight": now["in_flight"] if now else [],
     }
+
+
+def _failed(known: list[Entry]) -> int:
+    return sum(entry.status in RERUN_STATUSES for entry in known)
+
+
+def _state_of(run: ViewedRun, done: int) -> str:
+    """Whether a run is running, finished or interrupted; a results file is finished."""
+    path = run.source.path
+    if not path.is_dir():
+        return "finished"
+    if holder_of(path / LOCK) is not None:
+        return "running"
+    return "finished" if done >= len(run.source.planned) else "interrupted"
