@@ -14,7 +14,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.core.throttle import ProcessLimiter, Throttle, limit_with, throttle_of
+from maseval.core.throttle import ProcessLimiter, Throttle, complaints, limit_with, throttle_of
 
 
 def complaint(kind=RateLimitError):
@@ -239,3 +239,12 @@ def test_another_limiter_takes_the_place_of_the_process_own():
         assert throttle_of("here") is not before.throttle_of("here")
     finally:
         assert limit_with(before) is mine
+
+
+def test_every_complaint_is_counted_for_whoever_watches_the_run():
+    before = complaints.count
+    throttle = Throttle()
+    for slot, error in zip(entered(throttle, 3), (complaint(), None, complaint()), strict=True):
+        throttle.leave(slot, error)
+
+    assert complaints.count == before + 2
