@@ -1,9 +1,12 @@
 """One run in the viewer, while it goes on and afterwards, in a real browser."""
 
+import os
+
 import pytest
 from playwright.sync_api import expect
 
 from maseval.runs import RunFolder
+from maseval.runs.live import publish
 from tests.browser.runs import planned, written_run
 from tests.report.builders import simulated
 
@@ -65,6 +68,20 @@ def test_a_running_run_shows_how_far_it_is(visit, serve, growing):
     expect(strip).to_be_hidden()
     expect(page.locator("table.tasks .cell")).to_have_count(12)
     expect(page.locator("table.results tbody tr").last).to_contain_text("12")
+
+
+def test_what_each_simulation_in_flight_is_doing_is_shown(visit, serve, growing):
+    page = visit(serve(growing.path.parent).url).open("/run/grows")
+    last = {"role": "user", "text": "<b>Where</b> is it?"}
+    flight = {"domain": "retail", "task": "2", "trial": 0, "step": 3, "last": last}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+
+    publish(growing.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
+
+    item = page.locator(".flights li")
+    expect(item.locator(".last")).to_have_text("User: <b>Where</b> is it?")
+    expect(item.locator(".id")).to_have_text("retail/2/0")
+    expect(page.locator(".live .outcome")).to_contain_text("$2.50 so far · 2 rate limits")
 
 
 def test_the_page_survives_a_restart_of_the_server(visit, serve, growing):
