@@ -26,8 +26,8 @@ TASKS, TRIALS = 278, 72
 RARE = "hippogriff"
 QUERIES = {
     "a rare word": (RARE, "any"),
-    "a common word": ("library", "any"),
-    "two words": ("renew membership", "text"),
+    "a common word": ("member", "any"),
+    "two words": ("member due", "any"),
     "a tool's name": ("renew_loan", "tool"),
     "an argument": ("L-", "argument"),
     "not there": ("hippopotamus", "any"),

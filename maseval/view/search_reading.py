@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, entries, text
+from maseval.core.shapes import Shape, entries, mapping, text
 from maseval.core.storage import strict_json
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import report_of, simulation_of
 from maseval.view.library import Library
-from maseval.view.search_file import Match, Progress, SearchFile
-from maseval.view.search_texts import parts_of
+from maseval.view.search_file import Progress, SearchFile
+from maseval.view.search_texts import Part, parts_of
 
 _BATCH = 4 << 20
 _LABELLED_AT_ONCE = 20
@@ -74,18 +74,13 @@ def label_on(index: SearchFile, library: Library) -> bool:
     return False
 
 
-def text_at(library: Library, hit: Match) -> str | None:
-    """The text of a hit, read again from where it is; None if it is not there any more."""
-    path = library.path_of(hit.run)
-    if path.is_dir():
-        found = next(reports_from(path / LOG, hit.at), None)
-        if found is None or found.at != hit.at:
-            return None
-        report = found.report
-    else:
-        report = library.run(hit.run).source.report_at(hit.at)
-    place = hit.message, hit.where
-    return "\n".join(part.text for part in parts_of({**report}) if part[:2] == place) or None
+def parts_at(library: Library, run: str, at: int) -> list[Part]:
+    """The texts of a simulation, read again from where they are; none if it is not there."""
+    path = library.path_of(run)
+    if not path.is_dir():
+        return list(parts_of({**library.run(run).source.report_at(at)}))
+    found = next(reports_from(path / LOG, at), None)
+    return [] if found is None or found.at != at else list(parts_of({**found.report}))
 
 
 def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
@@ -107,6 +102,9 @@ def _report_in(line: bytes) -> tuple[Simulation, Report] | None:
         if record["kind"] != "report":
             return None
         simulation = simulation_of(record)
+        environment = mapping(record, "traces", "environment")
+        if "simulation" in environment:  # all that is said and done; the rest repeats it
+            record["traces"] = {"environment": environment}
         return simulation, report_of(record, {})
     except (ValueError, KeyError, IndexError, TypeError):
         return None

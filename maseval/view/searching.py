@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
@@ -22,8 +23,8 @@ from maseval.view.api import asked
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
 from maseval.view.search_file import COUNTED, Match, SearchFile, has_full_text_search
-from maseval.view.search_reading import label_on, read_on, text_at, unread
-from maseval.view.search_texts import KINDS, chunks_of, excerpt_of, holds, parts_of
+from maseval.view.search_reading import label_on, parts_at, read_on, unread
+from maseval.view.search_texts import KINDS, Part, chunks_of, excerpt_of, holds, parts_of
 
 logger = logging.getLogger(__name__)
 
@@ -104,21 +105,15 @@ class Search:
                 return {"total": 0, "hits": [], "unread": left}
             hits = index.matches(chunks, places, run, SHOWN)
             total = len(hits) if len(hits) < SHOWN else index.count(chunks, places, run)
-        shown = [self._shown(each, chunks) for each in hits]
+        read = lru_cache(maxsize=SHOWN)(self._parts)  # several hits may be in one simulation
+        shown = [_shown(each, read(each.run, each.at), chunks) for each in hits]
         return {"total": total, "more": total >= COUNTED, "unread": left, "hits": shown}
 
-    def _shown(self, hit: Match, chunks: Sequence[str]) -> SearchHit:
+    def _parts(self, run: str, at: int) -> Sequence[Part]:
         try:
-            text = text_at(self.library, hit)
+            return parts_at(self.library, run, at)
         except (OSError, IndexError, MASEvalError):  # it was deleted meanwhile
-            text = None
-        excerpt = " ".join(chunks) if text is None else excerpt_of(text, chunks)
-        return {
-            **_named(hit.run, hit.simulation),
-            "message": hit.message,
-            "where": hit.where,
-            "excerpt": excerpt,
-        }
+            return ()
 
     def simulations(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
         """Every simulation with a hit, once."""
@@ -152,6 +147,17 @@ def scanned(library: Library, words: str, kind: str, run: str | None) -> Mapping
                             }
                         )
     return {"total": total, "unread": 0, "hits": hits}
+
+
+def _shown(hit: Match, parts: Sequence[Part], chunks: Sequence[str]) -> SearchHit:
+    place = hit.message, hit.where
+    text = "\n".join(part.text for part in parts if part[:2] == place)
+    return {
+        **_named(hit.run, hit.simulation),
+        "message": hit.message,
+        "where": hit.where,
+        "excerpt": excerpt_of(text, chunks) if text else " ".join(chunks),
+    }
 
 
 def _named(run: str, one: Simulation) -> SearchHit:
