@@ -91,7 +91,7 @@ def _many(root: Path) -> tuple[object, ...]:
 def _measured(page: "Page", address: str, link: str, opened: str) -> list[str]:
     """The page twice, scrolled to its end, and the last link in it opened."""
     first = _usable(page, address)
-    began = _cpu(page)
+    # The page before is gone, and its process with it.
     again, after = _usable(page, address), _cpu(page)
     usual, slow = page.evaluate(SCROLLED)
     scrolled = _cpu(page)
@@ -101,7 +101,7 @@ def _measured(page: "Page", address: str, link: str, opened: str) -> list[str]:
     taken, end = time.perf_counter() - since, _cpu(page)
     return [
         f"{first:.2f}",
-        f"{again:.2f} ({after - began:.2f})",
+        f"{again:.2f} ({after:.2f})",
         f"{taken:.2f} ({end - scrolled:.2f})",
         f"{scrolled - after:.2f}",
         f"{usual:.0f} (95%: {slow:.0f})",
@@ -109,7 +109,7 @@ def _measured(page: "Page", address: str, link: str, opened: str) -> list[str]:
 
 
 def _cpu(page: "Page") -> float:
-    """Seconds of the processor that pages have taken so far."""
+    """Seconds of the processor that the open page has taken so far."""
     browser = page.context.browser
     assert browser is not None
     session = browser.new_browser_cdp_session()
