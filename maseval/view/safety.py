@@ -14,6 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from maseval.view.exceptions import TooLargeError
+
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 MOST_BYTES = 1 << 20
 """The largest body that is accepted."""
@@ -42,10 +44,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
-class TooLargeError(Exception):
-    """A body has more bytes than are accepted."""
 
 
 class Guard:
@@ -84,10 +82,8 @@ class Guard:
             return
         try:
             await self._app(scope, _Limited(receive), answer)
-        except TooLargeError:
-            await _refused(413, f"the body has more than {MOST_BYTES} bytes")(
-                scope, receive, answer
-            )
+        except TooLargeError as error:
+            await _refused(error.status, str(error))(scope, receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         names = headers.getlist("host")
@@ -174,7 +170,7 @@ class _Limited:
         message = await self._receive()
         self._read += len(message.get("body", b""))
         if self._read > MOST_BYTES:
-            raise TooLargeError
+            raise TooLargeError(f"the body has more than {MOST_BYTES} bytes")
         return message
 
 

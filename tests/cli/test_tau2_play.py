@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 import urllib.request
 from pathlib import Path
 
@@ -127,6 +128,7 @@ def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answe
     os.write(ours, b"Hello there\n")
     screen.wait_for(b"born on 2 June 1984")
     screen.wait_for(b"> ")
+    time.sleep(1)  # readline misses a signal between writing its prompt and waiting for a key
     process.send_signal(signal.SIGINT)
     screen.wait_for(b"Keep what happened?")
     os.write(ours, f"{answer}\n".encode())
