@@ -65,7 +65,7 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
 	@$(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pytest -q --timeout=900 \
-	  tests -m "needs(library='ray')"
+	  tests/interface/ray -m "needs(library='ray')"
 
 quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
 	@MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \
