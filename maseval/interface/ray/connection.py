@@ -1,5 +1,6 @@
 """The way to Ray: one of our own on this machine, or a cluster that is there already."""
 
+import gc
 import logging
 import os
 import signal
@@ -62,6 +63,9 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
         try:
             yield ray
         finally:
+            # A handle that outlives its connection would end an actor of the next one: a Ray that
+            # is started anew numbers its actors as the one before did.
+            gc.collect()
             ray.shutdown()
 
 

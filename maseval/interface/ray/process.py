@@ -98,9 +98,11 @@ class Process:
             return reply
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once; it cannot be asked for anything afterwards."""
         with suppress(Exception):
             self._ray.kill(self._actor, no_restart=True)
+        self._actor = self.pending = None
+        self._unconfirmed = []
 
     @contextmanager
     def _answering(self) -> Iterator[None]:

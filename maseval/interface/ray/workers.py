@@ -114,10 +114,7 @@ class RayWorkers:
             try:
                 yield
             finally:
-                for process in self._processes:
-                    process.kill()
-                if self._shared_limits is not None:
-                    self._ray.kill(self._shared_limits, no_restart=True)
+                self._end_all()
 
     def submit(self, repetition: Repetition) -> None:
         if not self._processes:  # a run that is complete needs none
@@ -191,6 +188,14 @@ class RayWorkers:
             self.wait(None)
             self._attend()
         self._all_started = True
+
+    def _end_all(self) -> None:
+        for process in self._processes:
+            process.kill()
+        self._processes = []
+        if self._shared_limits is not None:
+            self._ray.kill(self._shared_limits, no_restart=True)
+            self._shared_limits = None
 
     def _attend(self) -> None:
         """See to every process that has replied, and give out what waits."""
