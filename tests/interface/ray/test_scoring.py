@@ -10,6 +10,7 @@ from maseval.commands import tau2
 from maseval.core.exceptions import WorkerDiedError
 from tests.cli.commandline import maseval
 from tests.commands.tau2.doctored import CORPUS, doctored
+from tests.commands.tau2.test_own_domains import SHOP, task
 from tests.interface.libraries import needing
 
 pytestmark = needing("ray")
@@ -47,6 +48,20 @@ def test_the_results_are_those_of_one_process_byte_for_byte(engine, files):
     assert in_json(there) == in_json(here)
     assert [each.path.name for each in there.unreadable] == ["broken.json"]
     assert len(counts) == sum(each.simulations for each in here) > 100
+
+
+def test_a_domain_of_ones_own_is_known_where_its_simulations_are_judged(engine, tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP.replace("NAME", "kites-scored-on-ray"))
+    (tmp_path / "db.json").write_text(json.dumps({"kites": {"K1": {"kite_id": "K1"}}}))
+    (tmp_path / "policy.md").write_text("# Sell kites\n")
+    (tmp_path / "tasks.json").write_text(json.dumps([task("a"), task("b")]))
+    domain = f"{tmp_path / 'shop.py'}:SHOP"
+    run = tau2.run(domain=domain, agent="gold", trials=2, output=tmp_path / "run").folder
+
+    there = tau2.score([run], engine=engine)
+
+    assert there[0].agreeing == 4
+    assert in_json(there) == in_json(tau2.score([run]))
 
 
 def in_json(scores):

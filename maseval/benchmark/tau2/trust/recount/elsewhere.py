@@ -5,11 +5,9 @@ judge is left to the process that has one, and so is what could not be assessed:
 raised, of the file that it belongs to.
 """
 
-import pickle
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -29,50 +27,40 @@ Checksums = Mapping[str, str]
 
 
 class DomainName(NamedTuple):
-    """A domain as another process finds it; ``own`` has one that does not come with maseval."""
+    """A domain as another process finds it."""
 
     name: str
     release: str
     lenient: bool
-    own: bytes | None
 
-    @classmethod
-    def of(cls, domain: Domain, version: str) -> "DomainName":
-        """The name of a domain by the rules of a release."""
-        plain = release_named(version).domain(domain.name)
-        own = None if domain.name in DOMAINS else pickle.dumps(plain)
-        return cls(domain.name, version, domain is not plain, own)
-
-
-@cache
-def _named(name: DomainName) -> Domain:
-    if name.own is not None:
-        register_domain(pickle.loads(name.own), replace=True)
-    domain = release_named(name.release).domain(name.name)
-    return domain.lenient if name.lenient else domain
-
-
-@cache
-def _checksums(name: DomainName) -> Checksums:
-    # Files of maseval's own domains are compared with these when they are read.
-    return data_fingerprint(name.name, version=name.release)
+    def checksums(self) -> Checksums:
+        """Those of its files in this process."""
+        # Files of maseval's own domains are compared with these when they are read.
+        return data_fingerprint(self.name, version=self.release)
 
 
 class SentItem(NamedTuple):
-    """An item without its domain, and the name of that."""
+    """An item without its domain, and the name of that; ``own`` is one that is not maseval's."""
 
     domain: DomainName
+    own: Domain | None
     others: Mapping[str, Any]
 
     @classmethod
     def of(cls, item: Item) -> "SentItem":
         """The item, for another process."""
-        others = item._asdict()
-        return cls(_name_of(others.pop("domain"), str(item.version)), others)
+        others, version = item._asdict(), str(item.version)
+        domain: Domain = others.pop("domain")
+        plain = release_named(version).domain(domain.name)
+        name = DomainName(domain.name, version, domain is not plain)
+        return cls(name, None if domain.name in DOMAINS else plain, others)
 
-    def item(self) -> Item:
-        """The item, in this process."""
-        return Item(domain=_named(self.domain), **self.others)
+    def known_domain(self) -> Domain:
+        """Its domain, in this process."""
+        if self.own is not None:
+            register_domain(self.own, replace=True)
+        domain = release_named(self.domain.release).domain(self.domain.name)
+        return domain.lenient if self.domain.lenient else domain
 
     def __str__(self) -> str:
         simulation = self.others["simulation"]
@@ -80,16 +68,31 @@ class SentItem(NamedTuple):
         return f"the simulation of {self.domain.name} task {task}, trial {trial}"
 
 
-@cache
-def _name_of(domain: Domain, version: str) -> DomainName:
-    return DomainName.of(domain, version)
-
-
 class Assessment(NamedTuple):
     """Simulations assessed elsewhere, and the data that they were assessed by."""
 
     judged: Sequence[Judged]
     checksums: Mapping[DomainName, Checksums]
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """What a process knows of the record that it works on."""
+
+    recount: Recount
+    domains: dict[DomainName, Domain] = field(default_factory=dict)
+    checksums: dict[DomainName, Checksums] = field(default_factory=dict)
+
+    def judged(self, sent: SentItem) -> Judged:
+        name = sent.domain
+        if name not in self.domains:
+            self.domains[name] = sent.known_domain()
+            self.checksums[name] = name.checksums()
+        return self.recount.assess(Item(domain=self.domains[name], **sent.others)).judged
+
+
+# For the record that a process worked on last.
+_last: dict[str, _Desk] = {}
 
 
 @dataclass(frozen=True)
@@ -103,21 +106,17 @@ class Assessor:
     """Another for each record."""
 
     def __call__(self, sent: Sequence[SentItem]) -> Assessment:
-        recount = self._recount()
-        judged = [recount.assess(each.item()).judged for each in sent]
-        return Assessment(judged, {each.domain: _checksums(each.domain) for each in sent})
+        desk = self._desk()
+        judged = [desk.judged(each) for each in sent]
+        return Assessment(judged, desk.checksums)
 
-    def _recount(self) -> Recount:
+    def _desk(self) -> _Desk:
         found = _last.get(self.record)
         if found is None:
-            found = Recount(Collection(iter(()), tasks=self.tasks), self.ways)
+            found = _Desk(Recount(Collection(iter(()), tasks=self.tasks), self.ways))
             _last.clear()
             _last[self.record] = found
         return found
-
-
-# What is known of the benchmark's tasks, for the record that a process worked on last.
-_last: dict[str, Recount] = {}
 
 
 def assessed_by(
@@ -133,13 +132,16 @@ def assessed_by(
         tasks = dict(found.whole.tasks) if embedded else {}
         assessor = Assessor(found.ways, tasks, record=uuid.uuid4().hex)
         items: dict[int, Item] = {}
+        ours: dict[DomainName, Checksums] = {}
         for batch in engine.mapped(assessor, _batches(found.whole.items, items)):
             result: Assessment | None = batch.result
             if result is None:
                 yield from ((items.pop(id(each)), None) for each in batch.values)
                 continue
             for name, theirs in result.checksums.items():
-                check(batch.place, theirs, _checksums(name))
+                if name not in ours:
+                    ours[name] = name.checksums()
+                check(batch.place, theirs, ours[name])
             for sent, judged in zip(batch.values, result.judged, strict=True):
                 left = judged.asks_judge and found.panel.judges
                 yield items.pop(id(sent)), None if left else judged
