@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 
 from maseval.commands.conventions import ConventionScore
 from maseval.commands.labels import LabelCounts
-from maseval.commands.recording import Recording
 from maseval.commands.results import SimulationLine
 from maseval.commands.task_names import TaskName
 from maseval.core.outcome import TaskKey
@@ -21,6 +20,7 @@ from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import Recording
 from maseval.stats import Outcome, outcomes_of
 
 _SUPPORT = {

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from maseval.commands.benchmarks import OutcomeOptions, all_support
-from maseval.commands.recording import Recording
 from maseval.commands.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs.recording import Recording
 
 LAST = "last"
 

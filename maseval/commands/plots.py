@@ -7,12 +7,13 @@ from pathlib import Path
 from maseval.commands.benchmarks import OnProgress, OutcomeOptions, support_for
 from maseval.commands.finding import open_recording
 from maseval.commands.labels import LabelCounts
-from maseval.commands.recording import Recording, beside, notes_on
+from maseval.commands.recording import beside, notes_on
 from maseval.commands.results import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.storage.atomic import write_bytes
 from maseval.interface.cairosvg import picture_of
 from maseval.report.drawings import well_formed
+from maseval.runs.recording import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.plots.svg import in_plain_colours
 

@@ -12,13 +12,14 @@ from maseval.commands.finding import holds_reports, open_recording
 from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
-from maseval.commands.recording import ReadOnce, Recording, beside, name_of, notes_on
+from maseval.commands.recording import ReadOnce, beside, name_of, notes_on
 from maseval.commands.results import lines_of, run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import TaskKey, task_key
 from maseval.report import write_report
 from maseval.runs import Simulation
+from maseval.runs.recording import Recording
 
 
 def report(

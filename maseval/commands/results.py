@@ -13,7 +13,6 @@ from maseval.commands.conventions import (
     conventions_in_words,
 )
 from maseval.commands.prices import unpriced_models
-from maseval.commands.recording import Recording
 from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
@@ -27,6 +26,7 @@ from maseval.core.report import LEFT_OUT_STATUSES, Report
 from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES, Score
+from maseval.runs.recording import Recording
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 

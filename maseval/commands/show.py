@@ -13,7 +13,6 @@ from maseval.commands.finding import (
     trials_named,
 )
 from maseval.commands.labels import LabelCounts
-from maseval.commands.recording import Recording
 from maseval.commands.results import (
     RunSummary,
     SimulationLine,
@@ -29,6 +28,7 @@ from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.recording import Recording
 from maseval.runs.worker_log import WorkerHistory
 
 

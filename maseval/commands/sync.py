@@ -9,7 +9,7 @@ from pathlib import Path
 
 from maseval.commands.destinations import Destination, destinations_of
 from maseval.commands.finding import open_recording
-from maseval.commands.recording import Recording, beside, name_of
+from maseval.commands.recording import beside, name_of
 from maseval.commands.report import report as write_page
 from maseval.commands.results import SimulationLine, line_of, run_summary
 from maseval.commands.sent import SENT, Sent
@@ -30,6 +30,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.runs import RunFolder
+from maseval.runs.recording import Recording
 from maseval.stats import Estimate
 
 _NOT_PARAMETERS = ("tasks", "data")

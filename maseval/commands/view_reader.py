@@ -7,13 +7,14 @@ from typing import cast
 from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
-from maseval.commands.recording import Recording, notes_on
+from maseval.commands.recording import notes_on
 from maseval.commands.results import SimulationLine, run_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.log import Score
+from maseval.runs.recording import Recording
 from maseval.view.reading import Overview
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from maseval.commands.benchmarks import WorldTimeline, support_for
 from maseval.commands.finding import open_recording
-from maseval.commands.recording import Recording
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import Recording
 from maseval.view.answers import Answers, Query
 from maseval.view.api import asked
 from maseval.view.exceptions import BadRequestError, NothingThereError

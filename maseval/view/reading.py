@@ -1,6 +1,6 @@
 """What the viewer asks of whoever knows benchmarks: results files, numbers, and explanations."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -8,41 +8,10 @@ from maseval.core.report import Report
 from maseval.core.shapes import Shape
 from maseval.report.facts import Fact
 from maseval.report.index import Entry, TaskFindings
-from maseval.runs import Simulation
-from maseval.runs.config import RunConfig
-from maseval.runs.log import DamagedRecord, Score
+from maseval.runs.log import Score
+from maseval.runs.recording import Recording
 from maseval.stats.estimation import estimate
 from maseval.stats.trials import count_trials
-
-
-class Recorded(Protocol):
-    """A run folder, or a results file that reads like one."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-
-    @property
-    def config(self) -> RunConfig:
-        """What all simulations share."""
-
-    @property
-    def damaged(self) -> Sequence[DamagedRecord]:
-        """What cannot be read."""
-
-    @property
-    def planned(self) -> Collection[Simulation]:
-        """Every simulation that should be there, in order."""
-
-    @property
-    def recorded(self) -> Collection[Simulation]:
-        """Every simulation with a report."""
-
-    def reports(self) -> Iterator[Report]:
-        """The reports in the order of the plan."""
-
-    def report(self, simulation: Simulation) -> Report:
-        """The report on one simulation."""
 
 
 class Overview(NamedTuple):
@@ -60,19 +29,19 @@ class RunReader(Protocol):
     def is_results(self, path: Path) -> bool:
         """Whether it is a results file that ``open_results`` can read; looks at its start only."""
 
-    def open_results(self, path: Path) -> Recorded:
+    def open_results(self, path: Path) -> Recording:
         """A results file as a run, its verdicts recomputed."""
 
-    def overview(self, run: Recorded, known: Sequence[Entry]) -> Overview:
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
         """What stands above the simulations of a run."""
 
-    def scores(self, run: Recorded, known: Sequence[Entry]) -> Mapping[int, Score]:
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
         """pass^k with its interval, for each k that there are trials for."""
 
-    def title(self, run: Recorded, report: Shape) -> str | None:
+    def title(self, run: Recording, report: Shape) -> str | None:
         """What the task of a simulation is about."""
 
-    def completed(self, run: Recorded, report: Report) -> Shape:
+    def completed(self, run: Recording, report: Report) -> Shape:
         """A report with all that is shown of it: the task's title, and why it failed."""
 
 
@@ -82,13 +51,13 @@ class PlainReader:
     def is_results(self, path: Path) -> bool:
         return False
 
-    def open_results(self, path: Path) -> Recorded:
+    def open_results(self, path: Path) -> Recording:
         raise NotImplementedError
 
-    def overview(self, run: Recorded, known: Sequence[Entry]) -> Overview:
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
         return Overview()
 
-    def scores(self, run: Recorded, known: Sequence[Entry]) -> Mapping[int, Score]:
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
         tasks = count_trials((entry.key, entry.outcome == "pass") for entry in known)
         if not any(entry.outcome in ("pass", "fail") for entry in known):
             return {}
@@ -96,8 +65,8 @@ class PlainReader:
         assert found.value is not None
         return {1: {"value": found.value, "low": found.low, "high": found.high}}
 
-    def title(self, run: Recorded, report: Shape) -> str | None:
+    def title(self, run: Recording, report: Shape) -> str | None:
         return None
 
-    def completed(self, run: Recorded, report: Report) -> Shape:
+    def completed(self, run: Recording, report: Report) -> Shape:
         return report

@@ -17,9 +17,10 @@ from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import DamagedRecord, Score, report_at
+from maseval.runs.recording import Recording
 from maseval.view.exceptions import NothingThereError
 from maseval.view.log_index import LogIndex
-from maseval.view.reading import Overview, Recorded, RunReader
+from maseval.view.reading import Overview, RunReader
 
 
 class IndexedRun:
@@ -89,7 +90,7 @@ class IndexedRun:
 class JudgedFile:
     """A results file as a run: everything in it was judged when it was opened."""
 
-    def __init__(self, recorded: Recorded, reader: RunReader) -> None:
+    def __init__(self, recorded: Recording, reader: RunReader) -> None:
         self.path, self.config, self.damaged = recorded.path, recorded.config, recorded.damaged
         self.planned, self.recorded = recorded.planned, recorded.recorded
         self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
@@ -131,7 +132,7 @@ class JudgedFile:
         return self._reports[at]
 
 
-class Source(Recorded, Protocol):
+class Source(Recording, Protocol):
     """A run with an entry for each report, each of which can be read by its place."""
 
     def refresh(self) -> bool:

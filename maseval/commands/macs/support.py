@@ -13,11 +13,11 @@ from maseval.commands.benchmarks import (
     RunDiagnosis,
     Section,
 )
-from maseval.commands.recording import Recording
 from maseval.core.outcome import evaluations, kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import Recording
 
 _TITLE_LENGTH = 200
 

@@ -28,7 +28,6 @@ from maseval.commands.benchmarks import (
     Section,
 )
 from maseval.commands.conventions import ConventionScore
-from maseval.commands.recording import Recording
 from maseval.commands.results import SimulationLine
 from maseval.commands.tau2.audit import audit
 from maseval.commands.tau2.certify import certify
@@ -50,6 +49,7 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import entries, mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import Recording
 
 # What an audit finds that may make a verdict mean something else.
 _BADGES = ("error", "warning")
