@@ -5,6 +5,7 @@ import socket
 import time
 
 import pytest
+from playwright.sync_api import expect
 
 from maseval.report import write_report
 from maseval.stats import Outcome, label_bars, trial_map
@@ -305,7 +306,7 @@ def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
     page = visited.open()
     page.keyboard.press("/")
     page.keyboard.type("12")
-    page.wait_for_function("location.hash.includes('words=12')")
+    expect(page).to_have_url(re.compile("words=12"))
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     visited.wait_for_simulation()
@@ -552,7 +553,7 @@ def test_a_very_long_table_draws_what_is_near(visit, tmp_path):
     assert rows.count() < 1_000
 
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.wait_for_function("[...document.querySelectorAll('.id')].at(-1)?.textContent === '1999'")
+    expect(page.locator(".id").last).to_have_text("1999")
     assert rows.count() < 1_500
 
     visited.open("#1000/0")
@@ -562,11 +563,11 @@ def test_a_very_long_table_draws_what_is_near(visit, tmp_path):
     page.focus(".cell[aria-current]")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash === '#1001/0'")
+    expect(page).to_have_url(re.compile("#1001/0$"))
     page.click("button.chip.fail")
     assert status(page) == "286 of 2,000 simulations"
     page.keyboard.press("n")
-    page.wait_for_function("location.hash.startsWith('#1008/0')")
+    expect(page).to_have_url(re.compile("#1008/0"))
 
 
 def test_a_thousand_simulations_open_and_scroll(visit, tmp_path, capsys):

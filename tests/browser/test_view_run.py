@@ -1,6 +1,7 @@
 """One run in the viewer, while it goes on and afterwards, in a real browser."""
 
 import os
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -124,7 +125,7 @@ def test_a_run_opens_as_its_report_does(visit, serve, tmp_path):
     assert page.title() == "deep/one run · maseval"
     assert page.locator(".message.marked").get_attribute("id") == "message-4"
     page.keyboard.press("n")
-    page.wait_for_function("location.hash === '#retail/1/0'")
+    expect(page).to_have_url(re.compile("#retail/1/0$"))
 
 
 def test_a_run_that_is_not_there_is_said_so(visit, serve, tmp_path):
