@@ -17,7 +17,7 @@ from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.mending import mend
 from maseval.core.storage.records import RecordWriter
-from maseval.core.storage.seal import sealed
+from maseval.core.storage.seal import sealed_json
 from maseval.core.storage.secrets import Secrets
 from maseval.core.tracing import now
 from maseval.core.visible import excerpt
@@ -214,7 +214,7 @@ class RunFolder:
         Raises ``RunWriteError`` if it is not; then the log is as it was before.
         """
         writer = self._open_writer()
-        place = ReportPlace(self._append(writer, self._slim_record(report)), report["status"])
+        place = ReportPlace(self._append_json(writer, self._line(report)), report["status"])
         self._contents.places[Simulation.of(report)] = place
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
@@ -233,18 +233,22 @@ class RunFolder:
 
     def whole_record(self, report: Report) -> dict[str, object]:
         """The line that stands for a report, with all it shares with others, without secrets."""
-        return self._record(report, None)
+        return self._without_secrets(report_record(report, None))
 
-    def _slim_record(self, report: Report) -> dict[str, object]:
+    def _line(self, report: Report) -> str:
         config = dict(report["config"])
         shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
-        return self._record({**report, "config": config}, shared)
+        record = report_record({**report, "config": config}, shared)
+        # Making the text is most of the work of recording, so that it is made once if it can be.
+        text = strict_json.dumps(record)
+        if self._secrets.occur_in(text):
+            return strict_json.dumps(self._without_secrets(record))
+        return text
 
-    def _record(self, report: Report, shared: str | None) -> dict[str, object]:
-        line = report_record(report, shared)
+    def _without_secrets(self, record: dict[str, object]) -> dict[str, object]:
         named = ("kind", "domain", "task_id", "repeat_idx", "status")
         # What names the simulation stays, even if some password happens to be the same word.
-        return {**self._secrets.removed_from(line), **{key: line[key] for key in named}}
+        return {**self._secrets.removed_from(record), **{key: record[key] for key in named}}
 
     def note_use(self, cost: float, tokens: int) -> None:
         """Say what all sessions used together, for the lists of runs."""
@@ -286,12 +290,15 @@ class RunFolder:
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
+        return self._append_json(writer, strict_json.dumps(record))
+
+    def _append_json(self, writer: RecordWriter, text: str) -> int:
         def append() -> int:
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
                 self._end = link_to_end(self.log)
-            line = strict_json.dumps(sealed({LINK: str(self._end), **record})).encode("ascii")
+            line = sealed_json(f'{{"{LINK}": "{self._end}", {text[1:]}')
             offset = writer.append_line(line)
             self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
             return offset

@@ -14,13 +14,20 @@ _WORTH_IT = 60
 # What others are views of stands first.
 _FIRST = "environment"
 
-Path = tuple[str | int, ...]
+# Sets and tuples of types, as asking for the type is most of the work.
+_SCALARS = frozenset({int, float, bool, type(None)})
+_TEXT = frozenset({str})
+_REPEATED = (str, dict, list)
+
+Step = str | int
+# The place that something stands in, None for the traces themselves, and the step from there.
+Place = tuple[object, Step]
 
 
 def without_repeats(traces: Mapping[str, object]) -> dict[str, object]:
     """The traces with references for repeated objects; what is given is not changed."""
-    seen: dict[int, Path] = {}
-    written = {key: _written(traces[key], (key,), seen) for key in _ordered(traces)}
+    seen: dict[int, Place] = {}
+    written = {key: _written(traces[key], (None, key), seen) for key in _ordered(traces)}
     return {key: written[key] for key in traces}
 
 
@@ -35,23 +42,39 @@ def _ordered(traces: Mapping[str, object]) -> list[str]:
     return sorted(traces, key=lambda key: key != _FIRST)
 
 
-def _written(value: object, path: Path, seen: dict[int, Path]) -> object:
-    if not isinstance(value, str | dict | list) or (
-        isinstance(value, str) and len(value) < _WORTH_IT
-    ):
+def _written(value: object, place: Place, seen: dict[int, Place]) -> object:
+    if type(value) in _SCALARS or not isinstance(value, _REPEATED):
+        return value
+    if isinstance(value, str) and len(value) < _WORTH_IT:
         return value
     if value and id(value) in seen:
-        return {_SAME: list(seen[id(value)])}
-    seen[id(value)] = path
+        return {_SAME: _path(seen[id(value)])}
+    seen[id(value)] = place
     if isinstance(value, dict):
-        if value.keys() & {_SAME, _LITERAL}:  # somebody's own, which must not be resolved
-            return {_LITERAL: value}
-        if not all(isinstance(key, str) for key in value):  # JSON would spell the path otherwise
-            return value
-        return {key: _written(one, (*path, key), seen) for key, one in value.items()}
+        return _written_dict(value, place, seen)
     if isinstance(value, list):
-        return [_written(one, (*path, place), seen) for place, one in enumerate(value)]
+        return [_written(one, (place, step), seen) for step, one in enumerate(value)]
     return value
+
+
+def _written_dict(value: dict[Any, object], place: Place, seen: dict[int, Place]) -> object:
+    if _SAME in value or _LITERAL in value:  # somebody's own, which must not be resolved
+        return {_LITERAL: value}
+    if not _TEXT.issuperset(map(type, value)):  # JSON would spell the path otherwise
+        return value
+    return {
+        step: one if type(one) in _SCALARS else _written(one, (place, step), seen)
+        for step, one in value.items()
+    }
+
+
+def _path(place: Place) -> list[Step]:
+    steps: list[Step] = []
+    at: Any = place
+    while at is not None:
+        at, step = at
+        steps.append(step)
+    return steps[::-1]
 
 
 def _read(value: Any, traces: dict[str, Any]) -> Any:

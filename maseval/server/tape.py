@@ -102,9 +102,9 @@ class Tape:
         """Add an exchange; when this returns it is on the disk."""
         if self._writer is None:
             raise TapeError(f"{self.path} was opened for playing; open it with growing=True")
-        record = sealed(exchange._asdict())
+        line = sealed(exchange._asdict())
         with self._lock:
-            offset = self._writer.append(record)
+            offset = self._writer.append_line(line)
             self._lines += 1
             return self._note(exchange.key, TapePlace(self._lines, offset))
 

@@ -38,7 +38,7 @@ def edited(line: bytes, **parts: object) -> bytes:
     """The line with other values for these keys, and a checksum that is right again."""
     record: dict[str, Any] = {**json.loads(line), **parts}
     record.pop("crc", None)
-    return json.dumps(sealed(record)).encode() + b"\n"
+    return sealed(record) + b"\n"
 
 
 def rewritten(folder: Path, change: Callable[[list[bytes], int], object]) -> None:

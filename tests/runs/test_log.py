@@ -1,4 +1,3 @@
-import json
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from tests.runs.worlds import report
 
 
 def written(path, *records, tail=b""):
-    path.write_bytes(b"".join(json.dumps(sealed(one)).encode() + b"\n" for one in records) + tail)
+    path.write_bytes(b"".join(sealed(one) + b"\n" for one in records) + tail)
     return path
 
 

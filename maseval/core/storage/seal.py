@@ -3,7 +3,6 @@
 JSON alone does not notice a digit that was changed or a sentence that was edited; the seal does.
 """
 
-import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -13,10 +12,15 @@ from maseval.core.storage import strict_json
 _SEAL = re.compile(rb'\{"crc": (\d+), ')
 
 
-def sealed(record: Mapping[str, object]) -> dict[str, object]:
-    """The record with a checksum of its own text, as the first item of its line."""
-    plain = json.loads(strict_json.dumps(record))
-    return {"crc": zlib.crc32(strict_json.dumps(plain).encode("ascii")), **plain}
+def sealed(record: Mapping[str, object]) -> bytes:
+    """The line of a record, which must not be empty; its end is not part of it."""
+    return sealed_json(strict_json.dumps(record))
+
+
+def sealed_json(text: str) -> bytes:
+    """``sealed`` for a record that is JSON already, as ``strict_json`` writes it."""
+    plain = text.encode("ascii")
+    return b'{"crc": %d, %b' % (zlib.crc32(plain), plain[1:])
 
 
 def broken_seal(line: bytes) -> str | None:

@@ -38,12 +38,16 @@ class Secrets:
         if not self._values:
             return record
         text = strict_json.dumps(record)
-        if not any(value in text for value in self._written):
+        if not self.occur_in(text):
             return record
         return {
             self.removed_from_text(key): _with_texts(item, self.removed_from_text)
             for key, item in json.loads(text).items()
         }
+
+    def occur_in(self, text: str) -> bool:
+        """Whether JSON text holds any of them."""
+        return any(value in text for value in self._written)
 
     def removed_from_text(self, text: str) -> str:
         """The text with ``<redacted>`` for every secret."""

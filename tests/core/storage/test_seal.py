@@ -1,6 +1,7 @@
+import json
+
 import pytest
 
-from maseval.core.storage import strict_json
 from maseval.core.storage.seal import broken_seal, sealed
 
 # Written by an earlier release: lines like these are in the run folders and tapes of users.
@@ -11,11 +12,11 @@ KEPT = (
 
 
 def line(record):
-    return strict_json.dumps(sealed(record)).encode() + b"\n"
+    return sealed(record) + b"\n"
 
 
 def test_the_checksum_comes_first_and_the_record_is_whole():
-    items = list(sealed({"b": 1, "a": (2, float("nan"))}).items())
+    items = list(json.loads(sealed({"b": 1, "a": (2, float("nan"))})).items())
     assert items[1:] == [("b", 1), ("a", [2, "NaN"])]
     assert line({"b": 1}).startswith(b'{"crc": ')
 
