@@ -39,7 +39,7 @@ class FrameSource:
     options: OutcomeOptions
 
     def opened(self) -> OpenedSource:
-        """The reports, one in memory at a time unless it is a results file."""
+        """The reports, one in memory at a time."""
         match self.form:
             case "reports":
                 return OpenedSource({}, None, (), _saved(self.path))

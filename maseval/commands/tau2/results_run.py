@@ -2,6 +2,8 @@
 
 The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
 of trials, and a simulation that is not in the file, is a copy or cannot be judged is not passed.
+What becomes of one depends on all, so each is judged once and then laid aside on disk: the file may
+be larger than memory.
 """
 
 from collections import defaultdict
@@ -10,9 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.trust.recount.causes import causes
-from maseval.benchmark.tau2.trust.recount.recount import Recount, Retrial
+from maseval.benchmark.tau2.trust.recount.judged import Judged
+from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import Item, collection
 from maseval.benchmark.tau2.trust.recount.ways import Ways
@@ -22,6 +26,7 @@ from maseval.commands.finding import UnknownSimulationError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.shapes import Shape, mapping, text_or_none
+from maseval.core.storage.scratch import Scratch
 from maseval.report.simulations import report_of_simulation
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
@@ -32,10 +37,22 @@ JUDGED_BY = "judged_by"
 
 
 class _Tried(NamedTuple):
-    """A simulation of the file, and what judging it again gave."""
+    """A simulation that was judged again, without its conversation, which lies at ``place``."""
 
-    item: Item
-    again: Retrial
+    judged: Judged
+    domain: Domain
+    solo: bool
+    version: str | None
+    place: int
+
+
+class _LaidAside(NamedTuple):
+    """What of a simulation is on disk: all of it, its verdict, and the task it was judged by."""
+
+    simulation: Mapping[str, Any]
+    verdict: Mapping[str, Any] | None
+    task: Mapping[str, Any] | None
+    recorded_reward: float | None
 
 
 class ResultsRun:
@@ -52,12 +69,12 @@ class ResultsRun:
     def config(self) -> RunConfig:
         """What the file says of the run, and the release by which it was judged."""
         tasks: dict[str, dict[str, None]] = {}
-        for one in self._reports:
+        for one in self.planned:
             tasks.setdefault(one.domain, {})[one.task_id] = None
         settings: dict[str, object] = {
             "benchmark": "tau2",
             "tasks": {domain: list(ids) for domain, ids in tasks.items()},
-            "trials": 1 + max(one.trial for one in self._reports),
+            "trials": 1 + max(one.trial for one in self.planned),
             "version": self._recount.version,
         }
         for side in ("agent", "user"):
@@ -79,48 +96,54 @@ class ResultsRun:
         )
         tried: dict[PlannedTrial, list[_Tried]] = defaultdict(list)
         for item in whole.items:
-            again = recount.judge(item)
-            tried[again.judged.slot].append(_Tried(item, again))
+            one = self._tried(recount, item)
+            tried[one.judged.slot].append(one)
         if not tried:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, tried
+
+    def _tried(self, recount: Recount, item: Item) -> _Tried:
+        again = recount.judge(item)
+        verdict = item.recorded if recount.ways.as_recorded else again.verdict.reward_info
+        recorded = mapping(item.recorded).get("reward")
+        place = self._aside.put([item.simulation, verdict, again.task, recorded])
+        return _Tried(again.judged, item.domain, item.solo, item.version, place)
+
+    @cached_property
+    def _aside(self) -> Scratch:
+        return Scratch()
 
     @property
     def _recount(self) -> Recount:
         return self._found[0]
 
-    @cached_property
-    def _reports(self) -> dict[Simulation, Report]:
-        """The report on each planned simulation; for one that is missing, it says so."""
+    def _report(self, slot: PlannedTrial) -> Report:
+        """The report on a planned simulation; on one that is missing, it says so."""
         recount, tried = self._found
-        return {
-            Simulation(*slot): self._report(slot, tried[slot]) if slot in tried else _absent(slot)
-            for slot in recount.slots
-        }
-
-    def _report(self, slot: PlannedTrial, several: list[_Tried]) -> Report:
-        """Of several in one place, the one that decides: one that did not pass, if there is."""
-        recount = self._recount
-        chosen = next(
-            (each for each in several if not recount.passed_alone(each.again.judged)), None
-        )
-        item, again = chosen or several[0]
-        verdict = item.recorded if recount.ways.as_recorded else again.verdict.reward_info
+        if slot not in tried:
+            return _absent(slot)
+        chosen = self._decisive(tried[slot])
+        kept = _LaidAside(*self._aside.get(chosen.place))
         simulation = {
-            **item.simulation,
-            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": verdict},
+            **kept.simulation,
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": kept.verdict},
         }
-        task = again.task or recount.known(item.domain).raw(slot.task_id)
-        embedded = recount.whole.tasks.get(again.judged.named)
+        task = kept.task or recount.known(chosen.domain).raw(slot.task_id)
+        embedded = recount.whole.tasks.get(chosen.judged.named)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
-        report |= _ended(recount, slot, again)
-        report["config"] = self._configuration(item)
-        report["recorded_reward"] = mapping(item.recorded).get("reward")
-        if again.task is not None:
-            report["task"] = {**mapping(report, "task"), JUDGED_BY: again.task}
+        report |= _ended(recount, slot, chosen.judged)
+        report["config"] = self._configuration(chosen)
+        report["recorded_reward"] = kept.recorded_reward
+        if kept.task is not None:
+            report["task"] = {**mapping(report, "task"), JUDGED_BY: kept.task}
         return cast("Report", report)
 
-    def _configuration(self, item: Item) -> dict[str, object]:
+    def _decisive(self, several: list[_Tried]) -> _Tried:
+        """Of several in one place, one that did not pass, if there is."""
+        passed = self._recount.passed_alone
+        return next((each for each in several if not passed(each.judged)), several[0])
+
+    def _configuration(self, tried: _Tried) -> dict[str, object]:
         """What the file says of all simulations, where reports of ours have it."""
         models = {
             f"{side}_model": {"model_id": name}
@@ -128,33 +151,36 @@ class ResultsRun:
             if (name := mapping(self._info, f"{side}_info").get("llm"))
         }
         world = {
-            "domain": item.domain.name,
-            "solo": item.solo,
-            "version": item.version,
-            "tool_types": tool_types(item.domain),
+            "domain": tried.domain.name,
+            "solo": tried.solo,
+            "version": tried.version,
+            "tool_types": tool_types(tried.domain),
         }
         return {"environment": world, "models": models}
 
-    @property
+    @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
-        return list(self._reports)
+        return [Simulation(*slot) for slot in dict.fromkeys(self._recount.slots)]
 
     @property
     def recorded(self) -> list[Simulation]:
         """The same: what is missing has a report that says so."""
-        return list(self._reports)
+        return self.planned
 
     def reports(self) -> Iterator[Report]:
-        """One report for each simulation."""
-        return iter(self._reports.values())
+        """One report for each simulation, one in memory at a time."""
+        return (self._report(PlannedTrial(*one)) for one in self.planned)
 
     def report(self, simulation: Simulation) -> Report:
         """The report on one simulation."""
-        try:
-            return self._reports[simulation]
-        except KeyError:
-            raise UnknownSimulationError(f"{self.path} has no {simulation}") from None
+        if simulation not in self._known:
+            raise UnknownSimulationError(f"{self.path} has no {simulation}")
+        return self._report(PlannedTrial(*simulation))
+
+    @cached_property
+    def _known(self) -> frozenset[Simulation]:
+        return frozenset(self.planned)
 
     @cached_property
     def notes(self) -> list[str]:
@@ -171,16 +197,16 @@ class ResultsRun:
         ]
 
 
-def _ended(recount: Recount, slot: PlannedTrial, again: Retrial) -> dict[str, object]:
+def _ended(recount: Recount, slot: PlannedTrial, judged: Judged) -> dict[str, object]:
     """The status of a simulation where its end alone does not give it: the recount decides."""
     if recount.passes[slot]:
         return {"status": TaskExecutionStatus.SUCCESS.value, "error": None}
-    original = recount.copy_of(again.judged)
+    original = recount.copy_of(judged)
     if original is not None:
         words = f"a copy of {original.passport.where}, which counts as a failure"
         return _without_verdict("duplicated simulation", words)
-    if again.judged.problem and not again.judged.ending:
-        return _without_verdict("no verdict", again.judged.problem)
+    if judged.problem and not judged.ending:
+        return _without_verdict("no verdict", judged.problem)
     return {}
 
 

@@ -1,11 +1,13 @@
 """A results file of tau2-bench looked at like a run of our own."""
 
 import json
+import tracemalloc
 
 import pytest
 
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands import plots, report, show, tau2
+from maseval.commands.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.report import write_report
 from tests.cli.commandline import maseval
@@ -170,3 +172,20 @@ def test_something_else_than_a_results_file_is_a_named_error(tmp_path, command):
     result = maseval(command, tmp_path / "other.json")
 
     assert result.exit_code != 0 and "neither a results file" in result.stderr
+
+
+def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs):
+    def padded(value):
+        for simulation in value["simulations"]:
+            simulation["messages"][0]["raw_data"] = {"padding": "x" * 1_500_000}
+
+    size = doctored(theirs, padded).stat().st_size
+    tracemalloc.start()
+    try:
+        shown = sum(1 for _ in open_recording(theirs).reports())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert shown == 24
+    assert peak < size / 2
