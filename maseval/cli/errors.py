@@ -16,6 +16,9 @@ FAILED = 1
 WRONG_USE = 2
 INCOMPLETE = 3
 
+# A CI service takes their code 1 for a verdict, so no error may have it.
+_JUDGING = frozenset({"gate"})
+
 
 class ExplainingGroup(RememberingGroup):
     """Turns the errors that maseval names into messages."""
@@ -25,13 +28,17 @@ class ExplainingGroup(RememberingGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             _forget_output()
-            raise typer.Exit(FAILED) from None
+            raise typer.Exit(_code(FAILED, ctx)) from None
         except (MASEvalError, OSError) as error:
             if is_debugging(ctx):
                 raise
             words = f"[bold red]Error:[/] {inert(_words(error))}"
             stderr().print(words, highlight=False, soft_wrap=True)
-            raise typer.Exit(exit_code(error)) from None
+            raise typer.Exit(_code(exit_code(error), ctx)) from None
+
+
+def _code(code: int, context: typer.Context) -> int:
+    return WRONG_USE if context.invoked_subcommand in _JUDGING else code
 
 
 def is_debugging(context: typer.Context) -> bool:
@@ -46,8 +53,16 @@ def exit_code(error: Exception) -> int:
 
 
 def _words(error: Exception) -> str:
-    words = redact_text(str(error) or type(error).__name__)
+    words = redact_text(_plain(error) or type(error).__name__)
     return Secrets.of({}).removed_from_text(words)
+
+
+def _plain(error: Exception) -> str:
+    """Its text; that of the operating system without the number of the error."""
+    if isinstance(error, MASEvalError) or not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if name is not None]
+    return ": ".join([*names, error.strerror])
 
 
 def _forget_output() -> None:

@@ -138,6 +138,9 @@ def opened_bundle(
     The checksums of all files, the run's configuration, and every seal and link of its log must be
     right; else nothing stays behind.
     """
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
     if os.path.lexists(target):
         raise OutputExistsError(f"{target} already exists; choose another folder with --to")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -34,6 +34,16 @@ def test_the_exit_code_says_whether_a_run_is_worse(run: str, baseline: str, code
     assert maseval("gate", run, "--baseline", baseline).exit_code == code
 
 
+@pytest.mark.parametrize("options", [("cut.json",), ("gold", "--junit", "runs")])
+def test_no_error_looks_like_a_verdict(folder: Path, options: tuple[str, ...]) -> None:
+    (folder / "cut.json").write_text('{"simulations": [', "utf-8")
+
+    result = maseval("gate", "noop", "--baseline", *options)
+
+    assert result.exit_code == 2
+    assert "Errno" not in result.stderr
+
+
 def test_a_run_that_is_worse_still_writes_its_files(folder: Path) -> None:
     options = ("--junit", "out/gate.xml", "--markdown", "out/gate.md", "--json")
     result = maseval("gate", "noop", "--baseline", "gold", *options)

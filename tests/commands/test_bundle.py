@@ -52,6 +52,17 @@ def relisted(files, **changes):
     return {**files, "bundle.json": json.dumps(manifest).encode()}
 
 
+@pytest.mark.parametrize(("name", "words"), [("none.zip", "does not exist"), (".", "not a file")])
+def test_what_is_no_file_is_refused_by_name_and_nothing_is_made(name, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("unbundle", name)
+
+    assert result.exit_code == 2
+    assert f"{name} {'is ' if name == '.' else ''}{words}; name the archive" in result.stderr
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_bundle_holds_the_run_its_certificate_its_report_and_what_it_was_made_by(run, archive):
     files = contents(archive)
     manifest = json.loads(files["bundle.json"])

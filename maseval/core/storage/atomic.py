@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+from maseval.core.exceptions import OutputExistsError
 from maseval.core.storage import strict_json
 
 SUFFIX = ".tmp"
@@ -20,10 +21,10 @@ SUFFIX = ".tmp"
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that becomes ``path`` at the end; after an error nothing has changed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_room(path)
     hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
-        with hidden.open("xb") as file:
+        with _created(hidden, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -33,6 +34,24 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             hidden.unlink()
         raise
     sync_folder(path.parent)
+
+
+def _make_room(path: Path) -> None:
+    if path.is_dir():
+        raise OutputExistsError(f"{path} is a folder; give the name of a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise OutputExistsError(
+            f"{path} cannot be written: {path.parent} is not a folder"
+        ) from None
+
+
+def _created(hidden: Path, path: Path) -> BinaryIO:
+    try:
+        return hidden.open("xb")
+    except OSError as error:  # whoever reads it knows only the name that the file is to get
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:

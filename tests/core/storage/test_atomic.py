@@ -3,6 +3,7 @@ import stat
 
 import pytest
 
+from maseval.core.exceptions import OutputExistsError
 from maseval.core.storage.atomic import atomic_file, write_json
 
 
@@ -10,10 +11,18 @@ def test_a_file_that_cannot_be_replaced_leaves_no_trace_of_the_attempt(tmp_path)
     target = tmp_path / "taken.json"
     target.mkdir()
 
-    with pytest.raises(OSError):
+    with pytest.raises(OutputExistsError, match=r"taken\.json is a folder"):
         write_json(target, {"a": 1})
 
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("name", ["file/x.json", "file/below/x.json"])
+def test_what_stands_where_a_folder_should_be_is_named(name, tmp_path):
+    (tmp_path / "file").write_text("mine")
+
+    with pytest.raises(OutputExistsError, match="is not a folder"):
+        write_json(tmp_path / name, {"a": 1})
 
 
 def test_a_file_replaces_the_old_one_and_makes_its_folders(tmp_path):
