@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import redact_text
-from maseval.interface.telemetry.langfuse import langfuse_host, langfuse_receiver
+from maseval.interface.telemetry.langfuse import LangfuseReceiver, langfuse_host
 from maseval.interface.telemetry.otlp import OTLPReceiver, traces_url
 from maseval.interface.trackers.sending import TRACKERS, check_installed
 
 OTEL, LANGFUSE = "otel", "langfuse"
 NAMES = (OTEL, LANGFUSE, *TRACKERS)
 
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _ADDRESSES: dict[str, Callable[[], str]] = {
-    OTEL: lambda: os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318"),
+    OTEL: lambda: next(filter(None, map(os.environ.get, _ENDPOINTS)), "http://localhost:4318"),
     LANGFUSE: langfuse_host,
     "mlflow": lambda: os.environ.get("MLFLOW_TRACKING_URI", "its own folder"),
     "wandb": lambda: os.environ.get("WANDB_PROJECT", "maseval"),
@@ -31,11 +32,15 @@ class Destination:
     @classmethod
     def of(cls, text: str) -> "Destination":
         """What ``mlflow`` or ``mlflow=http://localhost:5000`` names."""
-        name, _, where = text.partition("=")
+        name, given, where = text.partition("=")
         if name not in NAMES:
             raise ConfigurationError(
                 f"runs cannot be sent to {redact_text(name)!r}; choose one of {', '.join(NAMES)}, "
                 "with an address after = if it is not the usual one: mlflow=http://localhost:5000"
+            )
+        if given and not where:
+            raise ConfigurationError(
+                f"there is no address after {text!r}; give one, or {name} alone for the usual one"
             )
         return cls(name, where or None)
 
@@ -62,15 +67,15 @@ class Destination:
     def receiver(self, session: str | None = None, *, content: bool = False) -> OTLPReceiver:
         """What takes traces there; ``session`` is the run's name."""
         if self.name == LANGFUSE:
-            return langfuse_receiver(self.where, session=session, content=content)
+            return LangfuseReceiver(self.where, session=session, content=content)
         named = {} if session is None else {"maseval.run": session}
         where = None if self.where is None else traces_url(self.where)
         return OTLPReceiver(where, content=content, attributes=lambda report: named)
 
 
-def destinations_of(texts: Sequence[str], *, otel: bool = False) -> list[Destination]:
-    """What the options name, each once; every one of them can be used."""
-    found = dict.fromkeys(map(Destination.of, [*texts, *([OTEL] if otel else [])]))
+def destinations_of(texts: Sequence[str]) -> list[Destination]:
+    """What the texts name, each once; every one of them can be used."""
+    found = dict.fromkeys(map(Destination.of, texts))
     for each in found:
         each.check()
     return list(found)

@@ -98,6 +98,9 @@ class FolderRunOptions(OutputOptions):
     otel: Annotated[
         bool, Flag("Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT)
     ] = False
+    otel_endpoint: Annotated[
+        str | None, Flag("The same to this OTLP endpoint: http://localhost:4318", OUTPUT)
+    ] = None
     otel_content: Annotated[
         bool, Flag("Traces also hold what was said, and what tools were given", OUTPUT)
     ] = False

@@ -8,18 +8,25 @@ from maseval.commands.follower import Follower
 
 def check_followers(options: FolderRunOptions) -> None:
     """Raise if the run cannot be sent where the options say."""
-    if options.otel or options.track:
+    if named := _named(options):
         from maseval.commands.destinations import destinations_of
 
-        destinations_of(options.track, otel=options.otel)
+        destinations_of(named)
 
 
 def follower_of(options: FolderRunOptions, folder: Path) -> Follower:
     """What sends the run in ``folder`` where the options say."""
-    if not (options.otel or options.track):
+    named = _named(options)
+    if not named:
         return Follower()
     from maseval.commands.destinations import destinations_of
     from maseval.commands.tracking import Tracking
 
-    destinations = destinations_of(options.track, otel=options.otel)
-    return Tracking(destinations, folder, content=options.otel_content)
+    return Tracking(destinations_of(named), folder, content=options.otel_content)
+
+
+def _named(options: FolderRunOptions) -> list[str]:
+    """The destinations, as ``--track`` names them."""
+    if options.otel_endpoint is not None:
+        return [*options.track, f"otel={options.otel_endpoint}"]
+    return [*options.track, *(["otel"] if options.otel else [])]

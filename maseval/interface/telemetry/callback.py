@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
-from maseval.interface.telemetry.langfuse import langfuse_receiver
+from maseval.interface.telemetry.langfuse import LangfuseReceiver
 from maseval.interface.telemetry.otlp import OTLPReceiver
 from maseval.interface.telemetry.sender import END_SECONDS, Delivery, Sender
 
@@ -57,7 +57,7 @@ class OpenTelemetryCallback(_TraceCallback):
 
 
 class LangfuseCallback(_TraceCallback):
-    """Sends a trace for each finished repetition to Langfuse; see ``OpenTelemetryCallback``.
+    """Sends a trace and scores for each finished repetition; see ``OpenTelemetryCallback``.
 
     Args:
         host: Its URL; by default ``LANGFUSE_HOST``, or Langfuse's cloud. The keys are
@@ -71,4 +71,4 @@ class LangfuseCallback(_TraceCallback):
     def __init__(
         self, host: str | None = None, *, session: str | None = None, content: bool = False
     ) -> None:
-        super().__init__(lambda: langfuse_receiver(host, session=session, content=content))
+        super().__init__(lambda: LangfuseReceiver(host, session=session, content=content))

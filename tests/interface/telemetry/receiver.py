@@ -1,23 +1,29 @@
 """A real OTLP/HTTP receiver on this machine, which can also misbehave."""
 
 import gzip
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 PROTOBUF = "application/x-protobuf"
+SCORES = "/api/public/scores"
 
 
 @dataclass
 class Receiver:
-    """What was sent to it; ``answer`` is what it does: take, hang, or a status, type and body."""
+    """What was sent to it; ``answer`` is what it does: take, hang, or a status, type and body.
+
+    ``score_answer`` is what it does with scores, by default the same.
+    """
 
     url: str = ""
     answer: tuple[int, str, bytes] | None = (200, PROTOBUF, b"")
+    score_answer: tuple[int, str, bytes] | Literal["same"] | None = "same"
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -26,7 +32,9 @@ class Receiver:
         """All spans of all requests, parsed."""
         service = import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
         parsed = [
-            service.ExportTraceServiceRequest.FromString(body) for _, _, body in self.requests
+            service.ExportTraceServiceRequest.FromString(body)
+            for path, _, body in self.requests
+            if path.endswith("/v1/traces")
         ]
         return [
             span
@@ -35,6 +43,12 @@ class Receiver:
             for scope in resource.scope_spans
             for span in scope.spans
         ]
+
+    @property
+    def scores(self) -> list[Any]:
+        """All scores that Langfuse would have taken, with what they were sent with."""
+        sent = [each for each in self.requests if each[0] == SCORES]
+        return [{**json.loads(body), "by": headers["authorization"]} for _, headers, body in sent]
 
 
 @contextmanager
@@ -49,10 +63,13 @@ def receiving(answer: tuple[int, str, bytes] | None = (200, PROTOBUF, b"")) -> I
                 body = gzip.decompress(body)
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.requests.append((self.path, headers, body))
-            if receiver.answer is None:
+            answer = receiver.answer
+            if self.path == SCORES and receiver.score_answer != "same":
+                answer = receiver.score_answer
+            if answer is None:
                 receiver.released.wait()
                 return
-            status, kind, content = receiver.answer
+            status, kind, content = answer
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
