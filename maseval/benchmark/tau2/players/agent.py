@@ -56,12 +56,6 @@ class ScriptedAgent(MessageAgent):
         """Alone, the agent ends the conversation itself."""
         return self.alone and not is_tool_call(message)
 
-    def turns(self) -> Iterator[SpokenMessage]:
-        """What the agent says and does, turn by turn, from the beginning; it never ends."""
-        yield from self._deeds()
-        while True:
-            yield self._closing()
-
     def _deeds(self) -> Iterator[SpokenMessage]:
         for number, action in enumerate(self.script.actions, start=1):
             if action.requestor == "user" and not self.alone:

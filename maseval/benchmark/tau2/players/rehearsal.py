@@ -5,10 +5,13 @@ with mistakes, through the agent that asks it. So an agent's plumbing is tried b
 anything: with ``gold``, a task that is not solved points to a fault in the plumbing.
 """
 
+from collections.abc import Iterator
+
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
+from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.players.agent import make_agent
+from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.players.agent import ScriptedAgent, make_agent
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, Script
 from maseval.core import messages as chat
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
@@ -29,16 +32,26 @@ def make_model(
 ) -> ScriptedModelAdapter:
     """A model for one repetition of ``task``, which acts as the scripted agent of that name would.
 
-    Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan.
+    Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan. In
+    a conversation that continues a recorded one, it does what of its script is not done yet.
     """
     agent = make_agent(player, task, environment, seed=seed, error_rate=error_rate).agent
-    turns = agent.turns()
+    turns = _turns(agent, environment.trajectory)
 
     def reply(messages: list[chat.Message], tools: Tools) -> FixedReply:
         return _reply(next(turns), tools) if tools else _plan(agent.script)
 
     name = model_id or f"{player}-{environment.domain}-{task.id}"
     return ScriptedModelAdapter(reply, model_id=name)
+
+
+def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessage]:
+    """What the agent says and does, turn by turn, once it is asked; it never ends."""
+    for message in trajectory.messages[: trajectory.retold]:
+        if message["role"] == "assistant":
+            agent.recall((), message)
+    while True:
+        yield agent.reply(())
 
 
 def _plan(script: Script) -> str:

@@ -15,6 +15,7 @@ from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
 from maseval.interface import extras
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.langgraph.callbacks import Heard, marked
 from maseval.interface.agents.langgraph.graph import (
@@ -103,7 +104,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
                 f"the graph of agent {self.name!r} has a checkpointer and keeps the conversation "
                 "itself; compile it without one"
             )
-        made: list[LangChainMessage] = langchain("messages").convert_to_messages(messages.to_list())
+        named = list(named_results(messages))
+        made: list[LangChainMessage] = langchain("messages").convert_to_messages(named)
         for each in made:
             each.id = each.id or uuid4().hex
         self._conversation = self._memory = made

@@ -1,7 +1,7 @@
 """PydanticAIAgentAdapter: agents of Pydantic AI."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter, without
 from maseval.interface.agents.pydantic_ai.agent import (
@@ -38,7 +39,11 @@ from maseval.interface.agents.pydantic_ai.agent import (
     pydantic_ai,
     token_usage,
 )
-from maseval.interface.agents.pydantic_ai.messages import add_messages
+from maseval.interface.agents.pydantic_ai.messages import (
+    add_messages,
+    instructions_in,
+    model_messages,
+)
 from maseval.interface.agents.pydantic_ai.team import Work, listen
 from maseval.interface.agents.tools import as_text
 
@@ -100,7 +105,14 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         if hasattr(agent_instance, "iter"):
             listen(self.agent)
         self._memory: list[ModelMessage] = []
+        self._took_over = False
         self._usages: list[TurnUsage] = []  # one per turn, because limits apply to a turn
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation, under the agent's own instructions."""
+        self._memory = model_messages(messages)
+        self.messages = MessageHistory(list(named_results(messages)))
+        self._took_over = True
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -118,11 +130,13 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                     deps=self.deps,
                     usage_limits=self.usage_limits,
                     usage=self._usages[-1],
+                    capabilities=self._capabilities,
                 )
             except Exception as error:
                 self._raise_if_the_providers(error)
                 raise
             finally:
+                self._note_instructions(captured)
                 so_far = captured[len(self._memory) :] if result is None else result.new_messages()
                 add_messages(self.messages, so_far)
         self._memory = result.all_messages()
@@ -134,6 +148,18 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                 "so use tools that run immediately"
             )
         return as_text(result.output)
+
+    @property
+    def _capabilities(self) -> list[object] | None:
+        # A conversation that is given to the framework is taken to have the system prompt in it.
+        if not self._took_over:
+            return None
+        return [pydantic_ai().capabilities.ReinjectSystemPrompt(id=None)]
+
+    def _note_instructions(self, conversation: Sequence[ModelMessage]) -> None:
+        """Record what the agent is told to do, if it took over a conversation without that."""
+        if self._took_over and not self.messages.filter_by_role("system"):
+            self.messages = MessageHistory([*instructions_in(conversation), *self.messages])
 
     def _raise_if_the_providers(self, error: Exception) -> None:
         """Raise a provider's failure, for which the framework has errors of its own.

@@ -1,9 +1,11 @@
-"""The messages of Pydantic AI in OpenAI's form."""
+"""The messages of Pydantic AI in OpenAI's form, and the other way round."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from maseval.core.messages import FunctionCall, MessageHistory, ToolCall
-from maseval.interface.agents.pydantic_ai.agent import MessagePart, ModelMessage
+from maseval.core.messages import FunctionCall, Message, MessageHistory, ToolCall, text_of
+from maseval.interface.agents.earlier import named_results
+from maseval.interface.agents.pydantic_ai.agent import MessagePart, ModelMessage, pydantic_ai
 from maseval.interface.agents.tools import as_text
 
 
@@ -46,3 +48,55 @@ def _tool_call(part: MessagePart) -> ToolCall:
     arguments = part.args if isinstance(part.args, str) else as_text(part.args or {})
     function: FunctionCall = {"name": part.tool_name, "arguments": arguments or "{}"}
     return {"id": part.tool_call_id, "type": "function", "function": function}
+
+
+def instructions_in(messages: Sequence[ModelMessage]) -> MessageHistory:
+    """What a conversation tells the agent to do, wherever it stands."""
+    history = MessageHistory()
+    requests = [message for message in messages if message.kind == "request"]
+    for told in [request.instructions for request in requests if request.instructions][:1]:
+        history.add_message("system", told)
+    for part in (part for request in requests for part in request.parts):
+        if part.part_kind == "system-prompt":
+            _add_request_part(history, part)
+    return history
+
+
+def model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
+    """Messages in OpenAI's form as those of Pydantic AI."""
+    library, made = pydantic_ai(), list[ModelMessage]()
+    for is_answer, group in groupby(named_results(messages), _is_answer):
+        if is_answer:
+            made += [library.ModelResponse(parts=_response_parts(message)) for message in group]
+        else:
+            made.append(library.ModelRequest(parts=[_request_part(message) for message in group]))
+    # The framework puts a system prompt into the first request, which must precede a greeting.
+    greeted = bool(made) and made[0].kind == "response"
+    return [library.ModelRequest(parts=[]), *made] if greeted else made
+
+
+def _is_answer(message: Message) -> bool:
+    return message["role"] == "assistant"
+
+
+def _response_parts(message: Message) -> list[object]:
+    library, calls = pydantic_ai(), message.get("tool_calls") or ()
+    text = text_of(message)
+    said = [library.TextPart(text)] if text or not calls else []
+    return [*said, *(_call_part(call) for call in calls)]
+
+
+def _call_part(call: ToolCall) -> object:
+    function = call["function"]
+    return pydantic_ai().ToolCallPart(
+        function["name"], function["arguments"], tool_call_id=call["id"]
+    )
+
+
+def _request_part(message: Message) -> object:
+    library, text = pydantic_ai(), text_of(message)
+    if message["role"] == "tool":
+        name, call_id = message.get("name") or "", message.get("tool_call_id") or ""
+        return library.ToolReturnPart(name, text, tool_call_id=call_id)
+    kind = library.SystemPromptPart if message["role"] == "system" else library.UserPromptPart
+    return kind(text)
