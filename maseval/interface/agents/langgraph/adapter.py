@@ -23,6 +23,7 @@ from maseval.interface.agents.langgraph.graph import (
     LangChainMessage,
     RunnableConfig,
     State,
+    StateSnapshot,
 )
 from maseval.interface.agents.langgraph.messages import converted, text_of
 from maseval.interface.agents.langgraph.tools import langchain
@@ -61,7 +62,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self._state: State = {}
         self._conversation: list[LangChainMessage] = []
         self._memory: list[LangChainMessage] = []
-        """What a graph without a checkpointer is sent again: the turns that succeeded."""
+        """What the graph is sent with a question: the turns that succeeded, or, if it keeps those
+        itself, the conversation that it takes over."""
         self._questions: dict[str, object] = {}
         """The questions of a graph that interrupted itself."""
 
@@ -79,6 +81,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             if self._state:
                 self._conversation = self._whole(_messages(self._state), sent)
                 self.heard.count_made(_new(self._conversation, sent, before))
+                self._memory = [] if self._has_checkpointer else self._memory
         entry = {
             "timestamp": began,
             "query": query,
@@ -98,17 +101,22 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return self._answer(sent)
 
     def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation; a graph that keeps its own cannot be given one."""
+        """Continue a conversation; a thread that has one already is not given another."""
         if self._has_checkpointer:
-            raise ConversationNotLoadedError(
-                f"the graph of agent {self.name!r} has a checkpointer and keeps the conversation "
-                "itself; compile it without one"
-            )
+            self._begin_thread()
         named = list(named_results(messages))
         made: list[LangChainMessage] = langchain("messages").convert_to_messages(named)
         for each in made:
             each.id = each.id or uuid4().hex
         self._conversation = self._memory = made
+
+    def _begin_thread(self) -> None:
+        self._own_thread, self._questions = uuid4().hex, {}
+        if self._names_thread and self._snapshot().values.get("messages"):
+            raise ConversationNotLoadedError(
+                f"the thread that the graph of agent {self.name!r} keeps its conversation in has "
+                "messages already; name another thread_id in its config, or none"
+            )
 
     def _turn(self, sent: LangChainMessage) -> object:
         if self._questions:
@@ -161,17 +169,19 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return any(_names_thread(config) for config in configs)
 
     def _checkpoint(self) -> dict[str, object]:
-        config = self._run_config()
-        if _is_async(self.agent):
-            snapshot = run_async(self.agent.aget_state(config))
-        else:
-            snapshot = self.agent.get_state(config)
+        snapshot = self._snapshot()
         self._questions = {question.id: question.value for question in snapshot.interrupts}
         metadata = snapshot.metadata or {}
         return {
             "checkpoint_metadata": {key: metadata.get(key) for key in ("source", "step")},
             "checkpoint_created_at": snapshot.created_at,
         }
+
+    def _snapshot(self) -> StateSnapshot:
+        config = self._run_config()
+        if _is_async(self.agent):
+            return run_async(self.agent.aget_state(config))
+        return self.agent.get_state(config)
 
     def _whole(
         self, messages: list[LangChainMessage], sent: LangChainMessage

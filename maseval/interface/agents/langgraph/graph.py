@@ -80,6 +80,7 @@ class Interrupt(Protocol):
 class StateSnapshot(Protocol):
     """The state that a checkpointer keeps."""
 
+    values: State
     interrupts: Sequence[Interrupt]
     metadata: Mapping[str, object] | None
     created_at: str | None

@@ -94,9 +94,10 @@ EARLIER = [
 
 
 @pytest.mark.parametrize("make", GRAPHS)
-def test_a_conversation_that_another_agent_began_is_continued(make, serve):
+def test_a_checkpointer_keeps_a_conversation_that_another_agent_began(make, serve):
     model, client = serve("Two", "Three")
-    agent = LangGraphAgentAdapter(make(client), "a")
+    thread = {"configurable": {"thread_id": "mine"}}
+    agent = LangGraphAgentAdapter(make(client, checkpointer=saver()), "a", config=thread)
 
     agent.load_messages(MessageHistory(list(EARLIER)))
 
@@ -105,14 +106,19 @@ def test_a_conversation_that_another_agent_began_is_continued(make, serve):
     assert [m["role"] for m in sent] == ["user", "assistant", "tool", *["assistant", "user"] * 2]
     assert sent[1]["tool_calls"][0]["function"]["name"] == "look"
     assert len(agent.get_messages()) == 8
-
-
-def test_a_graph_that_keeps_its_own_conversation_is_given_none(serve):
-    _, client = serve()
-    agent = LangGraphAgentAdapter(agent_graph(client, checkpointer=saver()), "a")
-
-    with pytest.raises(ConversationNotLoadedError, match="agent 'a' has a checkpointer"):
+    with pytest.raises(ConversationNotLoadedError, match=r"agent 'a' .* has messages already"):
         agent.load_messages(MessageHistory(list(EARLIER)))
+
+
+def test_a_thread_of_the_adapters_own_is_left_for_the_conversation_taken_over(serve):
+    model, client = serve("One", "Two")
+    agent = LangGraphAgentAdapter(agent_graph(client, checkpointer=saver()), "a")
+    agent.run("a")
+
+    agent.load_messages(MessageHistory(list(EARLIER)))
+    agent.run("b")
+
+    assert len(model.requests[-1]["messages"]) == len(EARLIER) + 1
 
 
 def test_a_fresh_adapter_starts_fresh_though_the_checkpointer_is_shared(serve):
