@@ -28,6 +28,7 @@ class Smolagents(Framework):
     adapter, as_tools = smol.SmolAgentAdapter, smol.as_tools
     user, asking_tool = smol.SmolAgentLLMUser, "user_input"
     logs_turns = False
+    takes_over = True
     unreadable = tuple(body for body in UNREADABLE if body != {"hello": 1})
 
     def model(self, url, name, **options):

@@ -23,8 +23,10 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.failures import causes
 from maseval.interface.agents.framework import FrameworkAgentAdapter, adapter_of
+from maseval.interface.agents.smolagents.earlier import ANSWERING_TOOL, steps_of
 from maseval.interface.agents.smolagents.memory import AgentStep, MultiStepAgent
 from maseval.interface.agents.smolagents.steps import (
     TOKENS,
@@ -33,19 +35,14 @@ from maseval.interface.agents.smolagents.steps import (
     log_entry,
     plain,
 )
+from maseval.interface.agents.smolagents.team import description_of, team_of
 from maseval.interface.agents.smolagents.tools import EXTRA
 from maseval.interface.inference.chat_completions import get, text_of, usage_of
 from maseval.interface.inference.http_errors import error_from_status
 
-ANSWERING_TOOL = "final_answer"
-
 # What smolagents raises for an answer that is empty or not JSON.
 _UNREADABLE = (IndexError, AttributeError, json.JSONDecodeError)
 _STATUS = re.compile(r"(?:Error code|LLM output): (\d{3})\b")
-_SETTINGS = (
-    *("name", "description", "prompt_templates", "max_steps", "planning_interval"),
-    *("max_tool_threads", "authorized_imports", "executor_type", "max_print_outputs_length"),
-)
 _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 
 
@@ -75,10 +72,24 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._begun = self._running = False
         self._assignment: object = None  # the latest task that a manager gave
 
-    def _run_framework(self, query: str) -> str:
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation, as if the agent had taken its steps."""
+        named = list(named_results(messages))
+        self.agent.memory.steps = steps_of(named, self.agent)
+        self.messages = MessageHistory()
+        self._introduce()
+        self.messages = MessageHistory([*self.messages, *named])
+        self._begin()
+
+    def _begin(self) -> bool:
+        """Whether the conversation begins only now."""
         first, self._begun = not self._begun, True
         if first:
             self._accompany()
+        return first
+
+    def _run_framework(self, query: str) -> str:
+        first = self._begin()
         events = self.agent.run(query, stream=True, reset=first)
         self._open(query)
         self._running = True
@@ -89,9 +100,12 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self.messages.add_message("assistant", answer)
         return answer
 
+    def _introduce(self) -> None:
+        self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
+
     def _open(self, task: str) -> None:
         if not self.messages:
-            self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
+            self._introduce()
         self.messages.add_message("user", task)
         self.logs.append({"step_type": "TaskStep", "task": task})
 
@@ -114,7 +128,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         """Register for every step of the agent and of the agents it manages."""
         step = extras.load("smolagents.memory", extra=EXTRA).MemoryStep
         self.agent.step_callbacks.register(step, self._record)
-        for member in _team(self.agent):
+        for member in team_of(self.agent):
             member.step_callbacks.register(step, partial(self._attend, member))
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
@@ -223,31 +237,4 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         }
 
     def gather_config(self) -> dict[str, Any]:
-        return {**super().gather_config(), "smolagents_config": redact(_config(self.agent))}
-
-
-def _team(agent: MultiStepAgent) -> list[MultiStepAgent]:
-    """The agent and all agents it manages, at any depth, each once."""
-    team = [agent]
-    for member in team:  # which grows meanwhile
-        found = member.managed_agents.values()
-        team += [one for one in found if all(one is not known for known in team)]
-    return team
-
-
-def _config(agent: MultiStepAgent) -> dict[str, object]:
-    """Like ``agent.to_dict()``, which prints, and fails for tools without source code."""
-    model = get(agent, "model")
-    data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
-    config = {
-        "class": type(agent).__name__,
-        "tools": list(agent.tools),
-        "model": {
-            "class": type(model).__name__,
-            "data": {**data, "client_kwargs": get(model, "client_kwargs")},
-        },
-        "managed_agents": [_config(member) for member in agent.managed_agents.values()],
-        **{name: getattr(agent, name) for name in _SETTINGS if hasattr(agent, name)},
-    }
-    plain: dict[str, object] = json.loads(json.dumps(config, default=str))
-    return plain
+        return {**super().gather_config(), "smolagents_config": redact(description_of(self.agent))}
