@@ -24,7 +24,7 @@ from maseval.data.files import (
     Manifest,
     SourceError,
 )
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import Source
 
 _ABANDONED_AFTER = 3600.0
@@ -70,7 +70,7 @@ class DataFolder:
         write_file(self.path(file), content)
 
     @contextmanager
-    def locked(self, progress: Progress) -> Iterator[None]:
+    def locked(self, progress: FetchProgress) -> Iterator[None]:
         """Let one process at a time download, where the platform has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def fill(
     folder: DataFolder,
     wanted: list[DataFile],
     sources: Iterable[Source],
-    progress: Progress,
+    progress: FetchProgress,
     *,
     force: bool = False,
 ) -> None:
@@ -158,7 +158,7 @@ def fill(
 
 
 def _take_over(
-    folder: DataFolder, missing: list[DataFile], source: Source, progress: Progress
+    folder: DataFolder, missing: list[DataFile], source: Source, progress: FetchProgress
 ) -> None:
     """Store what ``source`` delivers, crossing it off the list of the ``missing``."""
     asked = list(missing)
@@ -173,7 +173,7 @@ def _take_over(
                 missing.remove(file)
 
 
-def _take(file: IO[str], progress: Progress) -> None:
+def _take(file: IO[str], progress: FetchProgress) -> None:
     """Wait for the lock; it is released when its file is closed or the process ends."""
     if sys.platform == "win32":
         return  # downloading twice costs time but does no harm

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Progress:
+class FetchProgress:
     """Bars and lines on standard error; ``verbose`` 0 is silent, 1 a summary, 2 names each file."""
 
     def __init__(self, verbose: int = 1, benchmark: str = "benchmark") -> None:

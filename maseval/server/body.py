@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from email.message import Message
 from io import BufferedIOBase
 
-from maseval.server.completion import Refusal, Request
+from maseval.server.completion import Refusal, RequestBody
 
 LONGEST = 64 * 1024 * 1024
 _STEP = 1 << 20
@@ -64,7 +64,7 @@ def _too_long(length: int) -> Refusal:
     return Refusal(f"a request of {length} bytes is too long; {LONGEST} are allowed", status=413)
 
 
-def parsed(body: bytes) -> Request:
+def parsed(body: bytes) -> RequestBody:
     """The request in a body; raises a ``Refusal`` that says what is missing."""
     try:
         request = json.loads(body)

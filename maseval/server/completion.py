@@ -10,7 +10,7 @@ from uuid import uuid4
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, ChatUsage
 
-Request = dict[str, Any]
+RequestBody = dict[str, Any]
 """The body of a request, as the client sent it."""
 
 Completion = dict[str, Any]

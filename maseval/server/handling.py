@@ -12,7 +12,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from maseval.server.body import body_of, parsed
-from maseval.server.completion import Completion, Refusal, Request, encoded, streamed
+from maseval.server.completion import Completion, Refusal, RequestBody, encoded, streamed
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
 _CHAT = "/chat/completions"
 _HEALTH = "/health"
 
-Answer = Callable[[Request, Mapping[str, str]], Completion]
+Answer = Callable[[RequestBody, Mapping[str, str]], Completion]
 """What answers a request, given its body and its headers; it may raise a ``Refusal``."""
 
 
@@ -50,7 +50,7 @@ class ChatHTTPServer(ThreadingHTTPServer):
         self.owner = owner
         self._connections: set[_Connection] = set()
         self._lock = threading.Lock()
-        super().__init__(address, _Handler)
+        super().__init__(address, _ChatHandler)
 
     def server_bind(self) -> None:
         # The base class looks up the host's full name, which is not needed and may take seconds.
@@ -79,7 +79,7 @@ class ChatHTTPServer(ThreadingHTTPServer):
         _log.debug("a request was not answered to its end", exc_info=True)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ChatHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: ChatHTTPServer
     # Headers and body go out in two writes; waiting for more to send would cost 40 ms an answer.
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.owner.answering(self.connection):
                 self._answer(request)
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: RequestBody) -> None:
         try:
             answer = self.server.owner.answer(request, dict(self.headers.items()))
             content = list(_events(request, answer)) if request.get("stream") else encoded(answer)
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _model(name)
         raise _no_such_path(self._path)
 
-    def _request(self) -> Request:
+    def _request(self) -> RequestBody:
         try:
             body = body_of(self.rfile, self.headers)
         except Refusal:
@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         _log.debug(format, *args)
 
 
-def _events(request: Request, answer: Completion) -> Iterator[bytes]:
+def _events(request: RequestBody, answer: Completion) -> Iterator[bytes]:
     options = request.get("stream_options")
     wanted = isinstance(options, dict) and bool(options.get("include_usage"))
     return streamed(answer, with_usage=wanted)

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
-from maseval.server.completion import Completion, Refusal, Request, completion
+from maseval.server.completion import Completion, Refusal, RequestBody, completion
 from maseval.server.http import LOCAL, ChatServer
 
 # Not parameters of generation: who is asked, what is asked, and in which form to answer.
@@ -37,7 +37,7 @@ class ModelServer(ChatServer):
         """Stop serving that model."""
         self._served.pop(name, None)
 
-    def _ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
+    def _ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         name = str(request.get("model"))
         model = self._served.get(name)
         if model is None:
@@ -49,7 +49,7 @@ class ModelServer(ChatServer):
         return answer_of(model, request)
 
 
-def answer_of(model: ModelAdapter, request: Request) -> Completion:
+def answer_of(model: ModelAdapter, request: RequestBody) -> Completion:
     """What ``model`` says to a request, in the protocol's form; its failures are refusals."""
     params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
     try:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.secrets import Secrets
-from maseval.server.completion import Completion, Refusal, Request
+from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
 from maseval.server.matching import Canonical, canonical, key_of
 from maseval.server.nearest import Nearest, Neighbour
@@ -121,7 +121,7 @@ class ReplayServer(ChatServer):
         """How many questions the upstream has not answered yet."""
         return self._forwarded
 
-    def _answer(self, request: Request, headers: Mapping[str, str]) -> Completion:
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         try:
             outcome, line, answer = self._answered(request, headers)
         except Refusal as refusal:
@@ -135,7 +135,7 @@ class ReplayServer(ChatServer):
         return answer
 
     def _answered(
-        self, request: Request, headers: Mapping[str, str]
+        self, request: RequestBody, headers: Mapping[str, str]
     ) -> tuple[RequestOutcome, int | None, Completion]:
         content = canonical(request)
         key = key_of(content)
@@ -201,7 +201,9 @@ class ReplayServer(ChatServer):
                 code="tape_error",
             ) from error
 
-    def _miss(self, content: Canonical, request: Request, headers: Mapping[str, str]) -> Refusal:
+    def _miss(
+        self, content: Canonical, request: RequestBody, headers: Mapping[str, str]
+    ) -> Refusal:
         secrets = exchange_secrets(headers=headers, request=request)
         near = self._nearest.to(content, lambda request: _clean(request, secrets))
         way_out = f"maseval replay-server {self.tape.path.name} --record --upstream URL"
@@ -231,7 +233,7 @@ class ReplayServer(ChatServer):
         self.tape.close()
 
 
-def _about(request: Request) -> tuple[str, int]:
+def _about(request: RequestBody) -> tuple[str, int]:
     return str(request.get("model")), len(request["messages"])
 
 

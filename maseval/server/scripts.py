@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.server.completion import Completion, Refusal, Request
+from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
 from maseval.server.models import answer_of
 from maseval.server.replaying import OnRequest, Served
@@ -33,7 +33,7 @@ class ScriptServer(ChatServer):
         count = int(self.model.gather_config()["reply_count"])
         return list(range(len(self.model.requests) + 1, count + 1))
 
-    def _answer(self, request: Request, headers: Mapping[str, str]) -> Completion:
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         about = str(request.get("model")), len(request["messages"])
         with self._turn:
             try:

@@ -14,7 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.storage import strict_json
 from maseval.core.storage.secrets import Secrets
-from maseval.server.completion import Completion, Refusal, Request
+from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.handling import LOCAL_NAMES
 from maseval.server.secrets import exchange_secrets, key_in
 
@@ -52,7 +52,7 @@ class Upstream:
         here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
         return here and self._address.port == port
 
-    def ask(self, request: Request, headers: Mapping[str, str]) -> Completion:
+    def ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         """The provider's answer; its errors become refusals with the same text."""
         body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
         question = urllib.request.Request(

@@ -62,7 +62,7 @@ class ProviderServer(ThreadingHTTPServer):
 
     def __init__(self, host: str = _LOCAL, port: int = 0) -> None:
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__((host, port), _ProviderHandler)
         except (OSError, OverflowError) as error:
             raise ConfigurationError(
                 f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
@@ -93,7 +93,7 @@ class ProviderServer(ThreadingHTTPServer):
         """A client that hangs up, as one does after a time-out, is nothing to report."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ProviderHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: ProviderServer

@@ -11,7 +11,7 @@ import pytest
 
 from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
 
@@ -52,7 +52,7 @@ def tag(server):
 
 
 def filled(folder, *sources, **options):
-    fill(folder, FILES, sources, Progress(0), **options)
+    fill(folder, FILES, sources, FetchProgress(0), **options)
     return folder
 
 
@@ -148,7 +148,7 @@ def test_a_source_that_delivers_wrong_content_is_passed_over(folder, mirror, tmp
     wrong = tmp_path / "wrong" / DB_FILE.name
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")
-    fill(folder, FILES, [LocalSource(tmp_path / "wrong"), tag(mirror)], Progress(1))
+    fill(folder, FILES, [LocalSource(tmp_path / "wrong"), tag(mirror)], FetchProgress(1))
     assert files_in(folder) == COMPLETE
     assert "domains/shop/db.json is not the file of the benchmark" in capsys.readouterr().err
 
@@ -203,7 +203,7 @@ def test_a_source_that_brings_everything_is_asked_for_all_that_is_missing(folder
         def fetch(self, files, progress):
             yield from ((file, COMPLETE[file.name]) for file in files)
 
-    fill(folder, [POLICY_FILE], [Everything()], Progress(0))
+    fill(folder, [POLICY_FILE], [Everything()], FetchProgress(0))
     assert files_in(folder) == COMPLETE
 
 
@@ -260,14 +260,14 @@ import sys
 from pathlib import Path
 from maseval.data.files import DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import RepositorySource
 
 root, url, *files = sys.argv[1:]
 files = {n: DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)}
 manifest = Manifest("shop", "v1", files)
 folder = DataFolder(Path(root), manifest, Path(root) / "verified.json")
-fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], Progress(0))
+fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], FetchProgress(0))
 assert folder.lacking(manifest.files.values()) == []
 """
 
@@ -292,12 +292,12 @@ def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(fold
 def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
     noted = threading.Event()
 
-    class Noting(Progress):
+    class Noting(FetchProgress):
         def note(self, text):
             super().note(text)
             noted.set()
 
-    with folder.locked(Progress(0)):
+    with folder.locked(FetchProgress(0)):
         other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Noting(1)))
         other.start()
         assert noted.wait(60)
@@ -311,7 +311,7 @@ def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
 def test_without_a_terminal_a_download_tells_as_much_as_it_is_asked_to(
     folder, mirror, capsys, verbose, lines
 ):
-    fill(folder, FILES, [tag(mirror)], Progress(verbose))
+    fill(folder, FILES, [tag(mirror)], FetchProgress(verbose))
     printed = capsys.readouterr()
     assert printed.out == ""
     assert len(printed.err.splitlines()) == lines
@@ -319,7 +319,7 @@ def test_without_a_terminal_a_download_tells_as_much_as_it_is_asked_to(
 
 def test_on_a_terminal_a_download_draws_a_bar(folder, mirror, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    fill(folder, FILES, [tag(mirror)], Progress(1))
+    fill(folder, FILES, [tag(mirror)], FetchProgress(1))
     drawn = capsys.readouterr().err
     assert "100%" in drawn
     assert f"{mirror.url}/v1" in drawn

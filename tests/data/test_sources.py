@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from maseval.data.files import DataFile, Manifest, SourceError
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import (
     LocalSource,
     PackageIndexSource,
@@ -19,7 +19,7 @@ from maseval.data.sources import (
 from maseval.data.wheel import DataWheel, Recipe
 from tests.file_server import content, dripping, in_turn, silence, status
 
-SILENT = Progress(0)
+SILENT = FetchProgress(0)
 DB = b'{"orders": {}}'
 POLICY = b"Be kind."
 

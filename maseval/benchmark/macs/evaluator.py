@@ -13,9 +13,9 @@ from maseval.benchmark.macs.judging import (
     Coverage,
     GoalScore,
     GoalSide,
+    JudgedAssertion,
     JudgedSide,
     JudgeError,
-    Row,
     assertions_of,
     coverage_of,
     judge_prompt,
@@ -37,7 +37,7 @@ class SideResult(TypedDict, total=False):
 
     gsr: float
     partial_gsr: float
-    report: list[Row]
+    report: list[JudgedAssertion]
     coverage: Coverage
     error: str
     raw_response: str
@@ -161,7 +161,7 @@ def combined(user: SideResult, system: SideResult) -> JsonObject:
     }
 
 
-def _joint(report: list[Row]) -> GoalScore:
+def _joint(report: list[JudgedAssertion]) -> GoalScore:
     return score_of(report) if report else GoalScore(1.0, 1.0)
 
 

@@ -23,7 +23,7 @@ DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
 MAX_TRY = 3
 JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_object"}}
 
-Row = dict[str, str]
+JudgedAssertion = dict[str, str]
 """One judged assertion: ``assertion``, ``answer``, ``evidence`` and ``assertion_type``."""
 
 _WRAPPERS = ("assertions", "results", "duplicate_or_irrelevant_messages")
@@ -60,7 +60,7 @@ class Coverage(TypedDict):
 class JudgedSide(NamedTuple):
     """A readable answer of the judge for one side."""
 
-    rows: list[Row]
+    rows: list[JudgedAssertion]
     score: GoalScore
     coverage: Coverage
 
@@ -120,7 +120,7 @@ def judged_side(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
     return JudgedSide(rows, score, coverage_of(rows, asserted))
 
 
-def rows_in(raw: str) -> list[Row]:
+def rows_in(raw: str) -> list[JudgedAssertion]:
     """The rows of an answer, every value as text."""
     text = raw.partition("\n")[2] if raw.startswith("Here") else raw
     for noise in ("\n", "```json", "```"):
@@ -143,7 +143,7 @@ def _entries(value: object, raw: str) -> list[object]:
     return value
 
 
-def _row(entry: object, raw: str) -> Row:
+def _row(entry: object, raw: str) -> JudgedAssertion:
     if not isinstance(entry, Mapping):
         raise JudgeError(f"{entry!r} is not a judged assertion", raw)
     for value in entry.values():
@@ -152,7 +152,7 @@ def _row(entry: object, raw: str) -> Row:
     return {key: value if isinstance(value, str) else str(value) for key, value in entry.items()}
 
 
-def score_of(rows: Sequence[Row], raw: str = "") -> GoalScore:
+def score_of(rows: Sequence[JudgedAssertion], raw: str = "") -> GoalScore:
     """The score of the rows; there must be at least one that is decided."""
     answers = [_answer(row, raw) for row in rows]
     true, false = answers.count("true"), answers.count("false")
@@ -161,13 +161,13 @@ def score_of(rows: Sequence[Row], raw: str = "") -> GoalScore:
     return GoalScore(1.0 if false == 0 else 0.0, true / (true + false))
 
 
-def _answer(row: Row, raw: str) -> str:
+def _answer(row: JudgedAssertion, raw: str) -> str:
     if "answer" not in row:
         raise JudgeError(f"a judged assertion has no 'answer': {row}", raw)
     return row["answer"].lower()
 
 
-def coverage_of(rows: Sequence[Row], asserted: int) -> Coverage:
+def coverage_of(rows: Sequence[JudgedAssertion], asserted: int) -> Coverage:
     answers = [row["answer"].lower() for row in rows]
     true, false = answers.count("true"), answers.count("false")
     return {

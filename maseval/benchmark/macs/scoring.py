@@ -14,9 +14,9 @@ from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
 from maseval.benchmark.macs.judging import (
     MAX_TRY,
     SIDES,
+    JudgedAssertion,
     JudgedSide,
     JudgeError,
-    Row,
     assertions_of,
     judge_prompt,
     judged,
@@ -34,7 +34,7 @@ from maseval.data.store import AnyPath
 _RATES = ("user_gsr", "system_gsr", "overall_gsr", "overall_partial_gsr")
 
 
-class RecordedConversation(TypedDict):
+class ConversationFile(TypedDict):
     """A conversation in the original's form."""
 
     trajectories: Mapping[str, Sequence[TrajectoryRow]]
@@ -48,7 +48,7 @@ class ConversationResult(TypedDict, total=False):
     system_gsr: Required[float]
     overall_gsr: Required[float]
     partial_gsr: Required[float]
-    report: Required[list[Row]]
+    report: Required[list[JudgedAssertion]]
     error: str
     raw_response: str
 
@@ -66,7 +66,7 @@ class ResultsDocument(TypedDict):
 
 
 def score_conversation(
-    conversation: RecordedConversation,
+    conversation: ConversationFile,
     scenario: Scenario,
     judge: ModelAdapter,
     *,
@@ -100,7 +100,7 @@ def score_conversation(
 
 
 def _judged_sides(
-    conversation: RecordedConversation,
+    conversation: ConversationFile,
     scenario: Scenario,
     judge: ModelAdapter,
     primary: str,
@@ -192,7 +192,7 @@ def score_conversations(
     return results_document(evals, len(scenarios))
 
 
-def read_conversation(path: Path) -> RecordedConversation:
+def read_conversation(path: Path) -> ConversationFile:
     """A conversation from its file."""
     try:
         found: object = json.loads(path.read_bytes())
@@ -200,7 +200,7 @@ def read_conversation(path: Path) -> RecordedConversation:
         raise JudgeError(f"{path} is not a conversation: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("trajectories"), dict):
         raise JudgeError(f"{path} is not a conversation: it has no trajectories")
-    return cast(RecordedConversation, found)
+    return cast(ConversationFile, found)
 
 
 def results_document(evals: Sequence[ConversationResult], scenario_count: int) -> ResultsDocument:
@@ -228,7 +228,7 @@ def result_of(report: Report, index: int) -> ConversationResult | None:
             "system_gsr": numbers["system_gsr"],
             "overall_gsr": numbers["overall_gsr"],
             "partial_gsr": numbers["overall_partial_gsr"],
-            "report": cast(list[Row], found.get("report") or []),
+            "report": cast(list[JudgedAssertion], found.get("report") or []),
         }
         return result
     return None

@@ -10,7 +10,7 @@ from maseval.cli.console import inert, shortened
 from maseval.cli.tau2.judges import print_judges
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.trust.under import Change, ReleaseTotals
+    from maseval.benchmark.tau2.trust.under import ReleaseTotals, VerdictChange
     from maseval.commands.tau2.score import FileScore
     from maseval.commands.tau2.score_under import FileUnder, ScoresUnder
 
@@ -78,7 +78,7 @@ def _totals(totals: "ReleaseTotals") -> str:
     return words
 
 
-def _reasons(changes: Sequence["Change"]) -> str:
+def _reasons(changes: Sequence["VerdictChange"]) -> str:
     kinds = Counter(
         kind for each in changes for kind in dict.fromkeys(reason.kind for reason in each.reasons)
     )

@@ -18,7 +18,7 @@ MEANINGS: Mapping[Convention, str] = {
 _ENDINGS = {reason.value for reason in TerminationReason}
 
 
-class _Counted(NamedTuple):
+class _CountedSimulation(NamedTuple):
     """A simulation as far as the conventions look at it."""
 
     domain: str
@@ -42,7 +42,7 @@ def conventions_of_lines(
     rules = str(config.get("rules", "")).removeprefix("tau2-bench v").partition("+")[0]
     of_run = rules in RELEASES and RELEASES[rules].rules.metrics.detailed
     every = [
-        _Counted(one.domain, one.task_id, one.ended, one.outcome == "pass")
+        _CountedSimulation(one.domain, one.task_id, one.ended, one.outcome == "pass")
         for one in lines
         if of_run or one.ended is not None  # of a file, that one is missing
     ]
@@ -52,18 +52,20 @@ def conventions_of_lines(
 def conventions_of_recount(found: Recount) -> list[ConventionScore]:
     """The same of simulations that were judged again."""
     every = [
-        _Counted(each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot])
+        _CountedSimulation(
+            each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot]
+        )
         for each in found.judged
     ]
     detailed = any(release_named(one.version).rules.metrics.detailed for one in found.judged)
     return list(_scores(every)) if detailed or _any_error(every) else []
 
 
-def _any_error(every: Iterable[_Counted]) -> bool:
+def _any_error(every: Iterable[_CountedSimulation]) -> bool:
     return any(each.ended == LEFT_OUT for each in every)
 
 
-def _scores(every: Sequence[_Counted]) -> Iterator[ConventionScore]:
+def _scores(every: Sequence[_CountedSimulation]) -> Iterator[ConventionScore]:
     for domain in dict.fromkeys(each.domain for each in every):
         records = [each.record() for each in every if each.domain == domain]
         metrics = by_convention(records, len(records))

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
 from maseval.benchmark.tau2.versions.releases import V1_0_1
 from maseval.commands.tau2.options import SubmitOptions
-from maseval.commands.tau2.submitted import Entry
+from maseval.commands.tau2.submitted import SubmittedDomain
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import mapping
 
@@ -49,7 +49,9 @@ class SubmissionRefusedError(ConfigurationError):
         self.broken = broken
 
 
-def broken_rules(entries: Sequence[Entry], options: SubmitOptions) -> Iterator[BrokenRule]:
+def broken_rules(
+    entries: Sequence[SubmittedDomain], options: SubmitOptions
+) -> Iterator[BrokenRule]:
     """Every rule that the details, a run, or all of them together break."""
     yield from _details(options)
     for entry in entries:
@@ -81,7 +83,7 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _world(entry: Entry) -> Iterator[BrokenRule]:
+def _world(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     if entry.rules != RULES:
         again = f"run it with --data-version {RELEASE.version}"
         yield BrokenRule("release", f"{entry.where} was run by {entry.rules}", again)
@@ -93,17 +95,17 @@ def _world(entry: Entry) -> Iterator[BrokenRule]:
         yield BrokenRule("data", what, "run it again with the published files")
 
 
-def _is_comparable(entry: Entry) -> bool:
+def _is_comparable(entry: SubmittedDomain) -> bool:
     """Whether its tasks can be compared with those of the release at all."""
     return entry.rules == RULES and entry.domain in DOMAINS and entry.domain in RELEASE.domains
 
 
-def _other_data(entry: Entry) -> bool:
+def _other_data(entry: SubmittedDomain) -> bool:
     published = data_fingerprint(entry.domain, version=RELEASE)
     return bool(mapping(entry.config, "data").get(entry.domain) != published)
 
 
-def _tasks(entry: Entry) -> Iterator[BrokenRule]:
+def _tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     """Exactly the base tasks, and each of them exactly as often as the run says."""
     base = [str(task["id"]) for task in load_raw_tasks(entry.domain, SPLIT, version=RELEASE)]
     planned = list(dict.fromkeys(one.task_id for one in entry.planned))
@@ -127,7 +129,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:_FEW]) + more
 
 
-def _verdicts(entry: Entry) -> Iterator[BrokenRule]:
+def _verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     lacking = [
         each
         for each in entry.simulations
@@ -139,7 +141,7 @@ def _verdicts(entry: Entry) -> Iterator[BrokenRule]:
         yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
 
 
-def _conditions(entry: Entry, kind: str | None) -> Iterator[BrokenRule]:
+def _conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
     if entry.config.get("mode") == "oracle-plan":
         what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
         yield BrokenRule("conditions", what, "run it in mode normal")
@@ -149,7 +151,7 @@ def _conditions(entry: Entry, kind: str | None) -> Iterator[BrokenRule]:
             yield BrokenRule("conditions", what, "submit it with --submission-type custom")
 
 
-def _together(entries: Sequence[Entry]) -> Iterator[BrokenRule]:
+def _together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
     """A submission is of one agent, against one user, with each domain once."""
     for domain, number in Counter(entry.domain for entry in entries).items():
         if number > 1:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.trust.recount.causes import Cause
 from maseval.benchmark.tau2.trust.recount.ways import Ways
-from maseval.benchmark.tau2.trust.under.change import Change, ReleaseTotals
+from maseval.benchmark.tau2.trust.under.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.trust.under.under import ScoredUnder
 from maseval.benchmark.tau2.trust.under.under import score_under as score_one_under
 from maseval.commands.tau2.judges import judge_models, panel_for
@@ -36,7 +36,7 @@ class FileUnder:
         """How many verdicts change, under each release but the first."""
         return self.found.totals
 
-    def changes(self, version: str) -> list[Change]:
+    def changes(self, version: str) -> list[VerdictChange]:
         """The simulations whose verdict changes under a release, or depends on a judge."""
         return self.found.changes(version)
 

@@ -19,7 +19,7 @@ from maseval.commands.tau2.leaderboard import (
 )
 from maseval.commands.tau2.options import SubmitOptions
 from maseval.commands.tau2.score import score
-from maseval.commands.tau2.submitted import Entry
+from maseval.commands.tau2.submitted import SubmittedDomain
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.atomic import write_json
 
@@ -68,18 +68,18 @@ def submit(options: SubmitOptions) -> WrittenSubmission:
     return WrittenSubmission(target, content, files, _notes(entries))
 
 
-def _entries(options: SubmitOptions) -> list[Entry]:
+def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
     if not options.runs:
         raise ConfigurationError("no run is given; name one or more, such as runs/mine or last")
     folders = [open_run(run) for run in options.runs]
     return [
-        Entry(folder, domain)
+        SubmittedDomain(folder, domain)
         for folder in folders
         for domain in dict.fromkeys(one.domain for one in folder.planned)
     ]
 
 
-def _unconfirmed(entries: Sequence[Entry]) -> list[BrokenRule]:
+def _unconfirmed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
     """The runs whose recorded verdicts do not come out again."""
     paths = dict.fromkeys(entry.folder.path for entry in entries)
     return [
@@ -93,7 +93,7 @@ def _unconfirmed(entries: Sequence[Entry]) -> list[BrokenRule]:
     ]
 
 
-def _content(entries: Sequence[Entry], options: SubmitOptions) -> dict[str, Any]:
+def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict[str, Any]:
     """What ``submission.json`` says."""
     deviations = list(dict.fromkeys(each for entry in entries for each in entry.deviations()))
     standard, custom = TYPES
@@ -122,19 +122,19 @@ def _content(entries: Sequence[Entry], options: SubmitOptions) -> dict[str, Any]
     }
 
 
-def _last_day(entries: Sequence[Entry]) -> str:
+def _last_day(entries: Sequence[SubmittedDomain]) -> str:
     days = (str(each["start_time"])[:10] for entry in entries for each in entry.simulations)
     return max(days)
 
 
-def _file_name(options: SubmitOptions, entry: Entry) -> str:
+def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
     words = (options.model_name or "", entry.domain, entry.user.rpartition("/")[2])
     kept = ("".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words)
     return f"{'_'.join(kept)}_{entry.trials}trials.json"
 
 
 def _write(
-    target: Path, content: dict[str, Any], entries: Sequence[Entry], names: Sequence[str]
+    target: Path, content: dict[str, Any], entries: Sequence[SubmittedDomain], names: Sequence[str]
 ) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
@@ -147,7 +147,7 @@ def _write(
         folder.rename(target)
 
 
-def _notes(entries: Sequence[Entry]) -> list[str]:
+def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
     notes = []
     for entry in entries:
         if errors := entry.metrics["infra_error_count"]:

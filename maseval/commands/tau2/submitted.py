@@ -14,7 +14,7 @@ from maseval.runs import RunFolder, Simulation
 MOST_K = 4
 
 
-class Entry:
+class SubmittedDomain:
     """One domain of a run."""
 
     def __init__(self, folder: RunFolder, domain: str) -> None:

@@ -18,7 +18,7 @@ from maseval.core.report import RETRYABLE_STATUSES, Attempt, Report, TaskExecuti
 from maseval.core.task import Task, TimeoutAction
 
 
-class Listener(Protocol):
+class RunListener(Protocol):
     """Receives the events of a run, and may end it by raising."""
 
     def task_started(self, task: Task) -> None: ...
@@ -49,7 +49,7 @@ class Runner:
         indices_of: Callable[[Task], Sequence[int]],
         prepare: Callable[[Task, int], Repetition],
         workers: Workers,
-        listener: Listener,
+        listener: RunListener,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._plan = (

@@ -129,8 +129,8 @@ class ArchiveReader:
                 f"{self._path} is not a zip archive, or is damaged ({error}); ask for another copy"
             ) from error
 
-    def _counted(self, name: str, source: IO[bytes], most: int | None) -> "_Counted":
-        return _Counted(self, name, source, most)
+    def _counted(self, name: str, source: IO[bytes], most: int | None) -> "_CountedReader":
+        return _CountedReader(self, name, source, most)
 
     def count(self, size: int) -> None:
         """Refuse to unpack more than is allowed in all."""
@@ -139,7 +139,7 @@ class ArchiveReader:
             raise ArchiveError(f"it unpacks to more than {self._allowed:,} bytes")
 
 
-class _Counted:
+class _CountedReader:
     def __init__(
         self, archive: ArchiveReader, name: str, source: IO[bytes], most: int | None
     ) -> None:
@@ -155,7 +155,7 @@ class _Counted:
         return piece
 
 
-def _copied(source: "IO[bytes] | _Counted", target: IO[bytes]) -> FileDigest:
+def _copied(source: "IO[bytes] | _CountedReader", target: IO[bytes]) -> FileDigest:
     digest, size = hashlib.sha256(), 0
     while piece := source.read(CHUNK):
         target.write(piece)

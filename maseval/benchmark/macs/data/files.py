@@ -9,7 +9,7 @@ from pathlib import Path
 
 from maseval.data.files import DataError, Manifest, listed
 from maseval.data.folder import fill
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.store import (
     AnyPath,
     cache_dir,
@@ -81,7 +81,7 @@ def original_files(
     needed = [MANIFEST.files[name] for name in names]
     lacking = place.folder.lacking(needed)
     if place.is_cache and (lacking or force_download):
-        progress = Progress(verbose, MANIFEST.benchmark)
+        progress = FetchProgress(verbose, MANIFEST.benchmark)
         fill(place.folder, needed, place.sources, progress, force=force_download)
     elif lacking:
         refuse_wrong_files(place, lacking, f"the one in {REPOSITORY} at commit {COMMIT}")

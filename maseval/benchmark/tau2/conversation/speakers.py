@@ -25,7 +25,7 @@ from maseval.core.user import User
 _MAX_TOOL_ROUNDS = 100
 
 
-class Listener(Protocol):
+class QuestionRecorder(Protocol):
     """Records what an agent asks the user in the midst of its own turn."""
 
     def question(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
@@ -180,7 +180,7 @@ class MessageUser(User):
         self.turns = 0
         self.stopped = False
         self.skips_blank_messages = False
-        self.listener: Listener | None = None
+        self.listener: QuestionRecorder | None = None
 
     @property
     def _stopped(self) -> bool:

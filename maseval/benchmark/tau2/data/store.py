@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.files import DataFile, Manifest
 from maseval.data.folder import fill
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sharing import link_equal_files
 from maseval.data.store import (
     AnyPath,
@@ -140,7 +140,7 @@ def _call(data_dir: str, version: str, *options: str) -> str:
 
 
 def _fetch(
-    place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: Progress
+    place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
 ) -> None:
     if place.is_cache:
         others = [
@@ -159,5 +159,5 @@ def _refuse_wrong_files(place: DataPlace, lacking: list[DataFile]) -> None:
     refuse_wrong_files(place, lacking, call)
 
 
-def _progress(verbose: int = 1) -> Progress:
-    return Progress(verbose, MANIFEST.benchmark)
+def _progress(verbose: int = 1) -> FetchProgress:
+    return FetchProgress(verbose, MANIFEST.benchmark)

@@ -35,7 +35,7 @@ _new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
-class Link:
+class RecordLink:
     """Points at something that may be copied along with it, and then at the copy."""
 
 

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, shared_rows
-from maseval.benchmark.tau2.domains.copying import Link, is_unchangeable
+from maseval.benchmark.tau2.domains.copying import RecordLink, is_unchangeable
 from maseval.benchmark.tau2.domains.records import Record, Table, is_shared
 from maseval.core.exceptions import MASEvalError
 
 Made = list[Any]
-Step = Callable[[Made], Any]
-Parts = list[tuple[Any, int]]
+CopyStep = Callable[[Made], Any]
+ChangeableParts = list[tuple[Any, int]]
 """Where in a value its changeable parts are, and which step makes each of them."""
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Pattern:
     """
 
     def __init__(self, originals: Iterable[object]) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[CopyStep] = []
         self._places: dict[int, int | None] = {}
         self._originals = list(originals)
         self._made_by = [self._place(original) for original in self._originals]
@@ -64,7 +64,7 @@ class Pattern:
             raise NoPatternError("it is inside itself")
         return place
 
-    def _step(self, value: Any) -> Step:
+    def _step(self, value: Any) -> CopyStep:
         if type(value) is list:
             return _copies(value, self._parts(enumerate(value)))
         if type(value) is dict:
@@ -73,19 +73,19 @@ class Pattern:
             return self._table(value)
         if isinstance(value, Record) or _is_copied_as_usual(value, DB):
             return self._model(value)
-        if isinstance(value, Link) or _is_copied_as_usual(value, ToolKitBase):
+        if isinstance(value, RecordLink) or _is_copied_as_usual(value, ToolKitBase):
             return _instances(type(value), vars(value), self._parts(vars(value).items()))
         raise NoPatternError(f"a {type(value).__name__} is copied in its own way")
 
-    def _parts(self, items: Iterable[tuple[Any, Any]]) -> Parts:
+    def _parts(self, items: Iterable[tuple[Any, Any]]) -> ChangeableParts:
         return [(key, at) for key, value in items if (at := self._place(value)) is not None]
 
-    def _table(self, table: Table[Any]) -> Step:
+    def _table(self, table: Table[Any]) -> CopyStep:
         own = self._place(table.own)
         assert own is not None
         return lambda made: table.with_own(made[own])
 
-    def _model(self, model: Record | DB) -> Step:
+    def _model(self, model: Record | DB) -> CopyStep:
         if model.__pydantic_extra__ is not None:
             raise NoPatternError(f"{type(model).__name__} has fields beyond its own")
         private = self._place(model.__pydantic_private__)
@@ -101,7 +101,7 @@ def _is_copied_as_usual(value: Any, kind: type[DB] | type[ToolKitBase[Any]]) -> 
     return isinstance(value, kind) and type(value).twin is kind.twin
 
 
-def _copies(value: list[Any] | dict[Any, Any], parts: Parts) -> Step:
+def _copies(value: list[Any] | dict[Any, Any], parts: ChangeableParts) -> CopyStep:
     if not parts:
         return lambda made: value.copy()
 
@@ -114,7 +114,7 @@ def _copies(value: list[Any] | dict[Any, Any], parts: Parts) -> Step:
     return step
 
 
-def _instances(cls: type[T], values: dict[str, Any], parts: Parts) -> Callable[[Made], T]:
+def _instances(cls: type[T], values: dict[str, Any], parts: ChangeableParts) -> Callable[[Made], T]:
     def step(made: Made) -> T:
         twin = _new(cls)
         own = vars(twin)
@@ -126,7 +126,7 @@ def _instances(cls: type[T], values: dict[str, Any], parts: Parts) -> Callable[[
     return step
 
 
-def _models(model: BaseModel, parts: Parts, private: int | None) -> Step:
+def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> CopyStep:
     cls, values, given = type(model), model.__dict__, model.__pydantic_fields_set__
 
     def step(made: Made) -> BaseModel:

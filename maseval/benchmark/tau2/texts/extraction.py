@@ -14,8 +14,8 @@ from maseval.benchmark.tau2.texts.texts import (
     BankingPrompts,
     DomainTools,
     ModelText,
-    Parts,
     Prompts,
+    TextParts,
     Texts,
     ToolText,
 )
@@ -112,7 +112,7 @@ def _agent_texts(module: Scope) -> dict[str, str]:
     }
 
 
-def _step_texts(module: Scope) -> dict[str, Parts]:
+def _step_texts(module: Scope) -> dict[str, TextParts]:
     method = module.class_("LLMGTAgent").function("make_agent_instructions_from_action")
     steps = [parts(node, method.place) for node in method.returned()]
     if len(steps) != 4:
@@ -125,7 +125,7 @@ def _step_texts(module: Scope) -> dict[str, Parts]:
     }
 
 
-def _judge_texts(module: Scope) -> tuple[str, Parts]:
+def _judge_texts(module: Scope) -> tuple[str, TextParts]:
     method = module.class_("NLAssertionsEvaluator").function("evaluate_nl_assertions")
     return method.text("system_prompt"), method.parts("user_prompt")
 
@@ -149,7 +149,7 @@ def _banking_prompts(sources: _Sources) -> BankingPrompts:
     )
 
 
-def _result(function: Scope, position: int) -> Parts:
+def _result(function: Scope, position: int) -> TextParts:
     results = function.returned()
     return parts(results[position] if results else None, function.place)
 

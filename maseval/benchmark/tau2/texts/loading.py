@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import Source, default_sources, local_source
 from maseval.data.store import AnyPath
 
@@ -78,7 +78,7 @@ def load_texts(
     if named:
         return texts_at(Path(named).expanduser(), edition)
     sources = default_sources(edition.manifest)
-    return cached_texts(edition, cache_of(version), sources, Progress(verbose, "tau2"))
+    return cached_texts(edition, cache_of(version), sources, FetchProgress(verbose, "tau2"))
 
 
 def cache_of(version: str) -> Path:
@@ -101,12 +101,12 @@ def texts_at(path: Path, edition: Edition) -> Texts:
     if path.suffix == ".json" or inside.is_file():
         return read_texts(inside if path.is_dir() else path, edition)
     files = list(edition.manifest.files.values())
-    contents = local_source(path, edition.manifest).fetch(files, Progress(0))
+    contents = local_source(path, edition.manifest).fetch(files, FetchProgress(0))
     return _extracted(contents, edition)
 
 
 def cached_texts(
-    edition: Edition, root: Path, sources: Iterable[Source], progress: Progress
+    edition: Edition, root: Path, sources: Iterable[Source], progress: FetchProgress
 ) -> Texts:
     """The texts kept below ``root``; if there are none, the source files are got and read."""
     kept = root / _KEPT

@@ -12,8 +12,8 @@ from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.prompts import function_text
 from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
-from maseval.benchmark.tau2.texts.schemas import Schema, described
-from maseval.benchmark.tau2.texts.texts import Parts, Texts, ToolText, filled
+from maseval.benchmark.tau2.texts.schemas import ToolSchema, described
+from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, filled
 from maseval.benchmark.tau2.texts.wording import (
     Actions,
     JudgePrompts,
@@ -63,7 +63,7 @@ class OriginalWording(Wording):
         )
 
     def _step(self, action: Mapping[str, Any]) -> str:
-        steps: dict[str, Parts] = {
+        steps: dict[str, TextParts] = {
             "user": self.texts.prompts.gt_step_user_with_arguments,
             "assistant": self.texts.prompts.gt_step_assistant_with_arguments,
         }
@@ -98,7 +98,7 @@ class OriginalWording(Wording):
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
-    ) -> list[Schema]:
+    ) -> list[ToolSchema]:
         """A domain that the original does not have describes its tools itself."""
         if domain not in self.texts.tools:
             return [dict(definition) for definition in definitions]
@@ -159,7 +159,7 @@ def request_body(
     model_id: str,
     messages: Sequence[Message],
     params: Params,
-    tools: Sequence[Schema] | None = None,
+    tools: Sequence[ToolSchema] | None = None,
     tool_choice: str | None = None,
     seed: int | None = None,
 ) -> dict[str, object]:

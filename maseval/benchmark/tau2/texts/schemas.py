@@ -10,7 +10,7 @@ from typing import Any
 from maseval.benchmark.tau2.texts.errors import ToolMismatchError
 from maseval.benchmark.tau2.texts.texts import ModelText, Texts, ToolText
 
-Schema = dict[str, Any]
+ToolSchema = dict[str, Any]
 
 
 def described(
@@ -18,7 +18,7 @@ def described(
     tools: Sequence[ToolText],
     texts: Texts,
     domain: str,
-) -> list[Schema]:
+) -> list[ToolSchema]:
     """Our function schemas of a toolkit as the original would show its own.
 
     ``tools`` are the original's of the same toolkit (``texts.tools[domain].assistant``); they must
@@ -32,7 +32,7 @@ def described(
 
 def described_tool(
     definition: Mapping[str, Any], tool: ToolText, texts: Texts, domain: str
-) -> Schema:
+) -> ToolSchema:
     """One function schema of ours with the original's words."""
     parameters = definition["function"]["parameters"]
     _compare(f"the parameters of {tool.name}", parameters["properties"], tool.parameters, texts)
@@ -59,7 +59,7 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
         )
 
 
-def _model(name: str, schema: Schema, models: Mapping[str, ModelText]) -> Schema:
+def _model(name: str, schema: ToolSchema, models: Mapping[str, ModelText]) -> ToolSchema:
     if name not in models:
         raise ToolMismatchError(f"the original has no texts for {name}")
     return _worded(schema, models[name].description, models[name].fields)
@@ -67,7 +67,7 @@ def _model(name: str, schema: Schema, models: Mapping[str, ModelText]) -> Schema
 
 def _worded(
     schema: Mapping[str, Any], description: str | None, texts: Mapping[str, str | None]
-) -> Schema:
+) -> ToolSchema:
     """A schema with this description, and its properties with those of ``texts``, or with none."""
     worded = _with_description(schema, description)
     if "properties" in worded:
@@ -78,12 +78,12 @@ def _worded(
     return worded
 
 
-def _with_description(schema: Mapping[str, Any], description: str | None) -> Schema:
+def _with_description(schema: Mapping[str, Any], description: str | None) -> ToolSchema:
     kept = {key: value for key, value in schema.items() if key != "description"}
     return kept if description is None else {**kept, "description": description}
 
 
-def _in_order(schema: Mapping[str, Any], *, open_objects: bool) -> Schema:
+def _in_order(schema: Mapping[str, Any], *, open_objects: bool) -> ToolSchema:
     """Keys sorted at every level; the members of ``properties`` and a default stay as they are."""
     items = dict(_ordered_items(schema, open_objects))
     if _is_bare_object(items):
@@ -93,7 +93,7 @@ def _in_order(schema: Mapping[str, Any], *, open_objects: bool) -> Schema:
     return {key: items[key] for key in sorted(items)}
 
 
-def _is_bare_object(schema: Schema) -> bool:
+def _is_bare_object(schema: ToolSchema) -> bool:
     return (
         schema.get("type") == "object"
         and "properties" not in schema

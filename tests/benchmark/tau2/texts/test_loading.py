@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.texts import loading
 from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
 from maseval.data.files import ChecksumError, DataUnavailableError
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.python_source import SourceShapeError
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
@@ -46,7 +46,7 @@ def root(tmp_path):
 
 def fetched(edition, root, mirror):
     source = RepositorySource(mirror.url, "v1.0.1", patience=2)
-    return cached_texts(edition, root, [source], Progress(0))
+    return cached_texts(edition, root, [source], FetchProgress(0))
 
 
 def test_the_source_files_are_fetched_once_and_kept_with_the_licence_and_the_texts(
@@ -69,7 +69,7 @@ def test_texts_that_are_kept_need_neither_network_nor_source_files(
     shutil.rmtree(root / "src")
     monkeypatch.setattr(socket, "socket", None)
     loading._read.cache_clear()
-    assert cached_texts(edition, root, [], Progress(0)) == texts
+    assert cached_texts(edition, root, [], FetchProgress(0)) == texts
 
 
 @pytest.mark.parametrize("damage", ["", "{", "null", "[" * 100_000, "{}", "x" * 5_000_000])
@@ -268,7 +268,7 @@ LOAD = """
 import json, sys
 from pathlib import Path
 from maseval.data.files import DataFile, Manifest
-from maseval.data.progress import Progress
+from maseval.data.progress import FetchProgress
 from maseval.data.sources import RepositorySource
 from maseval.benchmark.tau2.texts.loading import Edition, cached_texts
 
@@ -276,7 +276,7 @@ root, url, sha256, files = sys.argv[1:]
 files = {name: DataFile(name, size, digest) for name, size, digest in json.loads(files)}
 edition = Edition("1.0.1", Manifest("tau2", "v1.0.1", files), sha256)
 source = RepositorySource(url, "v1.0.1")
-assert cached_texts(edition, Path(root), [source], Progress(0)).sha256 == sha256
+assert cached_texts(edition, Path(root), [source], FetchProgress(0)).sha256 == sha256
 """
 
 
@@ -308,7 +308,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_wrong_behind(edition, roo
 
 def test_a_local_source_serves_the_cache_as_well(edition, root, synthetic):
     source = LocalSource(synthetic / "tree")
-    assert cached_texts(edition, root, [source], Progress(0)).sha256 == edition.sha256
+    assert cached_texts(edition, root, [source], FetchProgress(0)).sha256 == edition.sha256
     assert (root / "LICENSE").is_file()
 
 

@@ -1,9 +1,9 @@
 import pytest
 
 from maseval.benchmark.tau2.texts.errors import TextsError
-from maseval.benchmark.tau2.texts.texts import Value, filled
+from maseval.benchmark.tau2.texts.texts import Placeholder, filled
 
-PARTS = ("log: ", Value(value="log"), "; {braces} stay; ", Value(value="self.wishes"))
+PARTS = ("log: ", Placeholder(value="log"), "; {braces} stay; ", Placeholder(value="self.wishes"))
 
 
 def test_values_are_put_into_their_places_and_never_looked_into():

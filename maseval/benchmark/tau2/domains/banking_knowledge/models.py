@@ -51,7 +51,7 @@ class SharedRows(SharedTable[Any]):
         return canonical_json(record)
 
 
-class _Form(BaseModel):
+class _TableForm(BaseModel):
     """A table as a file has it; further keys are ignored."""
 
     data: dict[str, dict[str, Any]] = {}
@@ -68,7 +68,7 @@ class BankTable(Table[Any]):
         self.notes = notes
 
     @classmethod
-    def holding(cls, form: _Form) -> Self:
+    def holding(cls, form: _TableForm) -> Self:
         """A table of its own with these rows."""
         table = cls(SharedRows({}), form.notes)
         table.update(form.data)
@@ -93,7 +93,7 @@ class BankTable(Table[Any]):
 
     def overlaid(self, update: Mapping[str, Any]) -> "BankTable":
         """The same table with values laid over it: what is shared and not touched stays shared."""
-        form = _Form.model_validate(dict(update))
+        form = _TableForm.model_validate(dict(update))
         table = self.with_own(copy.deepcopy(self._own))
         for key, row in form.data.items():
             table[key] = merged(table[key], row) if key in table else row
@@ -110,7 +110,9 @@ class BankTable(Table[Any]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def validated(value: object) -> BankTable:
-            return value if isinstance(value, cls) else cls.holding(_Form.model_validate(value))
+            return (
+                value if isinstance(value, cls) else cls.holding(_TableForm.model_validate(value))
+            )
 
         return core_schema.no_info_plain_validator_function(
             validated,
@@ -219,5 +221,5 @@ _NOT_COUNTED = {
 @once(maxsize=8)
 def _loaded(path: Path, modified: int, size: int) -> dict[str, tuple[SharedRows, str]]:
     """The tables of a file; time and size are there to notice an edited one."""
-    forms = {name: _Form.model_validate(table) for name, table in read_mapping(path).items()}
+    forms = {name: _TableForm.model_validate(table) for name, table in read_mapping(path).items()}
     return {name: (SharedRows(form.data), form.notes) for name, form in forms.items()}

@@ -12,15 +12,15 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankTable, Row
 
-Comparison = Callable[[Any, Any], bool]
-Hit = tuple[str, Row]
+Operator = Callable[[Any, Any], bool]
+FoundRow = tuple[str, Row]
 
 _QUERY = "query_db() got multiple values for"
 _COLLISIONS = {
     name: f"tau2.domains.banking_knowledge.db_query.{_QUERY} keyword argument '{name}'"
     for name in ("return_ids", "db")
 }
-_COMPARISONS: Mapping[str, Comparison] = {
+_OPERATORS: Mapping[str, Operator] = {
     "ne": lambda found, wanted: found != wanted,
     "gt": lambda found, wanted: found > wanted,
     "gte": lambda found, wanted: found >= wanted,
@@ -52,7 +52,7 @@ def answer(name: str, table: BankTable, question: str) -> str:
     return shown(name, hits)
 
 
-def shown(name: str, hits: Iterable[Hit]) -> str:
+def shown(name: str, hits: Iterable[FoundRow]) -> str:
     """Rows as a tool shows them."""
     numbered = [
         f"{number}. Record ID: {key}\n" + "".join(f"   {f}: {value}\n" for f, value in row.items())
@@ -68,7 +68,7 @@ def is_empty(text: str) -> bool:
     return "No records found" in text or "No results found" in text
 
 
-def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[Hit]:
+def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[FoundRow]:
     for key in conditions:
         if key in _COLLISIONS:
             raise TypeError(_COLLISIONS[key])
@@ -80,7 +80,7 @@ def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[Hit]:
             return [(found, row) for found, row in table.items() if row.get(key) == wanted]
     limit = conditions.get("limit")
     tests = [_test(key, wanted) for key, wanted in conditions.items() if key != "limit"]
-    hits: list[Hit] = []
+    hits: list[FoundRow] = []
     for key, row in table.items():
         if all(test(row) for test in tests):
             hits.append((key, row))
@@ -91,7 +91,7 @@ def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[Hit]:
 
 def _test(key: str, wanted: object) -> Callable[[Row], bool]:
     field, _, name = key.rpartition("__") if "__" in key else (key, "", "")
-    comparison = _COMPARISONS.get(name)
+    comparison = _OPERATORS.get(name)
 
     def holds(row: Row) -> bool:
         found = row.get(field)

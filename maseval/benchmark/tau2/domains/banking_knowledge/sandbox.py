@@ -34,7 +34,7 @@ class NoSandboxError(MASEvalError, RuntimeError):
     """A variant needs a shell, and there is no sandbox to run it in."""
 
 
-class Finished(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended."""
 
     code: int
@@ -85,10 +85,10 @@ class Shell:
         """What an agent reads when it runs a command."""
         return _answer(command, self._finished(command))
 
-    def _finished(self, command: str) -> Finished:
+    def _finished(self, command: str) -> CommandResult:
         if what := _blocked(command):
             text = f"Error: Command blocked - contains '{what}' which could escape the sandbox"
-            return Finished(1, "", text)
+            return CommandResult(1, "", text)
         try:
             done = subprocess.run(
                 self._sandboxed(command),
@@ -98,9 +98,9 @@ class Shell:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Finished(124, "", f"Command timed out after {_SECONDS} seconds")
+            return CommandResult(124, "", f"Command timed out after {_SECONDS} seconds")
         texts = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
-        return Finished(done.returncode, *map(_cleaned, texts))
+        return CommandResult(done.returncode, *map(_cleaned, texts))
 
     def _sandboxed(self, command: str) -> list[str]:
         system = [
@@ -137,7 +137,7 @@ def _cleaned(text: str) -> str:
     return _LISTED.sub(r"\1kb_user  kb_group  \2 Jan  1 00:00 \3", text)
 
 
-def _answer(command: str, done: Finished) -> str:
+def _answer(command: str, done: CommandResult) -> str:
     if done.code == 0:
         return done.output or "(no output)"
     if done.code == 1 and "grep" in command and not done.errors:

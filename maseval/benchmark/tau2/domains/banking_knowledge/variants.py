@@ -50,7 +50,7 @@ class NotReadyError(MASEvalError, RuntimeError):
     """A variant needs a sandbox, or a model's key, that is not there."""
 
 
-class Variant(NamedTuple):
+class KnowledgeVariant(NamedTuple):
     """A template of the policy, and the search tools that go with it."""
 
     name: str
@@ -123,10 +123,10 @@ def _described_in(folder: Path, call: Mapping[str, Any]) -> list[str]:
     return [f"{each.title} ({each.id})" for each in documents if str(name) in each.content]
 
 
-def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[Variant]:
+def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[KnowledgeVariant]:
     """The variants of one search of the knowledge base: rated or not, with grep or without."""
     return [
-        Variant(
+        KnowledgeVariant(
             f"{name}{'_reranker' if rated else ''}{'_grep' if grep else ''}",
             f"classic_rag_{template}{'' if grep else '_no_grep'}.md",
             (KnowledgeSearch, Grep) if grep else (KnowledgeSearch,),
@@ -139,32 +139,32 @@ def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list
 
 _ALL = (BothSearches, Terminal)
 
-VARIANTS: Mapping[str, Variant] = MappingProxyType(
+VARIANTS: Mapping[str, KnowledgeVariant] = MappingProxyType(
     {
         variant.name: variant
         for variant in (
-            Variant("no_knowledge", "no_knowledge.md"),
-            Variant("full_kb", "full_kb.md"),
-            Variant("golden_retrieval", "required_docs.md"),
-            Variant("grep_only", "grep_only.md", (Grep,)),
+            KnowledgeVariant("no_knowledge", "no_knowledge.md"),
+            KnowledgeVariant("full_kb", "full_kb.md"),
+            KnowledgeVariant("golden_retrieval", "required_docs.md"),
+            KnowledgeVariant("grep_only", "grep_only.md", (Grep,)),
             *_searching("bm25", "bm25"),
             *_searching("openai_embeddings", "openai", SearchOptions(embedding=OPENAI)),
             *_searching("qwen_embeddings", "qwen", SearchOptions(embedding=QWEN)),
-            Variant("terminal_use", "agentic_search.md", (Terminal,)),
-            Variant(
+            KnowledgeVariant("terminal_use", "agentic_search.md", (Terminal,)),
+            KnowledgeVariant(
                 "terminal_use_write",
                 "agentic_search_write.md",
                 (Terminal,),
                 SearchOptions(writable=True),
             ),
-            Variant("alltools", "all_tools.md", _ALL, SearchOptions(embedding=OPENAI)),
-            Variant("alltools-qwen", "all_tools.md", _ALL, SearchOptions(embedding=QWEN)),
+            KnowledgeVariant("alltools", "all_tools.md", _ALL, SearchOptions(embedding=OPENAI)),
+            KnowledgeVariant("alltools-qwen", "all_tools.md", _ALL, SearchOptions(embedding=QWEN)),
         )
     }
 )
 
 
-def variant_named(name: str) -> Variant:
+def variant_named(name: str) -> KnowledgeVariant:
     """The variant of that name, in the original's spelling."""
     try:
         return VARIANTS["alltools" if name == "AllTools" else name]

@@ -15,7 +15,7 @@ class CertificateError(MASEvalError, ValueError):
     """Not a certificate, or one that was changed after it was written."""
 
 
-class Agreement(TypedDict):
+class RewardAgreement(TypedDict):
     """How the recorded rewards compare with the recomputed ones."""
 
     compared: int
@@ -23,7 +23,7 @@ class Agreement(TypedDict):
     without_recorded_reward: int
 
 
-class Numbers(TypedDict):
+class DomainNumbers(TypedDict):
     """What was recomputed for one domain; every planned simulation counts."""
 
     simulations: int
@@ -44,8 +44,8 @@ class CertificateContent(TypedDict):
     domains: dict[str, dict[str, Any]]
     simulations_sha256: str
     omitted: dict[str, int]
-    numbers: dict[str, Numbers]
-    agreement: Agreement
+    numbers: dict[str, DomainNumbers]
+    agreement: RewardAgreement
     causes: list[dict[str, Any]]
     suspicions: list[dict[str, str]]
 

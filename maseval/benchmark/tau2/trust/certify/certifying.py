@@ -13,9 +13,9 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.trust.certify.certificate import (
     FORM,
-    Agreement,
     Certificate,
-    Numbers,
+    DomainNumbers,
+    RewardAgreement,
     digest,
 )
 from maseval.benchmark.tau2.trust.recount.causes import causes
@@ -176,7 +176,7 @@ class _Certification:
             *self._other_tasks(),
             *self._other_policy(),
         ]
-        agreement: Agreement = {
+        agreement: RewardAgreement = {
             "compared": self._agreement["compared"],
             "equal": self._agreement["equal"],
             "without_recorded_reward": self._agreement["without"],
@@ -233,7 +233,7 @@ class _Certification:
             yield Suspicion("edited policy", domain.name, text)
 
 
-def _numbers(found: Recount, domain: str) -> Numbers:
+def _numbers(found: Recount, domain: str) -> DomainNumbers:
     """What was recomputed for one domain; every planned simulation counts."""
     passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
     tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.trust.explain.evidence import (
 )
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
-from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
+from maseval.benchmark.tau2.trust.explain.repair import CallChange, Repair
 from maseval.benchmark.tau2.trust.explain.snapshot import Place
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt, WrongField
 from maseval.benchmark.tau2.trust.explain.verdict import explain
@@ -18,7 +18,7 @@ __all__ = [
     "ABSENT",
     "AssertionEvidence",
     "CallAt",
-    "Change",
+    "CallChange",
     "CheckSummary",
     "CommunicationEvidence",
     "Divergence",

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.world import World
 
 
-class Step(NamedTuple):
+class WorldStep(NamedTuple):
     """A call, where it stands, and the world after it.
 
     ``position`` is the index of the message that holds the call, or of the action in a reference
@@ -39,7 +39,7 @@ class Course(NamedTuple):
     """
 
     start: WorldSnapshot
-    steps: Sequence[Step]
+    steps: Sequence[WorldStep]
     end: WorldSnapshot
     failures: int
 
@@ -90,7 +90,7 @@ def _played(
         failures += make(world, call)
         after = WorldSnapshot(world)
         if after.state != last.state:
-            steps.append(Step(position, call, after))
+            steps.append(WorldStep(position, call, after))
             last = after
     return Course(start, steps, last, failures)
 

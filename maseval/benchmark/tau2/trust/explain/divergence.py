@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 from maseval.benchmark.tau2.trust.explain.course import Course
 from maseval.benchmark.tau2.trust.explain.snapshot import (
-    Path,
+    FieldPath,
     Place,
     WorldSnapshot,
     differing_records,
@@ -79,14 +79,14 @@ def _places(
     rule: PermanenceRule, record: Place, now: WorldSnapshot, gold: WorldSnapshot
 ) -> Iterator[Place]:
     """The fields of a record that a rule's path means."""
-    paths: list[Path] = [()]
+    paths: list[FieldPath] = [()]
     for step in rule.path:
         paths = [(*path, key) for path in paths for key in _keys(step, record, path, now, gold)]
     yield from (Place(record.side, record.table, record.record, path) for path in paths)
 
 
 def _keys(
-    step: str | int, record: Place, path: Path, now: WorldSnapshot, gold: WorldSnapshot
+    step: str | int, record: Place, path: FieldPath, now: WorldSnapshot, gold: WorldSnapshot
 ) -> list[str | int]:
     if step != "*":
         return [step]

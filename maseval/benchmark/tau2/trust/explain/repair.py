@@ -25,7 +25,7 @@ Placement = Literal["end", "start", "instead"]
 
 
 @dataclass(frozen=True)
-class Change:
+class CallChange:
     """A recorded call to leave out, or an action of the reference solution to add."""
 
     kind: Literal["leave out", "add"]
@@ -43,7 +43,7 @@ class Repair:
     first one left out.
     """
 
-    changes: tuple[Change, ...] | None
+    changes: tuple[CallChange, ...] | None
     smallest: bool
     tried: int
     note: str = ""
@@ -195,12 +195,14 @@ class Workshop:
                 return Repair(self._changes([number], []), True, self.tried)
         return Repair(None, True, self.tried, "no single recorded write decides the verdict")
 
-    def _changes(self, dropped: Sequence[int], added: Sequence[Action]) -> tuple[Change, ...]:
+    def _changes(self, dropped: Sequence[int], added: Sequence[Action]) -> tuple[CallChange, ...]:
         left_out = (
-            Change("leave out", call, message_index=position)
+            CallChange("leave out", call, message_index=position)
             for position, call in (self.writes[number] for number in sorted(dropped))
         )
-        extra = (Change("add", self._call(action), action_id=action.action_id) for action in added)
+        extra = (
+            CallChange("add", self._call(action), action_id=action.action_id) for action in added
+        )
         return (*left_out, *extra)
 
 

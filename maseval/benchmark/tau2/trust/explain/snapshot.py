@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableStat
 from maseval.benchmark.tau2.world.world import World
 
 DatabaseSide = Literal["company", "customer"]
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Place:
     side: DatabaseSide
     table: str
     record: str | None
-    path: Path = ()
+    path: FieldPath = ()
 
     def __str__(self) -> str:
         name = self.table if self.record is None else f"{self.table}[{self.record}]"
@@ -159,8 +159,8 @@ def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[Plac
 
 
 def _fields(
-    expected: object, found: object, path: Path = ()
-) -> Iterator[tuple[Path, object, object]]:
+    expected: object, found: object, path: FieldPath = ()
+) -> Iterator[tuple[FieldPath, object, object]]:
     if _same(expected, found):
         return
     match expected, found:

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.trust.explain.evidence import (
     Quote,
 )
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
-from maseval.benchmark.tau2.trust.explain.repair import Change, Repair
+from maseval.benchmark.tau2.trust.explain.repair import CallChange, Repair
 from maseval.benchmark.tau2.trust.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -179,7 +179,7 @@ def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
         yield f"(a smallest set of tool calls; {repair.tried} tried)"
 
 
-def _change(change: Change) -> str:
+def _change(change: CallChange) -> str:
     call = shown_call(change.call)
     if change.kind == "add":
         return f"add gold action {change.action_id}: {call}"

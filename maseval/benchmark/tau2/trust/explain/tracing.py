@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
-from maseval.benchmark.tau2.trust.explain.course import Course, Step
+from maseval.benchmark.tau2.trust.explain.course import Course, WorldStep
 from maseval.benchmark.tau2.trust.explain.snapshot import (
     FieldDifference,
     Place,
@@ -64,7 +64,7 @@ def _traced(
     )
 
 
-def last_writer(course: Course, place: Place) -> Step | None:
+def last_writer(course: Course, place: Place) -> WorldStep | None:
     """The step after which a value stayed as it is in the end."""
     final = course.end.value(place)
     for number in range(len(course.steps) - 1, -1, -1):

@@ -5,18 +5,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.trust.explain.snapshot import Path
+from maseval.benchmark.tau2.trust.explain.snapshot import FieldPath
 from maseval.benchmark.tau2.world.world import World
 
-Facts = dict[str, object]
+WorldFacts = dict[str, object]
 
 
-def facts_read(world: World, assertion: Mapping[str, Any]) -> Facts:
+def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
     """The values of the world that decide an assertion; empty if they cannot be found out."""
     toolkit = world.tools if assertion["env_type"] == "assistant" else world.user_tools
     if toolkit is None:
         return {}
-    facts: dict[Path, object] = {}
+    facts: dict[FieldPath, object] = {}
     original = toolkit.db
     try:
         toolkit.db = _Watched(original, (), facts)
@@ -28,7 +28,7 @@ def facts_read(world: World, assertion: Mapping[str, Any]) -> Facts:
     return {_shown(path): value for path, value in facts.items()}
 
 
-def _shown(path: Path) -> str:
+def _shown(path: FieldPath) -> str:
     parts = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return parts.lstrip(".")
 
@@ -36,7 +36,7 @@ def _shown(path: Path) -> str:
 class _Watched:
     """Stands for a part of a database; parts of it are watched too, single values are noted."""
 
-    def __init__(self, value: object, path: Path, facts: dict[Path, object]) -> None:
+    def __init__(self, value: object, path: FieldPath, facts: dict[FieldPath, object]) -> None:
         vars(self).update(_value=value, _path=path, _facts=facts)
 
     def _seen(self, step: str | int, value: object) -> object:

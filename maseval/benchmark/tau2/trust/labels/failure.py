@@ -9,7 +9,7 @@ from typing import Any, Literal
 from maseval.benchmark.tau2.conversation.messages import spoken_text, tool_calls_of
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, complete_call
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
-from maseval.benchmark.tau2.trust.explain.repair import Change
+from maseval.benchmark.tau2.trust.explain.repair import CallChange
 from maseval.benchmark.tau2.trust.explain.subject import Subject
 from maseval.benchmark.tau2.trust.explain.text import shown, shown_call
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt
@@ -63,17 +63,17 @@ class Failure:
         self.messages = subject.case.recording.messages
 
     @cached_property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[CallChange, ...]:
         """What would have made it pass; empty if that is not known."""
         repair = self.explanation.repair
         return (repair.changes or ()) if repair else ()
 
     @cached_property
-    def to_add(self) -> list[Change]:
+    def to_add(self) -> list[CallChange]:
         return [change for change in self.changes if change.kind == "add"]
 
     @cached_property
-    def to_leave_out(self) -> list[Change]:
+    def to_leave_out(self) -> list[CallChange]:
         return [change for change in self.changes if change.kind == "leave out"]
 
     def said_by(self, role: str) -> Iterator[tuple[int, str]]:

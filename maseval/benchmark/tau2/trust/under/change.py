@@ -14,7 +14,7 @@ Direction = Literal["same", "up", "down", "open"]
 
 
 @dataclass(frozen=True)
-class Change:
+class VerdictChange:
     """One simulation whose verdict is another, or depends on a judge, under a later release.
 
     ``before`` and ``after`` are whether it passes, None if a judge decides. ``asks_judge`` if the
@@ -29,7 +29,7 @@ class Change:
     reasons: tuple[Reason, ...] = ()
 
     @classmethod
-    def between(cls, before: Standing, after: Standing) -> "Change":
+    def between(cls, before: Standing, after: Standing) -> "VerdictChange":
         """What becomes of a simulation."""
         old, new = (None if each.open else each.passed for each in (before, after))
         why = reasons(before, after) if old != new else ()
@@ -78,7 +78,7 @@ class ReleaseTotals:
     ended_early: int = 0
 
     @classmethod
-    def of(cls, changes: Sequence[Change], ended_early: int = 0) -> "ReleaseTotals":
+    def of(cls, changes: Sequence[VerdictChange], ended_early: int = 0) -> "ReleaseTotals":
         """Count all simulations of a record."""
         ways = Counter(each.direction for each in changes)
         waiting = [each for each in changes if each.after is None]
@@ -101,7 +101,7 @@ class ReleaseTotals:
         return asdict(self)
 
 
-def counted_reasons(changes: Sequence[Change]) -> Counter[tuple[Direction, str]]:
+def counted_reasons(changes: Sequence[VerdictChange]) -> Counter[tuple[Direction, str]]:
     """How many changes each kind of reason has, by the way they go."""
     return Counter(
         (each.direction, kind)

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.trust.recount.panel import Panel
 from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.trust.recount.sources import Certifiable, Collection, collection
 from maseval.benchmark.tau2.trust.recount.ways import Ways
-from maseval.benchmark.tau2.trust.under.change import Change, ReleaseTotals
+from maseval.benchmark.tau2.trust.under.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.trust.under.standing import Standing
 from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
@@ -29,7 +29,7 @@ class ScoredUnder:
     """
 
     recounts: Mapping[str, Recount]
-    every: Mapping[str, list[Change]] = field(default_factory=dict)
+    every: Mapping[str, list[VerdictChange]] = field(default_factory=dict)
     ended_early: int = 0
 
     @property
@@ -37,7 +37,7 @@ class ScoredUnder:
         """The release that the others are compared with."""
         return next(iter(self.recounts))
 
-    def changes(self, version: str) -> list[Change]:
+    def changes(self, version: str) -> list[VerdictChange]:
         """The simulations whose verdict is another under a release, or depends on a judge."""
         return [each for each in self.every[version] if each.direction != "same"]
 
@@ -86,7 +86,7 @@ def score_under(
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
         first, *later = map(Standing.of, items, found.recounts.values())
         for changes, standing in zip(found.every.values(), later, strict=True):
-            changes.append(Change.between(first, standing))
+            changes.append(VerdictChange.between(first, standing))
         found.ended_early += first.again.judged.ending not in _CHOSEN
         if on_progress is not None:
             on_progress(number)
