@@ -143,7 +143,12 @@ def opened_bundle(
         raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
     if os.path.lexists(target):
         raise OutputExistsError(f"{target} already exists; choose another folder with --to")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise OutputExistsError(
+            f"{target} cannot be made: {target.parent} is not a folder"
+        ) from None
     hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
     hidden.mkdir()
     try:

@@ -21,7 +21,9 @@ SUFFIX = ".tmp"
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that becomes ``path`` at the end; after an error nothing has changed."""
-    _make_room(path)
+    if path.is_dir():
+        raise OutputExistsError(f"{path} is a folder; give the name of a file")
+    make_room(path)
     hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
         with _created(hidden, path) as file:
@@ -36,9 +38,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     sync_folder(path.parent)
 
 
-def _make_room(path: Path) -> None:
-    if path.is_dir():
-        raise OutputExistsError(f"{path} is a folder; give the name of a file")
+def make_room(path: Path) -> None:
+    """Make the folders on the way to a new file or folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

@@ -88,8 +88,8 @@ class _Reluctant:
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         try:
             return self._file.seek(offset, whence)
-        except OSError as error:  # a place before the beginning, which a damaged list may name
-            raise zipfile.BadZipFile(str(error)) from None
+        except OSError:  # a damaged list may name such a place
+            raise zipfile.BadZipFile("it points to before its beginning") from None
 
     def read(self, size: int = -1) -> bytes:
         if size > _MOST_LISTED:

@@ -8,7 +8,7 @@ import pytest
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands import plots, report, show, tau2
 from maseval.commands.finding import open_recording
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.report import write_report
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of
@@ -172,6 +172,29 @@ def test_something_else_than_a_results_file_is_a_named_error(tmp_path, command):
     result = maseval(command, tmp_path / "other.json")
 
     assert result.exit_code != 0 and "neither a results file" in result.stderr
+
+
+@pytest.mark.parametrize("trial", ["x", [1], 0.5])
+def test_a_simulation_with_a_trial_that_is_no_number_is_unreadable_and_no_crash(theirs, trial):
+    view = show(
+        doctored(theirs, lambda value: value["simulations"][0].update(trial=trial)), explain=False
+    )
+
+    assert any(note.startswith("unreadable simulations: ") for note in view.folder.notes)
+
+
+def test_a_record_that_plans_millions_of_trials_is_refused_before_they_are_listed(theirs):
+    changed = doctored(theirs, lambda value: value["info"].update(num_trials=10**12))
+
+    with pytest.raises(ResultFileError, match="look at its num_trials"):
+        show(changed, explain=False)
+
+
+def test_a_number_of_trials_that_is_infinite_is_none(theirs, run):
+    changed = doctored(theirs, lambda value: value["info"].update(num_trials=float("inf")))
+
+    view = show(changed, explain=False)
+    assert view.summary.overall.to_dict() == run.summary.overall.to_dict()
 
 
 def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs):

@@ -5,7 +5,11 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain
+from maseval.core.exceptions import ResultFileError
 from maseval.data.store import AnyPath
+
+# Every one of them is listed; no record has a tenth of this.
+_MOST = 2_000_000
 
 
 class PlannedTrial(NamedTuple):
@@ -31,6 +35,11 @@ def planned_slots(
     tasks = dict.fromkeys(slot[:2] for slot in found)
     if domain is not None:
         tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
+    if len(tasks) * trials > _MOST:
+        raise ResultFileError(
+            f"the record plans {trials:,} trials of each of {len(tasks):,} tasks; that cannot be "
+            "right: look at its num_trials, and at the trial of each simulation"
+        )
     return [PlannedTrial(*task, trial) for task in tasks for trial in range(trials)]
 
 

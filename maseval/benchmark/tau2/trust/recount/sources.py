@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -142,7 +143,7 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection
         whole.domain_name = text_or_none(environment.get("domain_name"))
         whole.tasks = file.tasks
         whole.policy = text_or_none(environment.get("policy"))
-        whole.num_trials = None if trials is None else int(trials)
+        whole.num_trials = int(trials) if trials is not None and isfinite(trials) else None
         sides = [mapping(info, side) for side in ("agent_info", "user_info")]
         whole.scripted = all("implementation" in side for side in sides) and not any(
             side.get("llm") for side in sides
@@ -172,7 +173,9 @@ def _broken(
         whole.malformed.append(str(error))
         task_id = error.details.get("task_id")
         if domain is not None and task_id is not None:
-            named = {"task_id": str(task_id), "trial": error.details.get("trial"), "messages": []}
+            trial = error.details.get("trial")  # as it stands in the file, which may be anything
+            known = trial if isinstance(trial, int) else None
+            named: dict[str, object] = {"task_id": str(task_id), "trial": known, "messages": []}
             yield Item(named, domain, problem=MALFORMED)
     errors.clear()
 
