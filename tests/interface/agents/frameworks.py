@@ -248,6 +248,7 @@ class OpenAIAgents(Framework):
     library, page = "agents", "openai-agents"
     adapter, as_tools = openai_agents.OpenAIAgentsAdapter, openai_agents.as_tools
     at_limit = r"Max turns \(3\) exceeded"
+    takes_over = True
     tells_filtered = True
     kept_of_failure = ("user",)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from maseval.core.agent import AgentObserver
+from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
@@ -16,9 +16,10 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, Usage
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import FrameworkAgentAdapter, without
-from maseval.interface.agents.openai_agents.messages import add_items
+from maseval.interface.agents.openai_agents.messages import add_items, items_of
 from maseval.interface.agents.openai_agents.sdk import (
     EXTRA,
     MODULE,
@@ -27,6 +28,7 @@ from maseval.interface.agents.openai_agents.sdk import (
     RunContext,
     SdkAgent,
     SdkRunResult,
+    Session,
     sdk_module,
     tokens_of,
 )
@@ -70,7 +72,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         max_turns: int | None = MAX_TURNS,
-        session: object = None,
+        session: Session | None = None,
         run_config: object = None,
         context: object = None,
         cost_calculator: CostCalculator | None = None,
@@ -90,6 +92,24 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         """What the agent did for others, without this adapter."""
         self._memory: list[InputItem] = []
         self._run_context: RunContext | None = None  # counts the tokens of all turns
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; a session that has one already is not given another."""
+        items = items_of(messages)
+        if self.session is not None:
+            run_async(self._begin_session(self.session, items))
+        self._memory, self.current_agent = items, self.agent
+        self.messages = MessageHistory()
+        self._record_instructions()
+        self.messages = MessageHistory([*self.messages, *named_results(messages)])
+
+    async def _begin_session(self, session: Session, items: list[InputItem]) -> None:
+        if await session.get_items():
+            raise ConversationNotLoadedError(
+                f"the session of agent {self.name!r} has messages already; give each adapter a "
+                "session of its own, or none"
+            )
+        await session.add_items(items)
 
     def _run_framework(self, query: str) -> str:
         with self._logged(query):
@@ -156,10 +176,13 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         )
 
     def _record_question(self, query: str) -> None:
-        instructions = self.agent.instructions
-        if not self.messages and isinstance(instructions, str):
-            self.messages.add_message("system", instructions)
+        if not self.messages:
+            self._record_instructions()
         self.messages.add_message("user", query)
+
+    def _record_instructions(self) -> None:
+        if isinstance(instructions := self.agent.instructions, str):
+            self.messages.add_message("system", instructions)
 
     def _gather_usage(self) -> Usage:
         used = list(self.work.usage)

@@ -1,9 +1,9 @@
-"""The items of the OpenAI Agents SDK as messages in OpenAI's form."""
+"""The items of the OpenAI Agents SDK as messages in OpenAI's form, and the other way round."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
-from maseval.core.messages import MessageHistory, ToolCall
+from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
 from maseval.interface.agents.openai_agents.sdk import InputContent, InputItem, RunItem
 from maseval.interface.agents.tools import as_text
 
@@ -79,3 +79,35 @@ def _said(content: str | list[InputContent]) -> str:
     if isinstance(content, str):
         return content
     return "".join(part.get("text") or part.get("refusal") or "" for part in content)
+
+
+def items_of(messages: Iterable[Message]) -> list[InputItem]:
+    """Messages in OpenAI's form as items, in the form in which they are sent."""
+    return [item for number, message in enumerate(messages) for item in _items(number, message)]
+
+
+def _items(number: int, message: Message) -> list[InputItem]:
+    text, calls = text_of(message), message.get("tool_calls") or ()
+    if message["role"] == "tool":
+        call_id = message.get("tool_call_id") or ""
+        return [{"type": "function_call_output", "call_id": call_id, "output": text}]
+    if message["role"] != "assistant":
+        return [{"role": message["role"], "content": text}]
+    said: InputItem = {
+        "type": "message",
+        "id": f"msg_{number}",  # without one, the SDK does not accept it
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    }
+    return [*([said] if text or not calls else []), *map(_call_item, calls)]
+
+
+def _call_item(call: ToolCall) -> InputItem:
+    function = call["function"]
+    return {
+        "type": "function_call",
+        "call_id": call["id"],
+        "name": function["name"],
+        "arguments": function["arguments"],
+    }

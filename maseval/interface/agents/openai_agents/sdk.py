@@ -24,15 +24,19 @@ class Named(Protocol):
 class InputContent(TypedDict, total=False):
     """A part of a message as it is sent to a model."""
 
+    type: str
     text: str
     refusal: str
+    annotations: list[object]
 
 
 class InputItem(TypedDict, total=False):
     """An item as it is sent to a model; what it holds depends on its ``type``."""
 
     type: str
+    id: str
     role: str
+    status: str
     content: str | list[InputContent]
     call_id: str
     name: str
@@ -115,6 +119,13 @@ class RunContext(Protocol):
     """What runs share."""
 
     usage: RunUsage
+
+
+class Session(Protocol):
+    """What keeps a conversation for the SDK."""
+
+    async def get_items(self) -> list[InputItem]: ...
+    async def add_items(self, items: list[InputItem]) -> None: ...
 
 
 class ModelSettings(Protocol):

@@ -4,7 +4,9 @@ from importlib import import_module
 import pytest
 from pydantic import BaseModel
 
+from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter
 from tests.interface.agents.frameworks import OpenAIAgents
@@ -111,6 +113,22 @@ def test_a_session_of_the_sdk_can_keep_the_conversation(sdk, clerk):
 
     asked = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "user"]
     assert asked == ["Hi", "You there?", "Hello?"]
+
+
+def test_a_session_is_given_a_conversation_only_if_it_has_none(sdk, framework, clerk):
+    session = sdk.SQLiteSession("one")
+    earlier = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "One"}]
+    with served("Two", "Three") as (model, url):
+        agent = clerk(url, adapter={"session": session})
+        agent.load_messages(MessageHistory(earlier))
+        agent.run("b")
+        agent.run("c")
+        with pytest.raises(ConversationNotLoadedError, match="agent 'clerk' has messages already"):
+            agent.load_messages(MessageHistory(earlier))
+    session.close()
+
+    said = [("user", "a"), ("assistant", "One"), ("user", "b"), ("assistant", "Two"), ("user", "c")]
+    assert framework.conversation(model.requests[-1]["messages"]) == said
 
 
 class Verdict(BaseModel):
