@@ -172,6 +172,7 @@ class LlamaIndex(Framework):
         ),
     )
     at_limit, results_at_limit = "Max iterations of 3 reached", 2
+    takes_over = True
     unreadable = ()
 
     def model(self, url, name, **options):

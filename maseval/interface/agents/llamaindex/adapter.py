@@ -1,18 +1,20 @@
 """LlamaIndexAgentAdapter: agents, workflows of agents, chat engines and query engines."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from maseval.core.agent import AgentObserver
+from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import run_async
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.framework import FrameworkAgentAdapter, adapter_of, without
 from maseval.interface.agents.llamaindex.messages import (
     Transcript,
     answer_text,
+    chat_messages,
     message_of,
     tokens_of,
     tokens_of_output,
@@ -22,8 +24,10 @@ from maseval.interface.agents.llamaindex.workflow import (
     EXTRA,
     MODULE,
     PACKAGE,
+    ChatMessage,
     Context,
     Handler,
+    Memory,
     ModelResponse,
     library,
 )
@@ -52,16 +56,44 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
         *,
-        memory: object = None,
+        memory: Memory | None = None,
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.max_iterations = max_iterations
         self.memory = memory
+        self._given_memory = memory
         self._transcript = Transcript()
         self._context: Context | None = None
         self._usage: list[TokenUsage] = []
         self._speaker: LlamaIndexAgentAdapter | None = None
         """The adapter of the agent of a workflow whose turn it is."""
+
+    @property
+    def loads_messages(self) -> bool:
+        """An engine keeps its conversation itself, or none."""
+        return not any(hasattr(self.agent, name) for name in ("run_sync", "chat", "query"))
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; a memory that has one already is not given another."""
+        if not self.loads_messages:
+            return super().load_messages(messages)
+        memory, named = self._given_memory or self._new_memory(), list(named_results(messages))
+        run_async(self._remember(memory, chat_messages(named)))
+        self.memory, self._context = memory, None
+        self._transcript = Transcript(named)
+
+    async def _remember(self, memory: Memory, messages: Sequence[ChatMessage]) -> None:
+        if await memory.aget_all():
+            raise ConversationNotLoadedError(
+                f"the memory of agent {self.name!r} has messages already; give each adapter a "
+                "memory of its own, or none"
+            )
+        await memory.aput_messages(messages)
+
+    def _new_memory(self) -> Memory:
+        memories = library("llama_index.core.memory")
+        made: Memory = memories.ChatMemoryBuffer.from_defaults(llm=self._llm)
+        return made
 
     def _run_framework(self, query: str) -> str:
         self._transcript.add_message("user", query)
@@ -88,8 +120,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         context, self._context = self._context or _new_context(self.agent), None
         limit = {} if self.max_iterations is None else {"max_iterations": self.max_iterations}
         if self.memory is None:
-            memories = library("llama_index.core.memory")
-            self.memory = memories.ChatMemoryBuffer.from_defaults(llm=self._llm)
+            self.memory = self._new_memory()
         with in_order():
             handler: Handler = self.agent.run(
                 user_msg=query, memory=self.memory, ctx=context, **limit

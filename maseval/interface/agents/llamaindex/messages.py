@@ -1,9 +1,17 @@
-"""A LlamaIndex conversation in OpenAI's form."""
+"""A LlamaIndex conversation in OpenAI's form, and the other way round."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.messages import FunctionCall, Message, MessageHistory, ToolCall
+from maseval.core.messages import (
+    FunctionCall,
+    Message,
+    MessageHistory,
+    ToolCall,
+    arguments_of,
+    text_of,
+)
+from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface.agents.llamaindex.workflow import AgentOutput, ChatMessage, library
 from maseval.interface.inference.chat_completions import as_json, get, usage_of
@@ -11,6 +19,8 @@ from maseval.interface.inference.chat_completions import as_json, get, usage_of
 
 class Transcript(MessageHistory):
     """A conversation as the events of a workflow report it, including the tool calls."""
+
+    _opened = False
 
     def record(self, event: object) -> None:
         """Record an event, if it is part of the conversation.
@@ -40,10 +50,10 @@ class Transcript(MessageHistory):
 
     def _open(self, asked: Sequence[ChatMessage]) -> None:
         """Record the instructions of the first agent."""
-        told_already = any(message["role"] != "user" for message in self)
-        if asked and asked[0].role.value == "system" and not told_already:
+        first, self._opened = not self._opened, True
+        if first and asked and asked[0].role.value == "system":
             told = message_of(asked[0])
-            told["timestamp"] = self[0]["timestamp"]
+            told["timestamp"] = self[0].get("timestamp") or now()
             self._messages.insert(0, told)
 
     def _answer(self, event: AgentOutput) -> None:
@@ -79,6 +89,27 @@ def message_of(message: ChatMessage) -> Message:
     if name := more.get("name"):
         known["name"] = name
     return known
+
+
+def chat_messages(messages: Iterable[Message]) -> list[ChatMessage]:
+    """Messages in OpenAI's form as ``ChatMessage``."""
+    return [_chat_message(message) for message in messages]
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    types, text, calls = library("llama_index.core.base.llms.types"), text_of(message), []
+    for call in message.get("tool_calls") or ():
+        arguments = arguments_of(call["function"]["arguments"])
+        named = {"tool_call_id": call["id"], "tool_name": call["function"]["name"]}
+        calls.append(types.ToolCallBlock(**named, tool_kwargs=arguments))
+    said = [types.TextBlock(text=text)] if text or not calls else []
+    answered = message.get("tool_call_id")
+    made: ChatMessage = types.ChatMessage(
+        role=message["role"],
+        blocks=[*said, *calls],
+        additional_kwargs={} if answered is None else {"tool_call_id": answered},
+    )
+    return made
 
 
 def _tool_call(id: str | None, name: str, arguments: object) -> ToolCall:

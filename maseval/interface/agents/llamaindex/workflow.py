@@ -75,6 +75,13 @@ class Store(Protocol):
     async def set(self, path: str, value: object) -> None: ...
 
 
+class Memory(Protocol):
+    """What keeps a conversation."""
+
+    async def aget_all(self) -> Sequence[ChatMessage]: ...
+    async def aput_messages(self, messages: Sequence[ChatMessage]) -> None: ...
+
+
 class Context(Protocol):
     """The state of a workflow."""
 
