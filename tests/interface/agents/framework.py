@@ -36,8 +36,6 @@ class Framework:
     """Whose messages of a turn are kept in which the model's second answer fails."""
     starts_afresh: ClassVar[bool] = True
     """Whether another adapter of the same agent has a conversation of its own."""
-    takes_over: ClassVar[bool] = False
-    """Whether it can be given a conversation that another agent began."""
     counted: ClassVar[Sequence[str]] = tuple(COUNTED)
     """Which tokens it counts."""
     logs_turns: ClassVar[bool] = True

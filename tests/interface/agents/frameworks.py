@@ -28,7 +28,6 @@ class Smolagents(Framework):
     adapter, as_tools = smol.SmolAgentAdapter, smol.as_tools
     user, asking_tool = smol.SmolAgentLLMUser, "user_input"
     logs_turns = False
-    takes_over = True
     unreadable = tuple(body for body in UNREADABLE if body != {"hello": 1})
 
     def model(self, url, name, **options):
@@ -115,7 +114,6 @@ class LangGraph(Framework):
     unreadable = ()
     page_calls = ()
     graph: ClassVar[Callable[..., Any]] = graphs.agent_graph
-    takes_over = True
 
     def model(self, url, name, **options):
         return graphs.chat_model(url, name, **options)
@@ -172,7 +170,6 @@ class LlamaIndex(Framework):
         ),
     )
     at_limit, results_at_limit = "Max iterations of 3 reached", 2
-    takes_over = True
     unreadable = ()
 
     def model(self, url, name, **options):
@@ -249,7 +246,6 @@ class OpenAIAgents(Framework):
     library, page = "agents", "openai-agents"
     adapter, as_tools = openai_agents.OpenAIAgentsAdapter, openai_agents.as_tools
     at_limit = r"Max turns \(3\) exceeded"
-    takes_over = True
     tells_filtered = True
     kept_of_failure = ("user",)
 
@@ -275,7 +271,6 @@ class PydanticAI(Framework):
     adapter, as_tools = pydantic_ai.PydanticAIAgentAdapter, pydantic_ai.as_tools
     at_limit = "request_limit of 3"
     tells_filtered = True
-    takes_over = True
 
     def model(self, url, name, *, profile=None, **options):
         openai = import_module("pydantic_ai.providers.openai")

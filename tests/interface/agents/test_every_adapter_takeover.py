@@ -8,16 +8,8 @@ from maseval.commands import tau2
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.runs import RunFolder
 from tests.interface.agents.framework import events
-from tests.interface.agents.frameworks import each
+from tests.interface.agents.frameworks import in_every_way
 from tests.interface.agents.served import LOOKING, look, served
-
-
-def _able(kind):
-    return kind.takes_over
-
-
-able = pytest.mark.parametrize("kind", each(_able), indirect=True)
-able_in_every_way = pytest.mark.parametrize("kind", each(_able, variants=True), indirect=True)
 
 LOOKS = [
     tool_call("look", {"text": text, "numbers": [number]}, id=f"c{number}")
@@ -46,7 +38,7 @@ TOLD = [event for message in EARLIER for event in events(message)]
 LAST = [("call", "look", LOOKING["arguments"]), ("result", "é")]
 
 
-@able_in_every_way
+@in_every_way
 def test_the_model_is_sent_the_whole_of_it(framework, clerk, say):
     with served(LOOKING, say("Done."), say("Bye.")) as (model, url):
         agent = clerk(url, [look])
@@ -62,7 +54,6 @@ def test_the_model_is_sent_the_whole_of_it(framework, clerk, say):
     assert agent.gather_usage().total_tokens == model.gather_usage().total_tokens
 
 
-@able
 def test_its_messages_are_the_agents_own(framework, clerk, say):
     with served(LOOKING, say("Done.")) as (_, url):
         agent = clerk(url, [look])
@@ -81,7 +72,6 @@ def test_its_messages_are_the_agents_own(framework, clerk, say):
     json.dumps(agent.gather_traces())
 
 
-@able
 def test_it_takes_the_place_of_what_was_said_before(framework, clerk, say):
     with served(say("Hello."), say("Done.")) as (model, url):
         agent = clerk(url, [look])
@@ -125,7 +115,6 @@ def _is_said_by_user(message):
     return message["role"] == "user" and not message.get("tool_calls")
 
 
-@able
 def test_a_branch_is_continued_and_passes(framework, recorded, tmp_path):
     messages = messages_of(recorded)
     at = branch_point(messages)

@@ -16,6 +16,7 @@ from maseval.interface.agents.camel.chat_agent import (
     StepResponse,
     ToolCallRecord,
 )
+from maseval.interface.agents.camel.memory import remember
 from maseval.interface.agents.camel.models import (
     Ask,
     AskAsync,
@@ -24,6 +25,7 @@ from maseval.interface.agents.camel.models import (
 )
 from maseval.interface.agents.camel.society import listen
 from maseval.interface.agents.camel.tools import Escape
+from maseval.interface.agents.earlier import named_results
 from maseval.interface.agents.framework import AgentGaveUpError, FrameworkAgentAdapter
 from maseval.interface.inference.chat_completions import get, usage_of
 
@@ -57,6 +59,10 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         self._refusal: Exception | None = None  # why the latest request failed
         if hasattr(agent_instance, "astep"):
             listen(self.agent)
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; the system message stays."""
+        remember(self.agent, messages)
 
     def run(self, query: str) -> Any:
         logged, number = len(self.logs), len(self._finished) + 1
@@ -249,12 +255,7 @@ def _called(record: ToolCallRecord) -> dict[str, object]:
 
 def _plain(context: Iterable[Message]) -> Iterator[Message]:
     """Messages in OpenAI's form; tool results carry the name of the tool."""
-    names: dict[str, str] = {}
-    for message in context:
+    for message in named_results(context):
         plain = openai_form(message)
         plain["role"] = _ROLES.get(plain["role"], plain["role"])
-        for call in message.get("tool_calls") or ():
-            names[call["id"]] = call["function"]["name"]
-        if (call_id := plain.get("tool_call_id")) in names:
-            plain["name"] = names[call_id]
         yield plain

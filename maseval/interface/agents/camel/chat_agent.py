@@ -69,7 +69,11 @@ class ChatAgent(Protocol):
     max_iteration: int | None
     step_timeout: float | None
     chat_history: Sequence[Message]
+    role_name: str
+    role_type: object
     record_message: Callable[[object], None]
+    clear_memory: Callable[[], None]
+    update_memory: Callable[[object, object], object]
 
     step: Callable[..., StepResponse]
     astep: Callable[..., Awaitable[StepResponse]]
