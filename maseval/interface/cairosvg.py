@@ -1,12 +1,11 @@
 """Drawings as PNG and PDF, by the library CairoSVG."""
 
 from types import ModuleType
-from typing import Literal, get_args
+from typing import Literal
 
 from maseval.interface import extras
 
 Picture = Literal["png", "pdf"]
-PICTURES: tuple[str, ...] = get_args(Picture)
 
 _PIXELS = 2.0
 """A PNG has twice as many pixels as the drawing has units, so that it prints sharply."""

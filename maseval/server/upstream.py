@@ -35,9 +35,8 @@ class Upstream:
     The answer comes whole, even if the client wants it streamed.
     """
 
-    def __init__(self, url: str, key: str | None = None, *, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, url: str, key: str | None = None) -> None:
         self.key = key
-        self._timeout = timeout
         self._address = _parts(url)
         path = self._address.path.rstrip("/")
         path = path if path.endswith(_CHAT) else path + _CHAT
@@ -59,7 +58,7 @@ class Upstream:
             self._url, json.dumps(body).encode(), self._headers(headers), method="POST"
         )
         try:
-            with self._opener.open(question, timeout=self._timeout) as response:
+            with self._opener.open(question, timeout=_TIMEOUT) as response:
                 return _answer(response.read(_MOST + 1))
         except urllib.error.HTTPError as error:
             with error:

@@ -234,7 +234,7 @@ def result_of(report: Report, index: int) -> ConversationResult | None:
     return None
 
 
-def results_text(document: ResultsDocument) -> str:
+def results_text(document: Mapping[str, object]) -> str:
     """The results as the original writes its file."""
     return json.dumps(document, indent=4)
 

@@ -61,7 +61,9 @@ def score(
         folder, domain, judge_model=judge_model, base_url=base_url, strict=strict
     )
     if output is not None:
-        write_bytes(output, json.dumps(found, indent=4).encode())
+        from maseval.benchmark.macs.scoring import results_text  # help must not load it
+
+        write_bytes(output, results_text(found).encode())
     _print_results(found, stderr() if as_json else stdout())
     if as_json:
         typer.echo(json.dumps(found))

@@ -1,7 +1,5 @@
 """What ``maseval tau2 score --under`` prints."""
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -10,7 +8,7 @@ from maseval.cli.console import inert, shortened
 from maseval.cli.tau2.judges import print_judges
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.trust.under import ReleaseTotals, VerdictChange
+    from maseval.benchmark.tau2.trust.under import ReleaseTotals
     from maseval.commands.tau2.score import FileScore
     from maseval.commands.tau2.score_under import FileUnder, ScoresUnder
 
@@ -44,14 +42,18 @@ def _print_file(file: "FileUnder", console: Console) -> None:
 
 
 def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
+    from maseval.benchmark.tau2.trust.under.change import counted_reasons  # help must not load it
+
     changes = file.changes(name)
+    reasons = counted_reasons(changes).most_common()
     _print(f"  from {file.found.first}: {_totals(file.totals[name])}", console)
     for way, label in _WAYS.items():
-        if why := _reasons([each for each in changes if each.direction == way]):
-            _print(f"  {label}: {inert(why)}", console)
+        why = [f"{kind} {number}" for (direction, kind), number in reasons if direction == way]
+        if why:
+            _print(f"  {label}: {inert(', '.join(why))}", console)
     for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        why = shortened("; ".join(map(str, each.reasons)), 120)
-        _print(f"  {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}", console)
+        shown = shortened("; ".join(map(str, each.reasons)), 120)
+        _print(f"  {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(shown)}", console)
     if len(changes) > _SHOWN:
         _print(f"  and {len(changes) - _SHOWN} more; --json lists all", console)
 
@@ -76,13 +78,6 @@ def _totals(totals: "ReleaseTotals") -> str:
         if totals.judge_is_moot:
             words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
-
-
-def _reasons(changes: Sequence["VerdictChange"]) -> str:
-    kinds = Counter(
-        kind for each in changes for kind in dict.fromkeys(reason.kind for reason in each.reasons)
-    )
-    return ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
 
 
 def _print(words: str, console: Console) -> None:

@@ -1,6 +1,5 @@
 """``maseval macs export``: a run as conversations and results of the original's form."""
 
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from maseval.benchmark.macs.scoring import (
     conversation_text,
     result_of,
     results_document,
+    results_text,
 )
 from maseval.commands.finding import open_run
 from maseval.core.exceptions import NotRunError, OutputExistsError
@@ -74,7 +74,7 @@ def _written(reports: Iterable[Report], folder: Path, overwrite: bool) -> Export
             results.append(result)
     if results:
         document = {"attribution": ATTRIBUTION, **results_document(results, SCENARIOS)}
-        write_bytes(folder / "results.json", json.dumps(document, indent=4).encode())
+        write_bytes(folder / "results.json", results_text(document).encode())
     return ExportedDomain(folder, count, unjudged)
 
 

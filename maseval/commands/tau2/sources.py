@@ -74,7 +74,7 @@ def _holds_simulations(path: Path) -> bool:
         return True  # damaged: reported when it is read
 
 
-def record_of(report: Report, index: int = 0) -> InDomain | Omitted:
+def record_of(report: Report) -> InDomain | Omitted:
     """A report of ours in its release's form, and its domain by the rules that the run had."""
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
@@ -87,5 +87,5 @@ def record_of(report: Report, index: int = 0) -> InDomain | Omitted:
         domain = domain.lenient
     solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
     form = cast("SimulationForm", simulation)
-    recorded = RecordedSimulation(index, form, domain.name, solo, verdict, version=release.name)
+    recorded = RecordedSimulation(0, form, domain.name, solo, verdict, version=release.name)
     return recorded, domain

@@ -9,6 +9,9 @@ from typing import BinaryIO
 from maseval.core.storage import strict_json
 from maseval.core.storage.atomic import sync_folder
 
+_STEP = 1 << 16
+"""How much is read at a time, from the end backwards."""
+
 
 def mend(path: str | os.PathLike[str]) -> Path | None:
     """Prepare a file for more records; call it only while nobody writes to the file.
@@ -36,10 +39,10 @@ def mend(path: str | os.PathLike[str]) -> Path | None:
         return aside
 
 
-def _start_of_last_line(file: BinaryIO, step: int = 1 << 16) -> int:
+def _start_of_last_line(file: BinaryIO) -> int:
     position = file.seek(0, os.SEEK_END)
     while position:
-        size = min(step, position)
+        size = min(_STEP, position)
         position = file.seek(position - size)
         line_end = file.read(size).rfind(b"\n")
         if line_end >= 0:

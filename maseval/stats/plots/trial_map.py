@@ -13,8 +13,6 @@ _CELL, _GAP = 9.0, 2.0
 _STEP = _CELL + _GAP
 _ACROSS = int((_WIDTH - 2 * _LEFT) // _STEP)
 
-_SHAPES = {True: "pass", False: "fail", None: "missing"}
-
 
 def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -> str:
     """A column for each task, a cell for each trial; tasks that pass most often stand first."""

@@ -19,13 +19,6 @@ class ActionSpec(TypedDict, total=False):
     output_schema: ActionSchema
 
 
-class GroupSpec(TypedDict, total=False):
-    """Actions that belong together, such as all of one booking service."""
-
-    tool_name: str
-    actions: list[ActionSpec]
-
-
 class ReachableAgent(TypedDict, total=False):
     """Another agent, and when to call it."""
 

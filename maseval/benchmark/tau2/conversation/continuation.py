@@ -101,11 +101,6 @@ class Continuation(Orchestrator):
         self._place = own
         self.trajectory.retold = len(past)
 
-    @property
-    def is_retold(self) -> bool:
-        """Whether the recorded beginning is over."""
-        return not self._left
-
     def initialize(self) -> None:
         super().initialize()
         while self._left and not self.done:

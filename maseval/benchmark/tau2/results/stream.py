@@ -201,10 +201,10 @@ class JsonStream:
 class JsonFile(JsonStream):
     """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block."""
 
-    def __init__(self, path: Path, *, chunk: int = CHUNK) -> None:
+    def __init__(self, path: Path) -> None:
         self._raw = path.open("rb")
         packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
-        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw, chunk=chunk)
+        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw)
 
     def __enter__(self) -> Self:
         return self

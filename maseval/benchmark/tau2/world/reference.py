@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2ToolCall
-from maseval.benchmark.tau2.world.setting import Setting, world_at_start
+from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.stage import FileVersions, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
@@ -78,15 +78,8 @@ def _gold_state(question: _Question) -> GoldState:
 
 def evaluators_world(setting: Setting) -> World:
     """A world in which the evaluator's way begins; the original knows no solo mode here."""
-    start = setting.task.start
-    return world_at_start(
-        setting.domain,
-        setting.folder,
-        start,
-        start.history,
-        reference=True,
-        rules=setting.rules.replay,
-    )
+    stage = setting._replace(solo=False).stage(reference=True)
+    return stage.world_after(setting.task.start.history)
 
 
 def evaluators_call(world: World, call: Tau2ToolCall) -> Exception | None:

@@ -12,9 +12,9 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules, RuleSet
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.stage import TaskStage
-from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
+from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 
 
@@ -27,11 +27,13 @@ class Setting(NamedTuple):
     solo: bool = False
     rules: RuleSet = RULES_0_2_0
 
-    def stage(self) -> TaskStage:
-        """The stage on which the task begins."""
-        return TaskStage(
-            self.domain, self.folder, self.task.start, self.solo, rules=self.rules.replay
-        )
+    def stage(self, *, reference: bool = False) -> TaskStage:
+        """The stage on which the task begins.
+
+        A ``reference`` world makes up other ids than the world of a conversation does.
+        """
+        start, rules = self.task.start, self.rules.replay
+        return TaskStage(self.domain, self.folder, start, self.solo, reference, rules)
 
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """A fresh world in which the task begins, after the calls of ``history``."""
@@ -45,23 +47,6 @@ class Setting(NamedTuple):
         return any(
             kit and kit.has_tool(name) and kit.tool_type(name) is ToolType.WRITE for kit in kits
         )
-
-
-def world_at_start(
-    domain: Domain,
-    folder: Path,
-    start: InitialState,
-    history: Sequence[Tau2Message] = (),
-    *,
-    solo: bool = False,
-    reference: bool = False,
-    rules: ReplayRules = RULES_0_2_0.replay,
-) -> World:
-    """A fresh world as ``start`` sets it up, after the calls of ``history``.
-
-    A ``reference`` world makes up other ids than the world of a conversation does.
-    """
-    return TaskStage(domain, folder, start, solo, reference, rules).world_after(history)
 
 
 class Beginning(NamedTuple):

@@ -54,11 +54,6 @@ class Repair:
         """Whether nothing that was done had to be undone."""
         return bool(self.changes) and all(c.kind == "add" for c in self.changes or ())
 
-    @property
-    def only_leaves_out(self) -> bool:
-        """Whether nothing was missing."""
-        return bool(self.changes) and all(c.kind == "leave out" for c in self.changes or ())
-
 
 class Workshop:
     """Where sets of changes to one conversation are tried out."""

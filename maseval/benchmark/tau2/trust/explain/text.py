@@ -186,17 +186,19 @@ def _change(change: CallChange) -> str:
     return f"leave out message {change.message_index}: {call}"
 
 
-def shown_call(call: Mapping[str, Any], length: int = 300) -> str:
+def shown_call(call: Mapping[str, Any]) -> str:
     """A call as one would write it in Python."""
     arguments = ", ".join(f"{name}={shown(value)}" for name, value in call["arguments"].items())
     side = "user: " if call.get("requestor") == "user" else ""
-    text = f"{side}{call['name']}({arguments})"
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return _cut(f"{side}{call['name']}({arguments})", 300)
 
 
 def shown(value: object, length: int = 160) -> str:
     """A value as it stands in JSON, cut where it gets long."""
-    text = str(ABSENT.value) if value is ABSENT else _json(value)
+    return _cut(str(ABSENT.value) if value is ABSENT else _json(value), length)
+
+
+def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 

@@ -14,8 +14,6 @@ from maseval.core.shapes import entries, mapping
 from maseval.data.store import AnyPath
 
 RawTaskLike = Mapping[str, Any]
-Differing = Mapping[str, Sequence[str]]
-"""Ids of tasks, by what differs in them."""
 
 CRITERIA, REMOVED, INSTRUCTIONS, START = "criteria", "criteria removed", "instructions", "start"
 
