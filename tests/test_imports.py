@@ -22,7 +22,7 @@ CORE_LAYERS = [
     {"walkthrough"},
     {"engine", "plan"},
     {"outcome"},
-    {"context", "registry", "report"},
+    {"context", "conversations", "registry", "report"},
     {"callbacks"},
     {"agent", "environment", "user", "evaluator"},
     {"simulator", "scripted", "model", "embedding", "scorer", "tool", "task"},

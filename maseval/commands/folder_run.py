@@ -12,7 +12,6 @@ from maseval.commands.folder_options import FolderRunOptions
 from maseval.commands.following import check_followers, follower_of
 from maseval.commands.prices import Prices
 from maseval.commands.progress import Turn
-from maseval.commands.publishing import LastSaid
 from maseval.commands.results import RunResult
 from maseval.commands.session import Session
 from maseval.commands.view import view_beside
@@ -55,7 +54,6 @@ class FolderRun(ABC):
         agent_data: AgentData | None,
         *,
         turn: Turn | None = None,
-        last: LastSaid | None = None,
         priced: bool = False,
         time_limit: float | None = None,
         on_folder: Callable[[Path], object] = lambda path: None,
@@ -77,7 +75,6 @@ class FolderRun(ABC):
                 benchmark,
                 Secrets.of(self.config),
                 turn=turn,
-                last=last,
                 budget=self.budget,
                 priced=priced,
                 time_limit=time_limit,

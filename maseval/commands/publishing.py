@@ -5,38 +5,32 @@ A thread looks at the run twice a second; the simulations themselves do nothing 
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from maseval.commands.progress import RunningSimulation, RunProgress
+from maseval.core.conversations import Said
 from maseval.core.storage.secrets import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs import Simulation
 from maseval.runs.live import InFlight, LiveRun, publish, withdraw
 
 _EVERY = 0.5
 _LONGEST = 500
+# A run spends at most one part in so many on this, however much is in flight.
+_REST = 50
 
 
-class Said(NamedTuple):
-    """The last message of a running simulation, and how many there were."""
-
-    role: str
-    text: str
-    messages: int
-
-
-LastSaid = Callable[[Simulation], Said | None]
-"""The last message of a running simulation; None before there is one."""
+LastSaid = Callable[[str, int], Said | None]
+"""The last message in a trial of a task that is running; None before there is one."""
 
 
 @contextmanager
 def published(
-    folder: Path, progress: RunProgress, last: LastSaid | None, secrets: Secrets
+    folder: Path, progress: RunProgress, last: LastSaid, secrets: Secrets
 ) -> Iterator[None]:
     """While the context is open, the folder says what is going on."""
     ended = threading.Event()
@@ -53,15 +47,18 @@ def published(
 
 class _LiveView:
     def __init__(
-        self, folder: Path, progress: RunProgress, last: LastSaid | None, secrets: Secrets
+        self, folder: Path, progress: RunProgress, last: LastSaid, secrets: Secrets
     ) -> None:
         self._folder, self._progress = folder, progress
         self._last, self._secrets = last, secrets
         self._complaints = complaints.count
 
     def keep_up(self, ended: threading.Event) -> None:
-        while not ended.wait(_EVERY):
+        pause = _EVERY
+        while not ended.wait(pause):
+            began = time.thread_time()
             publish(self._folder, self._now())
+            pause = max(_EVERY, _REST * (time.thread_time() - began))
 
     def _now(self) -> LiveRun:
         return {
@@ -75,7 +72,7 @@ class _LiveView:
 
     def _in_flight(self, running: RunningSimulation) -> InFlight:
         one = running.simulation
-        said = None if self._last is None else self._last(one)
+        said = self._last(one.task_id, one.trial)
         began = datetime.now() - timedelta(seconds=running.seconds)
         return {
             "domain": one.domain,

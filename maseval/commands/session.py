@@ -12,7 +12,7 @@ from maseval.commands.benchmarks import support_for
 from maseval.commands.budget import Budget
 from maseval.commands.equal_failures import EqualFailures
 from maseval.commands.progress import Display, RunProgress, Turn
-from maseval.commands.publishing import LastSaid, published
+from maseval.commands.publishing import published
 from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -33,15 +33,13 @@ INTERRUPTED = "interrupted"
 class Session:
     """How to go about it.
 
-    ``turn`` says what a running simulation waits for, and ``last`` what was said last in it, if
-    that is known.
+    ``turn`` says what a running simulation waits for, if that is known.
     """
 
     folder: RunFolder
     benchmark: Benchmark
     secrets: Secrets
     turn: Turn | None = None
-    last: LastSaid | None = None
     budget: Budget | None = None
     priced: bool = False
     time_limit: float | None = None
@@ -63,7 +61,7 @@ class Session:
         watch.check_budget()
         show = self.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
-        live = published(self.folder.path, progress, self.last, self.secrets)
+        live = published(self.folder.path, progress, self.benchmark.last_said, self.secrets)
         with _interruptible(watch), show(progress), live, held:
             self._run_parts(parts, agent_data, progress)
         lines = self._recorded(progress)

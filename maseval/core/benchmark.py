@@ -11,6 +11,7 @@ from uuid import uuid4
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
+from maseval.core.conversations import Conversations, Said
 from maseval.core.engine.cast import Agents
 from maseval.core.engine.components import BenchmarkComponents
 from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
@@ -98,6 +99,7 @@ class Benchmark(ABC):
         self._prices: CostCalculator | None = None
         self._has_run = False
         self._stopping = False
+        self._conversations = Conversations()
         bar = progress_callback(progress_bar)
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
@@ -264,6 +266,14 @@ class Benchmark(ABC):
         """
         self._stopping = True
 
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
+        """What was said last in a repetition that is running; None if nobody knows.
+
+        May be called from any thread. A benchmark that keeps its conversation elsewhere than in
+        the messages of its agents and its user may know better.
+        """
+        return self._conversations.last((task_id, repeat_idx))
+
     def rescore(
         self,
         reports: Iterable[Report],
@@ -294,6 +304,7 @@ class Benchmark(ABC):
             shared=shared,
             prices=self._prices,
             stopping=lambda: self._stopping,
+            conversations=self._conversations,
         )
 
     def _raise_if_fatal(self, result: RepetitionResult) -> None:

@@ -134,6 +134,11 @@ class ComponentRegistry:
             if known == category:
                 self.register(category, name, component)
 
+    def components_in(self, *categories: str) -> list[object]:
+        """The components of these categories, registered for this repetition alone."""
+        known = tuple(self._components.items())
+        return [component for (category, _), component in known if category in categories]
+
     def _everything(self) -> dict[Key, object]:
         everything = {} if self._shared is None else self._shared._everything()
         everything |= self._components

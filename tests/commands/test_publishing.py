@@ -1,8 +1,12 @@
 import json
 import time
 
+from maseval import AgentAdapter, MessageHistory
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.commands import run
 from maseval.commands.progress import RunProgress
-from maseval.commands.publishing import Said, published
+from maseval.commands.publishing import published
+from maseval.core.conversations import Said
 from maseval.core.storage.secrets import Secrets
 from maseval.runs import Simulation
 from maseval.runs.live import LIVE
@@ -10,7 +14,11 @@ from maseval.runs.live import LIVE
 ONE = Simulation("retail", "7", 0)
 
 
-def published_once(folder, last=None, secrets=None):
+def nothing(task, trial):
+    return None
+
+
+def published_once(folder, last=nothing, secrets=None):
     """What is published first; waits for it."""
     progress = RunProgress(3, None)
     progress.started(ONE)
@@ -21,7 +29,7 @@ def published_once(folder, last=None, secrets=None):
 
 
 def test_a_running_run_says_what_was_said_last_in_each_simulation(tmp_path):
-    found = published_once(tmp_path, lambda one: Said("user", f"about {one.task_id}", 4))
+    found = published_once(tmp_path, lambda task, trial: Said("user", f"about {task}", 4))
 
     (flight,) = found["in_flight"]
     assert (flight["domain"], flight["task"], flight["trial"]) == ("retail", "7", 0)
@@ -37,6 +45,43 @@ def test_what_is_published_is_withdrawn_at_the_end_and_leaves_no_trace(tmp_path)
 def test_no_secret_of_the_run_is_published_not_even_a_part(tmp_path):
     secret = "open-sesame-and-more"
     words = "x" * 490 + secret
-    found = published_once(tmp_path, lambda one: Said("assistant", words, 1), {"api_key": secret})
+    found = published_once(
+        tmp_path, lambda task, trial: Said("assistant", words, 1), {"api_key": secret}
+    )
 
     assert "open" not in found["in_flight"][0]["last"]["text"]
+
+
+class Waiting(AgentAdapter):
+    """An agent that speaks, and goes on when that was published."""
+
+    def __init__(self, live):
+        super().__init__(None, "waiting")
+        self.messages = MessageHistory()
+        self.live = live
+
+    def _run_agent(self, query):
+        self.messages.add_message("user", query)
+        self.messages.add_message("assistant", "Let me see.")
+        while "Let me see." not in self.published():
+            time.sleep(0.01)
+        return "Ash"
+
+    def published(self):
+        try:
+            return self.live.read_text()
+        except FileNotFoundError:
+            return ""
+
+
+def test_a_benchmark_of_ones_own_says_what_was_said_last(tmp_path):
+    live = tmp_path / "r" / LIVE
+
+    class Rooms(BookingBenchmark):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            agent = Waiting(live)
+            return [agent], {agent.name: agent}
+
+    result = run(benchmark=Rooms, tasks=load_tasks, num_tasks=1, output=live.parent)
+
+    assert result.complete and not live.exists()  # else the agent would wait for ever

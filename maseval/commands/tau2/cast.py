@@ -24,7 +24,6 @@ from maseval.benchmark.tau2.scoring.judge_memory import (
     RememberingJudge,
 )
 from maseval.commands.prices import AgentPrices, Prices
-from maseval.commands.publishing import Said
 from maseval.commands.tau2.agent_faults import blaming
 from maseval.commands.tau2.judges import memory_path
 from maseval.commands.tau2.own_agents import (
@@ -42,6 +41,7 @@ from maseval.commands.tau2.turns import last_said_in, turn_in
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.conversations import Said
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
@@ -143,10 +143,11 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         environment = self._environments.get((simulation.task_id, simulation.trial))
         return None if environment is None else turn_in(environment)
 
-    def last(self, simulation: Simulation) -> Said | None:
-        """What was said last in a running simulation."""
-        environment = self._environments.get((simulation.task_id, simulation.trial))
-        return None if environment is None else last_said_in(environment)
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
+        """What was said last in a running simulation, by its environment's trajectory."""
+        environment = self._environments.get((task_id, repeat_idx))
+        known = None if environment is None else last_said_in(environment)
+        return known or super().last_said(task_id, repeat_idx)
 
     def forget(self, report: Report) -> None:
         """Keep of a simulation that is over only what became of its rehearsal."""

@@ -45,7 +45,6 @@ def run_prepared(
             prepared.tasks.values(),
             benchmark.agent_data,
             turn=None if options.runs_elsewhere else benchmark.turn,
-            last=None if options.runs_elsewhere else benchmark.last,
             priced=bool(prepared.priced.known),
             time_limit=setup.deadline,
             on_folder=benchmark.keep_judgements_in,

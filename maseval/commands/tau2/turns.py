@@ -4,7 +4,7 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.commands.publishing import Said
+from maseval.core.conversations import Said
 from maseval.core.shapes import text
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.conversations import Said
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
@@ -39,6 +40,9 @@ class Hooks(Protocol):
 
     def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
         """What the data files of this machine contain."""
+
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
+        """What was said last in a repetition that is running."""
 
     def execution_loop(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any

@@ -5,11 +5,13 @@ Any failure becomes a report. A repetition runs entirely in one thread.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import TaskContext
+from maseval.core.conversations import Conversations
 from maseval.core.engine.cast import Cast, Hooks, SetUp
 from maseval.core.engine.collection import Collected, collected, cut_loose, let_interrupts_pass
 from maseval.core.evaluator import Evaluator
@@ -49,6 +51,8 @@ class RunSetting:
     """Whether the run is stopping."""
     shared: ComponentRegistry | None = None
     """The components of the whole run."""
+    conversations: Conversations = field(default_factory=Conversations)
+    """What is said while it is running."""
 
 
 @dataclass
@@ -105,13 +109,17 @@ class Repetition:
     def run(self) -> RepetitionResult:
         """Make the attempt."""
         try:
-            with self.context.active():
+            with self.context.active(), self._watched():
                 return _Stages(self).outcome()
         except BaseException as error:  # an error outside the stages must not kill the worker
             let_interrupts_pass(error)
             return self.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
         finally:
             self.context.registry.close()
+
+    def _watched(self) -> AbstractContextManager[None]:
+        key = (str(self.task.id), self.repeat_idx)
+        return self.setting.conversations.held(key, self.context.registry)
 
     def rescored(self, report: Report) -> Report:
         """The ``report`` of a finished repetition with a new evaluation."""

@@ -99,6 +99,7 @@ class Delivery:
             setting.totals.note(registry, key, usage)
         registry.close()
         report = self.report
+        setting.conversations.forget((report["task_id"], report["repeat_idx"]))
         if "benchmark" in report["config"]:
             report["config"]["benchmark"] = setting.config
         if setting.shared is not None:
