@@ -64,11 +64,12 @@ class TextAgent:
         self._run = run
         self._load = load
         self._past = ""
+        self._history: list[Tau2Message] = []
         self._recalled: list[Tau2Message] = []
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew; a task's own history is sent with the first query."""
-        self._recalled = []
+        self._history, self._recalled = list(history), []
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 
@@ -79,7 +80,7 @@ class TextAgent:
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """The agent's answer to a user's text."""
         if self._recalled and self._load:
-            self._load(MessageHistory(to_chat(self._recalled)))
+            self._load(MessageHistory(to_chat([*self._history, *self._recalled])))
             self._recalled, self._past = [], ""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = settled(self._run(query))

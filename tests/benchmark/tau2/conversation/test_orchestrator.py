@@ -202,6 +202,19 @@ def test_a_text_agent_is_told_the_past_once():
     assert queries[1] == "And?"
 
 
+def test_a_text_agent_that_takes_over_is_given_the_past_as_messages():
+    queries, loaded = [], []
+    agent = TextAgent(lambda query: queries.append(query) or "ok", loaded.extend)
+
+    agent.begin([assistant_message("Hi")])
+    agent.recall([user_message("Dark")], assistant_message("Where?"))
+    agent.reply([user_message("Here")])
+    agent.reply([user_message("And?")])
+
+    assert [message["content"] for message in loaded] == ["Hi", "Dark", "Where?"]
+    assert queries == ["Here", "And?"]
+
+
 def test_any_user_can_take_part(new_environment):
     environment = new_environment()
     agent = TextAgent(lambda query: f"You said {query}")
