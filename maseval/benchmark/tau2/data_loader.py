@@ -5,9 +5,7 @@ Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first
 """
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
@@ -26,8 +24,17 @@ from maseval.benchmark.tau2.data.store import (
     files_of,
     verified_root,
 )
+from maseval.benchmark.tau2.data.task_files import (
+    MissingTasksError,
+    TaskFolder,
+    UnknownSplitError,
+    UnknownTaskError,
+    split_names,
+    task_of_id,
+    tasks_named,
+    tasks_of_split,
+)
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import read_mapping
 from maseval.benchmark.tau2.forms.task import RawTask, UserScenario
 from maseval.benchmark.tau2.versions.releases import (
     AnyVersion,
@@ -36,7 +43,7 @@ from maseval.benchmark.tau2.versions.releases import (
     release_of,
 )
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
-from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
 from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
 from maseval.data.store import AnyPath
@@ -55,6 +62,7 @@ __all__ = [
     "ChecksumError",
     "DataUnavailableError",
     "DomainConfig",
+    "MissingTasksError",
     "Tau2DataError",
     "UnknownSplitError",
     "UnknownTaskError",
@@ -81,18 +89,6 @@ DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_MAX_RETRIES = 1
 
 SomeTasks = TypeVar("SomeTasks", bound=Sequence[Task])
-
-
-class UnknownSplitError(MASEvalError, ValueError):
-    """The domain has no such set of tasks."""
-
-
-class UnknownTaskError(MASEvalError, LookupError):
-    """The domain has no task of that id."""
-
-
-class MissingTasksError(UnknownTaskError, ValueError):
-    """A split does not have all of the tasks that were asked for."""
 
 
 class DomainConfig(TypedDict):
@@ -161,16 +157,7 @@ def load_raw_task(
 ) -> RawTask:
     """One task as the original's file has it, from whichever split has it."""
     chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
-    for name in dict.fromkeys(chosen.task_files.values()):
-        path = folder([name]) / name
-        state = path.stat()
-        text = _texts_by_id(path, state.st_mtime_ns, state.st_size).get(task_id)
-        if text is not None:
-            raw: RawTask = json.loads(text)
-            return raw
-    raise UnknownTaskError(
-        f"{chosen.name} has no task {task_id!r}; load_raw_tasks({chosen.name!r}) has its tasks"
-    )
+    return task_of_id(chosen, folder, task_id)
 
 
 def load_tasks(
@@ -197,7 +184,7 @@ def load_tasks(
     chosen = release.domain(domain)
     raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)
     if task_ids is not None:
-        raw_tasks = _named(raw_tasks, task_ids, f"{chosen.name} - {split}")
+        raw_tasks = tasks_named(raw_tasks, task_ids, f"{chosen.name} - {split}")
     world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
     labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(
@@ -220,13 +207,9 @@ def _policy_of_task(
     return {"policy": domain.task_policy(folder, False, raw)}
 
 
-Folder = Callable[[Sequence[str]], Path]
-"""Where a domain's files are, once those of these names are certain to be right."""
-
-
 def _task_source(
     release: Release, domain: str | Domain, data_dir: AnyPath | None
-) -> tuple[Domain, Folder]:
+) -> tuple[Domain, TaskFolder]:
     """The domain whose tasks a release uses; a ``data_dir`` has the files of its own version."""
     source = release.tasks.domain(domain)
     own = data_dir if source is release.domain(domain) else None
@@ -235,44 +218,6 @@ def _task_source(
 
 def _folder(domain: Domain, names: Sequence[str], data_dir: AnyPath | None) -> Path:
     return domain_folder(domain, names, data_dir, domain.version)
-
-
-def tasks_of_split(domain: Domain, folder: Folder, split: str | None) -> list[RawTask]:
-    """The tasks of a split, in the order in which their file has them."""
-    if domain.splits_file is None:
-        name = _task_file(domain, split or "base")
-        return _parsed(folder([name]) / name)
-    name = domain.task_files["base"]
-    root = folder([name, domain.splits_file])
-    tasks = _parsed(root / name)
-    if split is None:
-        return tasks
-    wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
-    return [task for task in tasks if task["id"] in wanted]
-
-
-def _named(tasks: Iterable[RawTask], ids: Sequence[str], where: str) -> list[RawTask]:
-    found = [task for task in tasks if task["id"] in ids]
-    if len(found) != len(ids):  # also where an id is named twice, as in the original
-        missing = set(ids) - {task["id"] for task in found}
-        raise MissingTasksError(f"Not all tasks were found for task set {where}: {missing}")
-    return found
-
-
-def split_names(domain: Domain, data_dir: AnyPath | None = None) -> list[str]:
-    """The names of a domain's splits, in the order in which its files have them."""
-    if domain.splits_file is None:
-        return list(domain.task_files)
-    return list(read_mapping(_folder(domain, [domain.splits_file], data_dir) / domain.splits_file))
-
-
-def _ids_of_split(path: Path, split: str) -> frozenset[str]:
-    splits = read_mapping(path)
-    if split not in splits:
-        raise UnknownSplitError(
-            f"Invalid task split name: {split}. Valid splits are: {splits.keys()}"
-        )
-    return frozenset(splits[split])
 
 
 def configure_model_ids(
@@ -306,46 +251,57 @@ def _model_data(task: Task, role: str) -> Mapping[str, object]:
 def _task(
     raw: RawTask, world: Mapping[str, object], labels: dict[str, str], protocol: TaskProtocol
 ) -> Task:
-    scenario: UserScenario = raw.get("user_scenario") or {}
-    criteria = raw.get("evaluation_criteria") or {}
-    instructions = scenario.get("instructions")
-    if isinstance(instructions, dict):
-        query = instructions.get("task_instructions")
-    else:
-        query = instructions
-    only = raw.get("user_tools")
-    actions: Any = criteria.get("actions") or ()
-    noted = noted_reads_of(actions)
     protocol.tags.update(labels)
     task = Task(
-        query=query or "",
+        query=_query(raw),
         protocol=protocol,
-        environment_data={
-            **world,
-            "initial_state": raw.get("initial_state"),
-            **({"noted_reads": noted} if noted else {}),
-        },
-        user_data={
-            "persona": scenario.get("persona"),
-            "instructions": instructions,
-            **({} if only is None else {"user_tools": only}),
-        },
-        evaluation_data={
-            "actions": criteria.get("actions"),
-            "env_assertions": criteria.get("env_assertions"),
-            "communicate_info": criteria.get("communicate_info"),
-            "nl_assertions": criteria.get("nl_assertions"),
-            "reward_basis": criteria.get("reward_basis", ["DB", "COMMUNICATE"]),
-        },
-        metadata={
-            **labels,
-            "description": raw.get("description"),
-            "ticket": raw.get("ticket"),
-        },
+        environment_data={**world, **_start(raw)},
+        user_data=_user_data(raw),
+        evaluation_data=_evaluation_data(raw),
+        metadata={**labels, "description": raw.get("description"), "ticket": raw.get("ticket")},
     )
     if raw.get("id"):
         task.id = str(raw["id"])
     return task
+
+
+def _query(raw: RawTask) -> str:
+    instructions = _scenario(raw).get("instructions")
+    if isinstance(instructions, dict):
+        instructions = instructions.get("task_instructions")
+    return instructions or ""
+
+
+def _scenario(raw: RawTask) -> UserScenario:
+    return raw.get("user_scenario") or {}
+
+
+def _start(raw: RawTask) -> dict[str, object]:
+    criteria = raw.get("evaluation_criteria") or {}
+    actions: Any = criteria.get("actions") or ()
+    noted = noted_reads_of(actions)
+    start: dict[str, object] = {"initial_state": raw.get("initial_state")}
+    return {**start, "noted_reads": noted} if noted else start
+
+
+def _user_data(raw: RawTask) -> dict[str, object]:
+    scenario, only = _scenario(raw), raw.get("user_tools")
+    return {
+        "persona": scenario.get("persona"),
+        "instructions": scenario.get("instructions"),
+        **({} if only is None else {"user_tools": only}),
+    }
+
+
+def _evaluation_data(raw: RawTask) -> dict[str, object]:
+    criteria = raw.get("evaluation_criteria") or {}
+    return {
+        "actions": criteria.get("actions"),
+        "env_assertions": criteria.get("env_assertions"),
+        "communicate_info": criteria.get("communicate_info"),
+        "nl_assertions": criteria.get("nl_assertions"),
+        "reward_basis": criteria.get("reward_basis", ["DB", "COMMUNICATE"]),
+    }
 
 
 def _world(domain: Domain, folder: Path, release: Release) -> dict[str, object]:
@@ -372,39 +328,3 @@ def _world_files(domain: Domain) -> list[str]:
 
 def _is_document(name: str) -> bool:
     return name.startswith("documents/")
-
-
-def _task_file(domain: Domain, split: str) -> str:
-    files = {**domain.task_files}
-    if "base" in files:
-        files.setdefault("all", files["base"])
-    if split not in files:
-        raise UnknownSplitError(
-            f"Invalid split {split!r}: {domain.name} has {', '.join(files)}"
-            + (", and no hard tasks in this version" if split == "hard" else "")
-        )
-    return files[split]
-
-
-def _parsed(path: Path) -> list[RawTask]:
-    if path.is_dir():
-        files = sorted(path.glob("*.json"), key=lambda file: file.name)
-        return [_json(file) for file in files]
-    content = _json(path)
-    tasks = content.get("tasks") if isinstance(content, dict) else content
-    if not isinstance(tasks, list):
-        raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
-    return tasks
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
-
-
-@lru_cache(maxsize=8)
-def _texts_by_id(path: Path, mtime_ns: int, size: int) -> Mapping[str, str]:
-    """Each task of a file as JSON text, from which every caller gets an object of its own."""
-    return {str(raw.get("id")): json.dumps(raw) for raw in _parsed(path)}
