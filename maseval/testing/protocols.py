@@ -4,10 +4,10 @@ One test can so be run against all of them, with the same method names on each c
 """
 
 import json
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-Call = tuple[str, dict[str, Any]]
+Call = tuple[str, dict[str, object]]
 
 
 class OpenAIProtocol:
@@ -23,11 +23,11 @@ class OpenAIProtocol:
     )
 
     @staticmethod
-    def text(text: str | None, **more: Any) -> dict[str, Any]:
+    def text(text: str | None, **more: object) -> dict[str, object]:
         return completion({"role": "assistant", "content": text, **more}, "stop")
 
     @staticmethod
-    def calls(*calls: Call) -> dict[str, Any]:
+    def calls(*calls: Call) -> dict[str, object]:
         made = [
             {
                 "id": f"id_{number}",
@@ -39,19 +39,19 @@ class OpenAIProtocol:
         return completion({"role": "assistant", "content": None, "tool_calls": made}, "tool_calls")
 
     @staticmethod
-    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
         return {"error": {"message": message, "type": "an_error", "code": code}}
 
     @staticmethod
-    def empty() -> dict[str, Any]:
+    def empty() -> dict[str, object]:
         return {**completion({}, "stop"), "choices": []}
 
     @staticmethod
-    def filtered() -> dict[str, Any]:
+    def filtered() -> dict[str, object]:
         return completion({"role": "assistant", "content": None}, "content_filter")
 
 
-def completion(message: dict[str, Any], reason: str) -> dict[str, Any]:
+def completion(message: dict[str, object], reason: str) -> dict[str, object]:
     """An answer in OpenAI's form."""
     return {
         "id": "chatcmpl-1",
@@ -76,11 +76,11 @@ class AnthropicProtocol:
     )
 
     @staticmethod
-    def text(text: str) -> dict[str, Any]:
+    def text(text: str) -> dict[str, object]:
         return message([{"type": "text", "text": text}], "end_turn")
 
     @staticmethod
-    def calls(*calls: Call) -> dict[str, Any]:
+    def calls(*calls: Call) -> dict[str, object]:
         blocks = [
             {"type": "tool_use", "id": f"id_{number}", "name": name, "input": arguments}
             for number, (name, arguments) in enumerate(calls)
@@ -88,19 +88,19 @@ class AnthropicProtocol:
         return message(blocks, "tool_use")
 
     @staticmethod
-    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
         return {"type": "error", "error": {"type": code or "an_error", "message": message}}
 
     @staticmethod
-    def empty() -> dict[str, Any]:
+    def empty() -> dict[str, object]:
         return {"id": "msg_1", "type": "message", "role": "assistant", "model": "served-model"}
 
     @staticmethod
-    def filtered() -> dict[str, Any]:
+    def filtered() -> dict[str, object]:
         return message([], "refusal")
 
 
-def message(blocks: Sequence[dict[str, Any]], reason: str) -> dict[str, Any]:
+def message(blocks: Sequence[Mapping[str, object]], reason: str) -> dict[str, object]:
     """An answer in Anthropic's form."""
     return {
         "id": "msg_1",
@@ -124,29 +124,29 @@ class GoogleProtocol:
     )
 
     @staticmethod
-    def text(text: str) -> dict[str, Any]:
+    def text(text: str) -> dict[str, object]:
         return candidate([{"text": text}])
 
     @staticmethod
-    def calls(*calls: Call) -> dict[str, Any]:
+    def calls(*calls: Call) -> dict[str, object]:
         return candidate(
             [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
         )
 
     @staticmethod
-    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, Any]:
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
         return {"error": {"code": status, "message": message, "status": code or "AN_ERROR"}}
 
     @staticmethod
-    def empty() -> dict[str, Any]:
+    def empty() -> dict[str, object]:
         return {"candidates": [], "usageMetadata": {"promptTokenCount": 100}}
 
     @staticmethod
-    def filtered() -> dict[str, Any]:
+    def filtered() -> dict[str, object]:
         return {**candidate([]), "promptFeedback": {"blockReason": "SAFETY"}, "candidates": []}
 
 
-def candidate(parts: Sequence[dict[str, Any]], reason: str = "STOP") -> dict[str, Any]:
+def candidate(parts: Sequence[Mapping[str, object]], reason: str = "STOP") -> dict[str, object]:
     """An answer in Google's form."""
     return {
         "candidates": [

@@ -82,7 +82,7 @@ class BookingAgent(AgentAdapter):
 class BookingEvaluator(Evaluator):
     """Passed if exactly the expected rooms are booked, whatever the agent says about it."""
 
-    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+    def __call__(self, traces: dict[str, Any], final_answer: object = None) -> dict[str, Any]:
         booked = traces["environment"]["booked"]
         expected = self.task.evaluation_data["booked"]
         return {"passed": booked == expected, "booked": booked, "expected": expected}

@@ -38,7 +38,7 @@ class Sheet(Environment):
 class ChoicesEvaluator(Evaluator):
     """Passed if the letter stands before the right answer."""
 
-    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
+    def __call__(self, traces: dict[str, Any], final_answer: object = None) -> dict[str, Any]:
         shown, expected = traces["environment"]["choices"], self.task.evaluation_data["answer"]
         chosen = shown.get(final_answer)
         return {"passed": chosen == expected, "chosen": chosen, "expected": expected}

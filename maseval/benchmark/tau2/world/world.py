@@ -132,12 +132,12 @@ class World:
             return self.user_tools
         return self.tools
 
-    def call(self, tool_name: str, requestor: str, arguments: Mapping[str, Any]) -> Any:
+    def call(self, tool_name: str, requestor: str, arguments: Mapping[str, object]) -> Any:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
         _refuse_collisions(arguments)
         return self._call(self.toolkit_for(tool_name, requestor), tool_name, arguments)
 
-    def _call(self, toolkit: ToolKitBase[Any], name: str, arguments: Mapping[str, Any]) -> Any:
+    def _call(self, toolkit: ToolKitBase[Any], name: str, arguments: Mapping[str, object]) -> Any:
         tool = toolkit.find_tool(name)
         self._settled = False
         return tool(**_own(arguments)) if arguments else tool()
@@ -267,14 +267,14 @@ class World:
         return StateMatch(self.tools.db.same_state(other.tools.db), customer)
 
 
-def _refuse_collisions(arguments: Mapping[str, Any]) -> None:
+def _refuse_collisions(arguments: Mapping[str, object]) -> None:
     if "requestor" in arguments:
         raise TypeError(_REQUESTOR_COLLISION)
     if not arguments.keys().isdisjoint(_COLLISIONS):
         raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
 
 
-def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _own(arguments: Mapping[str, object]) -> dict[str, Any]:
     """Arguments that a tool may keep and change: the record they come from stays as it is."""
     return {
         name: copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value
