@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 from maseval.commands.conventions import ConventionScore
 from maseval.commands.labels import LabelCounts
@@ -70,6 +70,22 @@ class RunDiagnosis:
 
     found: Mapping[Simulation, Diagnosis | None]
     labels: LabelCounts
+
+
+class Judging(TypedDict, total=False):
+    """How results files of tau2-bench are judged, as the keywords of a function.
+
+    ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` judges by the tasks in the
+    file, not by the benchmark's, and ``remap_tasks`` each simulation by the task to which its
+    recorded checks belong. ``domain`` is used whatever a file calls its own, ``data_version``
+    names the release; by default it is what the form of the file shows.
+    """
+
+    as_recorded: bool
+    embedded_tasks: bool
+    remap_tasks: bool
+    domain: str | None
+    data_version: str | None
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
-from maseval.commands.benchmarks import OnProgress, OutcomeOptions, support_for
+from maseval.commands.benchmarks import Judging, OnProgress, OutcomeOptions, support_for
 from maseval.commands.finding import open_recording
 from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import beside, notes_on
@@ -32,27 +33,16 @@ def plots(
     *,
     form: str = "svg",
     explain: bool = True,
-    as_recorded: bool = False,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    domain: str | None = None,
-    data_version: str | None = None,
     on_progress: OnProgress | None = None,
+    **judging: Unpack[Judging],
 ) -> Drawn:
     """Draw a run into files of a folder, by default ``plots`` in the run's own.
 
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
-    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. The other
-    arguments say how a results file is judged, as in ``tau2.score``.
+    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``judging``
+    says how a results file is judged.
     """
-    options = OutcomeOptions(
-        as_recorded=as_recorded,
-        embedded_tasks=embedded_tasks,
-        remap_tasks=remap_tasks,
-        domain=domain,
-        data_version=data_version,
-    )
-    folder = open_recording(run, options)
+    folder = open_recording(run, OutcomeOptions(**judging))
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)

@@ -3,9 +3,15 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from maseval.commands.benchmarks import OnProgress, OutcomeOptions, RunDiagnosis, support_for
+from maseval.commands.benchmarks import (
+    Judging,
+    OnProgress,
+    OutcomeOptions,
+    RunDiagnosis,
+    support_for,
+)
 from maseval.commands.compare import compare
 from maseval.commands.comparison_page import comparison_plots, for_report
 from maseval.commands.finding import holds_reports, open_recording
@@ -30,12 +36,8 @@ def report(
     explain: bool = True,
     audit: bool = True,
     against: str | os.PathLike[str] | None = None,
-    as_recorded: bool = False,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    domain: str | None = None,
-    data_version: str | None = None,
     on_progress: OnProgress | None = None,
+    **judging: Unpack[Judging],
 ) -> Path:
     """Write the report of a run or a results file, by default beside it, and return where it is.
 
@@ -46,23 +48,13 @@ def report(
         explain: Label and explain every failed simulation, if the benchmark can do that.
         audit: Mark the tasks in which an audit of the benchmark finds something.
         against: A second run, to be compared with the first: its trials stand below.
-        as_recorded: Do not recompute the rewards of a results file.
-        embedded_tasks: Judge a results file by the tasks in it, not by the benchmark's.
-        remap_tasks: Judge each simulation of a file by the task its recorded checks belong to.
-        domain: The domain, whatever a file calls its own.
-        data_version: The release by which a file is judged; by default what its form shows.
         on_progress: Called with how many simulations have been explained.
+        judging: How a results file is judged.
     """
     if against is None and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names = [run] if against is None else [run, against]
-    options = OutcomeOptions(
-        as_recorded=as_recorded,
-        embedded_tasks=embedded_tasks,
-        remap_tasks=remap_tasks,
-        domain=domain,
-        data_version=data_version,
-    )
+    options = OutcomeOptions(**judging)
     opened = [ReadOnce(open_recording(each, options)) for each in names]
     told = [_told(each, explain, on_progress) for each in opened]
     if against is None:

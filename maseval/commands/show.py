@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
-from maseval.commands.benchmarks import Diagnosis, OnProgress, OutcomeOptions, support_for
+from maseval.commands.benchmarks import Diagnosis, Judging, OnProgress, OutcomeOptions, support_for
 from maseval.commands.finding import (
     UnknownSimulationError,
     open_recording,
@@ -80,29 +80,18 @@ def show(
     trial: int | None = None,
     *,
     failed: bool = False,
-    domain: str | None = None,
     label: str | None = None,
     explain: bool = True,
-    as_recorded: bool = False,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    data_version: str | None = None,
     on_progress: OnProgress | None = None,
+    **judging: Unpack[Judging],
 ) -> RunView | SimulationView:
     """A run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
-    trial that fits. The other arguments say how a results file is judged, as in ``tau2.score``.
+    trial that fits. ``judging`` also says how a results file is judged.
     """
-    options = OutcomeOptions(
-        as_recorded=as_recorded,
-        embedded_tasks=embedded_tasks,
-        remap_tasks=remap_tasks,
-        domain=domain,
-        data_version=data_version,
-    )
-    folder = open_recording(run, options)
+    folder, domain = open_recording(run, OutcomeOptions(**judging)), judging.get("domain")
     if label is not None and not explain:
         raise ConfigurationError(
             f"label is {label!r}, but labels come from explaining the failures; leave out "

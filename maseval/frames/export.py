@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Unpack, cast
 
+from maseval.commands.benchmarks import Judging
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.atomic import atomic_file
 from maseval.frames.columns import TABLES
 from maseval.frames.files import FORMS, ExportForm, write_frame
 from maseval.frames.sources import AnyRun
-from maseval.frames.tables import Judging, frame_named
+from maseval.frames.tables import frame_named
 
 ALL = "all"
 STDOUT = "-"

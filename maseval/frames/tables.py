@@ -1,9 +1,9 @@
 """The five tables, over any number of runs."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypedDict, Unpack
+from typing import Unpack
 
-from maseval.commands.benchmarks import OutcomeOptions
+from maseval.commands.benchmarks import Judging, OutcomeOptions
 from maseval.core.shapes import Shape
 from maseval.frames.check_rows import check_rows
 from maseval.frames.columns import (
@@ -23,16 +23,6 @@ from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[Shape, OpenedSource], Iterator[dict[str, object]]]
-
-
-class Judging(TypedDict, total=False):
-    """How results files of tau2-bench are judged, in the words of ``maseval report``."""
-
-    as_recorded: bool
-    embedded_tasks: bool
-    remap_tasks: bool
-    domain: str | None
-    data_version: str | None
 
 
 def runs(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
