@@ -69,7 +69,7 @@ def _show_version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an error comes from; works anywhere.")
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
     show_version: Annotated[
         bool,

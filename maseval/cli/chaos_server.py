@@ -8,7 +8,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.cli.console import inert, stdout
-from maseval.cli.options import examples
+from maseval.cli.options import Host, KeyVariable, Port, examples
 from maseval.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:  # help must not load a server
@@ -36,31 +36,29 @@ _DEFAULT = "429,cut,slow,malformed"
 
 def chaos_server(
     faults: Annotated[
-        str, typer.Option(help="What may go wrong: names of faults, with commas between.")
+        str, typer.Option(help="What may go wrong: names of faults, separated by commas.")
     ] = _DEFAULT,
     rate: Annotated[
-        float, typer.Option(help="The share of requests that are spoiled, from 0 to 1.")
+        float, typer.Option(help="Share of requests that are spoiled, from 0 to 1.")
     ] = 0.3,
     seed: Annotated[
         int, typer.Option(help="The same seed spoils the same requests in the same way.")
     ] = 0,
-    text: Annotated[str, typer.Option(help="What it says to all others.")] = "All is well.",
+    text: Annotated[str, typer.Option(help="Answer to all other requests.")] = "All is well.",
     upstream: Annotated[
-        str | None, typer.Option(help="The base URL of a provider that answers all others.")
+        str | None, typer.Option(help="Base URL of a provider that answers all other requests.")
     ] = None,
-    key_env: Annotated[
-        str, typer.Option(help="The variable with its key, for clients that send none.")
-    ] = "OPENAI_API_KEY",
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", help="0 is any that is free.")] = 8766,
-    listed: Annotated[bool, typer.Option("--list", help="List the faults, and end.")] = False,
+    key_env: KeyVariable = "OPENAI_API_KEY",
+    host: Host = "127.0.0.1",
+    port: Port = 8766,
+    listed: Annotated[bool, typer.Option("--list", help="List the faults, and exit.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No line for every spoiled request.")
+        bool, typer.Option("--quiet", "-q", help="Do not print a line for every spoiled request.")
     ] = False,
 ) -> None:
-    """Serve a model by OpenAI's protocol that misbehaves, to see what an agent makes of it.
+    """Serve a model that misbehaves, over OpenAI's protocol, to see how an agent copes.
 
-    Ctrl-C ends it and sums up what was played.
+    Ctrl-C stops it and prints what was played.
     """
     if listed:
         _list()

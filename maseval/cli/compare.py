@@ -41,7 +41,7 @@ def compare(
         list[str],
         typer.Argument(
             help="Runs or results files, two or more.",
-            metavar="RUN RUN...",
+            metavar="RUN",
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],

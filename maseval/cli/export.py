@@ -32,7 +32,7 @@ def export(
         list[str],
         typer.Argument(
             help="Runs, folders that hold runs, results files, or files of reports.",
-            metavar="RUN...",
+            metavar="RUN",
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],

@@ -1,12 +1,7 @@
-"""Options as they are typed: those that commands share, and those that options objects list."""
+"""Arguments and options that several commands share, each declared once."""
 
-import inspect
-import json
-from collections.abc import Callable
-from dataclasses import MISSING
-from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, get_origin
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -14,7 +9,6 @@ from rich.markup import escape
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.help import PlainCommand
-from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
 
 
 def loaded_domain(given: str | None) -> str | None:
@@ -40,6 +34,11 @@ Looked = Annotated[
         autocompletion=quietly(completion.runs_or_files),
     ),
 ]
+TASK_OF_RUN = typer.Argument(
+    help="A task: 12, retail/12, its number, or a part of its id.",
+    show_default=False,
+    autocompletion=quietly(completion.tasks_of_run),
+)
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
@@ -111,10 +110,14 @@ JudgeAddress = Annotated[
         envvar="MASEVAL_BASE_URL",
     ),
 ]
-_COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
-    "domain": completion.domains,
-    "task_id": completion.tasks_of_domain,
-}
+
+
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option("--port", "-p", help="Port to listen on; 0 picks a free one.")]
+KeyVariable = Annotated[
+    str,
+    typer.Option(help="Environment variable with the provider's key, for clients that send none."),
+]
 
 
 def examples(*lines: tuple[str, str]) -> str:
@@ -129,125 +132,3 @@ def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
         function = getattr(module, module.__name__.rpartition(".")[2])
         settings = getattr(module, "SETTINGS", None)
         app.command(cls=PlainCommand, epilog=module.EXAMPLES, context_settings=settings)(function)
-
-
-def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an options object, beside those of its own.
-
-    The function's first parameter gets what was given, as keywords for the object.
-    """
-    listed = [each for each in spelled(options) if each.flag]
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        def command(**given: Any) -> None:
-            function({each.name: _value_of(each, given) for each in listed}, **given)
-
-        _, *own = inspect.signature(function).parameters.values()
-        others = [_keyword(each.name, each.annotation, each.default) for each in own]
-        vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        return command
-
-    return decorate
-
-
-def _parameters(options: list[Spelled]) -> list[inspect.Parameter]:
-    shown = [_parameter(each, each.flag) for each in options if each.flag]
-    aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
-    return [*shown, *aliases]
-
-
-def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
-    name = f"--{option.name.replace('_', '-')}"
-    spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
-    shown = typer.Option(
-        *filter(None, (spelling, flag.short)),
-        help=f"{flag.help}.",
-        rich_help_panel=flag.panel,
-        envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
-        autocompletion=quietly(offered) if (offered := _COMPLETIONS.get(option.name)) else None,
-    )
-    if option.default is MISSING:
-        return _keyword(option.name, Annotated[flag.typed or option.type, shown])
-    typed = flag.typed | None if flag.typed else option.type
-    return _keyword(option.name, Annotated[typed, shown], _default(option))
-
-
-def _default(option: Spelled) -> object:
-    return None if option.default == () else option.default
-
-
-def _alias(option: Spelled, flag: Flag) -> inspect.Parameter:
-    typed = (flag.typed or option.type) | None
-    return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
-
-
-def _keyword(
-    name: str, kind: object, default: object = inspect.Parameter.empty
-) -> inspect.Parameter:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=default, annotation=kind)
-
-
-def _value_of(option: Spelled, given: dict[str, Any]) -> object:
-    """What was typed, under the option's own name or the one that tau2-bench has for it."""
-    value, flag = given.pop(option.name), option.flag
-    other = given.pop(flag.alias, None) if flag and flag.alias else None
-    if flag and get_origin(flag.typed) is list:
-        value = [*(value or ()), *(other or ())]
-    elif other and value == _default(option):
-        value = other
-    return arguments(value) if _takes_arguments(option) else value
-
-
-def _takes_arguments(option: Spelled) -> bool:
-    return bool(option.type == ExtraArguments | None)
-
-
-def arguments(texts: list[str] | None) -> dict[str, object]:
-    """A JSON object, a file with one, or ``key=value``; given several times, all count."""
-    merged: dict[str, object] = {}
-    for text in texts or ():
-        merged |= _object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
-    return merged
-
-
-def _from_file_or_pairs(text: str) -> dict[str, object]:
-    if not text.endswith(".json") or "=" in text:
-        return _pairs(text)
-    try:
-        return _object(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{text} cannot be read: {error}") from None
-
-
-def _object(text: str) -> dict[str, object]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not a JSON object ({error})") from None
-    if not isinstance(value, dict):
-        raise typer.BadParameter("not a JSON object")
-    return value
-
-
-def _pairs(text: str) -> dict[str, object]:
-    parts = text.split(",")
-    pairs = {}
-    for pair in parts if all("=" in part for part in parts) else [text]:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            # The text itself is not repeated: it may be a key that was typed in the wrong place.
-            raise typer.BadParameter(
-                "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
-                "key=value like temperature=0"
-            )
-        pairs[key.strip()] = _read(value.strip())
-    return pairs
-
-
-def _read(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

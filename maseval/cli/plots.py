@@ -10,6 +10,7 @@ from maseval.cli.console import counting, inert, stderr
 from maseval.cli.options import (
     AsRecorded,
     DataVersion,
+    DomainOfFile,
     EmbeddedTasks,
     Explain,
     Looked,
@@ -27,7 +28,7 @@ EXAMPLES = examples(
 def plots(
     run: Looked,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the files.")
+        Path | None, typer.Option("--output", "-o", help="Folder to write the files to.")
     ] = None,
     form: Annotated[
         str, typer.Option("--format", help="svg, png or pdf; the last two need the extra plots.")
@@ -37,9 +38,7 @@ def plots(
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,
     data_version: DataVersion = None,
-    domain: Annotated[
-        str | None, typer.Option("--domain", "-d", help="The domain of a file that names none.")
-    ] = None,
+    domain: DomainOfFile = None,
 ) -> None:
     """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
     with counting("explained") as count:

@@ -11,7 +11,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
-from maseval.cli.options import examples
+from maseval.cli.options import Host, KeyVariable, Port, examples
 from maseval.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:  # help must not load a server
@@ -38,28 +38,29 @@ _LISTED = 10
 def replay_server(
     tape: Annotated[Path | None, typer.Argument(help="The tape.", show_default=False)] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Ask --upstream what the tape does not answer.")
+        bool,
+        typer.Option(
+            "--record", help="Ask --upstream for what the tape does not have, and record it."
+        ),
     ] = False,
     upstream: Annotated[
-        str | None, typer.Option(help="The base URL of the provider to record.")
+        str | None, typer.Option(help="Base URL of the provider to record.")
     ] = None,
-    key_env: Annotated[
-        str, typer.Option(help="The variable with its key, for clients that send none.")
-    ] = "OPENAI_API_KEY",
+    key_env: KeyVariable = "OPENAI_API_KEY",
     script: Annotated[
         Path | None, typer.Option(help="Play this JSON list of replies instead of a tape.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", help="0 is any that is free.")] = 8765,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="One line for every request.")
+        bool, typer.Option("--verbose", "-v", help="Print a line for every request.")
     ] = False,
 ) -> None:
-    """Serve recorded answers of a model by OpenAI's protocol, or record them.
+    """Serve recorded answers of a model over OpenAI's protocol, or record them.
 
     The same question gets the same answer; one that is not on the tape is refused.
 
-    Ctrl-C ends it, with exit code 1 if anything was missed.
+    Ctrl-C stops it, with exit code 1 if a request was not on the tape.
     """
     printer = _Printer(verbose=verbose)
     with printer.warnings():

@@ -10,12 +10,12 @@ from maseval.cli.console import counting
 from maseval.cli.options import (
     AsRecorded,
     DataVersion,
+    DomainOfFile,
     EmbeddedTasks,
     Explain,
     Looked,
     RemapTasks,
     examples,
-    loaded_domain,
 )
 
 EXAMPLES = examples(
@@ -33,22 +33,14 @@ def report(
     run: Looked,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            help="The domain of a file that names none; one of your own as FILE.py:NAME.",
-            callback=loaded_domain,
-        ),
-    ] = None,
+    domain: DomainOfFile = None,
     explain: Explain = True,
     audit: Annotated[
         bool,
-        typer.Option("--audit/--no-audit", help="Mark tasks in which an audit finds something."),
+        typer.Option("--audit/--no-audit", help="Mark tasks in which the audit finds something."),
     ] = True,
     against: Annotated[
-        str | None, typer.Option(help="A second run or file, to be compared with the first.")
+        str | None, typer.Option(help="A second run or file, to compare with the first.")
     ] = None,
     as_recorded: AsRecorded = False,
     embedded_tasks: EmbeddedTasks = False,

@@ -9,7 +9,8 @@ from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
-from maseval.cli.options import AsJson, command_with, examples
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
 from maseval.cli.watching import Watching
 from maseval.commands.run_options import BenchmarkRunOptions

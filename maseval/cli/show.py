@@ -15,6 +15,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, indented, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.options import (
+    TASK_OF_RUN,
     AsRecorded,
     DataVersion,
     EmbeddedTasks,
@@ -58,14 +59,7 @@ EXAMPLES = examples(
 
 def show(
     run: Looked,
-    task: Annotated[
-        str | None,
-        typer.Argument(
-            help="A task: 12, retail/12, its number, or a part of its id.",
-            show_default=False,
-            autocompletion=quietly(completion.tasks_of_run),
-        ),
-    ] = None,
+    task: Annotated[str | None, TASK_OF_RUN] = None,
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
     failed: Annotated[
         bool, typer.Option("--failed", help="Only simulations that did not pass.")

@@ -24,7 +24,7 @@ def tag(
         list[str],
         typer.Argument(
             help="Runs: folder, name or last; or results files of tau2-bench.",
-            metavar="RUN...",
+            metavar="RUN",
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],

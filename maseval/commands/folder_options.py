@@ -16,6 +16,8 @@ from maseval.core.exceptions import ConfigurationError
 OnView = Callable[[str], object]
 """Called with the address of the page that shows a run."""
 
+RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
+PROCESSES = "Worker processes, for --engine ray (default: one for each core)"
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 
@@ -62,14 +64,14 @@ class FolderRunOptions(OutputOptions):
     ] = DEFAULT
     ray_address: Annotated[
         str | None,
-        Flag("For --engine ray: local (the default), auto or ray://HOST:PORT", EXECUTION),
+        Flag(RAY_ADDRESS, EXECUTION),
     ] = None
     processes: Annotated[
         int | None,
-        Flag("Worker processes, for --engine ray (default: one for each core)", EXECUTION),
+        Flag(PROCESSES, EXECUTION),
     ] = None
     budget: Annotated[
-        str | None, Flag("Start no more simulations after 5usd or '2M tokens'", EXECUTION)
+        str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
     ] = None
     retry_failed: Annotated[
         bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
@@ -77,7 +79,7 @@ class FolderRunOptions(OutputOptions):
     prices: Annotated[
         str | os.PathLike[str] | None,
         Flag(
-            "JSON or TOML file of prices in usd per million tokens, before those of the price list",
+            "JSON or TOML file of prices in USD per million tokens; they override the price list",
             EXECUTION,
             typed=Path,
         ),
@@ -102,13 +104,13 @@ class FolderRunOptions(OutputOptions):
         str | None, Flag("The same to this OTLP endpoint: http://localhost:4318", OUTPUT)
     ] = None
     otel_content: Annotated[
-        bool, Flag("Traces also hold what was said, and what tools were given", OUTPUT)
+        bool, Flag("Include messages and tool arguments in the traces", OUTPUT)
     ] = False
     track: Annotated[
         Sequence[str],
         Flag(
-            "Send the run to mlflow, wandb, langfuse or otel; =ADDRESS for another than the usual "
-            "(repeatable)",
+            "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
+            "server (repeatable)",
             OUTPUT,
             typed=list[str],
         ),

@@ -25,7 +25,9 @@ app = typer.Typer(
 
 @app.command(cls=PlainCommand)
 def fetch(
-    force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fetch again what is already there.")
+    ] = False,
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
     typer.echo(commands.macs.data.fetch(force=force))

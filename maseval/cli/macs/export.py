@@ -18,7 +18,8 @@ EXAMPLES = examples(
 def export(
     run: RunName,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for those of the domains.")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder in which each domain gets one of its own."),
     ] = None,
     trial: Annotated[int, typer.Option(help="Which trial of every task.")] = 0,
     overwrite: Overwrite = False,

@@ -36,7 +36,7 @@ def audit(
         ),
     ] = None,
     severity: Annotated[
-        str, typer.Option(help="Least severity listed: error, warning or info.")
+        str, typer.Option(help="Lowest severity to list: error, warning or info.")
     ] = "warning",
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,

@@ -12,7 +12,8 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
-from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, command_with, examples
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, examples
 from maseval.cli.results import finish
 from maseval.cli.watching import Watching
 from maseval.commands.tau2.branch_options import BranchOptions

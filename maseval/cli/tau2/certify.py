@@ -39,7 +39,7 @@ def certify(
         bool,
         typer.Option(
             "--fail-on-suspicion",
-            help="Exit code 1 at every oddity, such as times out of order.",
+            help="Exit code 1 if anything looks odd, such as times out of order.",
         ),
     ] = False,
     overwrite: Overwrite = False,

@@ -16,7 +16,7 @@ app = typer.Typer(
     help="The benchmark's data: fetch it, verify it, find it.",
     epilog=examples(
         ("maseval tau2 data fetch", "fetch all files, once"),
-        ("maseval tau2 data texts", "fetch what models read in the original, once"),
+        ("maseval tau2 data texts", "fetch the prompts of the original, once"),
         ("maseval tau2 data verify", "compare every file with its checksum"),
         ("ls $(maseval tau2 data path)", "look at them"),
     ),
@@ -27,7 +27,9 @@ app = typer.Typer(
 @app.command(cls=PlainCommand)
 def fetch(
     domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Even if the files are there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fetch again what is already there.")
+    ] = False,
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
     typer.echo(commands.tau2.data.fetch(domain, force=force))
@@ -39,7 +41,7 @@ def texts(
         str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
     ] = "0.2.0",
 ) -> None:
-    """Fetch the original's texts, with which a run is the same experiment, and name their hash."""
+    """Fetch the prompts and descriptions of the original, and print their hash."""
     found = commands.tau2.data.texts(version)
     typer.echo(f"v{found.version} {found.sha256}")
 

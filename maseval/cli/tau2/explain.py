@@ -5,15 +5,15 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
 from maseval.cli.options import (
+    TASK_OF_RUN,
     AsJson,
     DataVersion,
     DomainOfFile,
     EmbeddedTasks,
+    Looked,
     RemapTasks,
     examples,
 )
@@ -26,19 +26,8 @@ EXAMPLES = examples(
 
 
 def explain(
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="A run, or a results file of tau2-bench.", autocompletion=quietly(completion.runs)
-        ),
-    ],
-    task: Annotated[
-        str,
-        typer.Argument(
-            help="A task: 12, retail/12, its number, or a part of its id.",
-            autocompletion=quietly(completion.tasks_of_run),
-        ),
-    ],
+    run: Looked,
+    task: Annotated[str, TASK_OF_RUN],
     trial: Annotated[
         int | None, typer.Argument(help="Which trial.", show_default="first that failed")
     ] = None,

@@ -8,7 +8,8 @@ from maseval import commands
 from maseval.cli.command_line import command_line
 from maseval.cli.console import inert, stderr
 from maseval.cli.errors import INCOMPLETE
-from maseval.cli.options import command_with, examples
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import examples
 from maseval.cli.results import print_outcome
 from maseval.commands.results import RunResult
 from maseval.commands.tau2.options import McpOptions

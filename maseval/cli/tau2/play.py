@@ -14,7 +14,8 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import here, inert, stdout
 from maseval.cli.conversation import print_verdict
 from maseval.cli.errors import INCOMPLETE
-from maseval.cli.options import command_with, examples, loaded_domain
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import examples, loaded_domain
 from maseval.cli.signals import ended_by_signals
 from maseval.cli.tau2.play_terminal import PlayTerminal
 from maseval.cli.view import serve

@@ -9,7 +9,8 @@ from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
-from maseval.cli.options import AsJson, command_with, examples
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
 from maseval.cli.tau2.dry_run import show_plan
 from maseval.cli.watching import Watching
@@ -29,7 +30,7 @@ EXAMPLES = examples(
     (
         "maseval tau2 run --domain retail --agent-model openai/gpt-4.1 "
         "--user-model openai/gpt-4.1 --dry-run",
-        "what that would run, with which prompts, and about what it costs",
+        "what that would run, and its estimated cost",
     ),
     (
         "maseval tau2 run --domain retail --num-tasks 5 --base-url http://localhost:8000/v1 "
@@ -58,7 +59,7 @@ def run(
         bool,
         typer.Option(
             "--dry-run",
-            help="Show what would run and about what it costs; ask no model and write nothing.",
+            help="Show what would run and its estimated cost; ask no model, write nothing.",
             rich_help_panel=EXECUTION,
         ),
     ] = False,

@@ -26,6 +26,7 @@ from maseval.cli.results import estimate
 from maseval.cli.tau2.judges import print_judges
 from maseval.cli.tau2.under import print_under
 from maseval.commands.conventions import conventions_in_words
+from maseval.commands.folder_options import PROCESSES, RAY_ADDRESS
 from maseval.core.engine.engines import DEFAULT
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -49,7 +50,7 @@ def score(
         list[str],
         typer.Argument(
             help="Results files, folders of them, or runs.",
-            metavar="FILE...",
+            metavar="FILE",
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],
@@ -83,14 +84,8 @@ def score(
         str,
         typer.Option(help="Where to judge: threads (this process), or ray (processes, clusters)."),
     ] = DEFAULT,
-    ray_address: Annotated[
-        str | None,
-        typer.Option(help="For --engine ray: local (the default), auto or ray://HOST:PORT."),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(help="Worker processes, for --engine ray (default: one for each core)."),
-    ] = None,
+    ray_address: Annotated[str | None, typer.Option(help=f"{RAY_ADDRESS}.")] = None,
+    processes: Annotated[int | None, typer.Option(help=f"{PROCESSES}.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge recorded conversations again, and compare with the recorded rewards.

@@ -10,7 +10,8 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import here, inert, print_json, stderr, stdout
-from maseval.cli.options import AsJson, command_with, examples
+from maseval.cli.option_objects import command_with
+from maseval.cli.options import AsJson, examples
 from maseval.commands.tau2.options import SubmitOptions
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -37,7 +38,7 @@ def submit(
         list[str],
         typer.Argument(
             help="Runs: a folder, a name, or last.",
-            metavar="RUN...",
+            metavar="RUN",
             autocompletion=quietly(completion.runs),
         ),
     ],

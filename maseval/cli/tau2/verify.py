@@ -28,7 +28,7 @@ def verify(
 ) -> None:
     """Recompute what a certificate says, and list what differs; exit code 1 if anything does.
 
-    Without --key, a certificate that somebody wrote to fit an edited file is not found out.
+    Without --key, a certificate that was made to fit an edited file goes undetected.
     """
     found = commands.tau2.verify(certificate, file, domain=domain, key=key)
     if as_json:

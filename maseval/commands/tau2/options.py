@@ -68,7 +68,10 @@ class ConversationOptions(OutputOptions):
     ] = None
     texts: Annotated[
         str | None,
-        Flag("What models read: original or ours (default: original if fetched)", PARTICIPANTS),
+        Flag(
+            "Prompts and descriptions: original or ours (default: original if fetched)",
+            PARTICIPANTS,
+        ),
     ] = None
     base_url: Annotated[
         str | None,
@@ -78,7 +81,7 @@ class ConversationOptions(OutputOptions):
         int, Flag("Maximum number of steps of a conversation", EXECUTION, recorded=True)
     ] = MAX_STEPS
     max_errors: Annotated[
-        int, Flag("Failed tool calls that end a conversation; 0.2.0 counts none", EXECUTION)
+        int, Flag("Failed tool calls that end a conversation; 0.2.0 does not count them", EXECUTION)
     ] = MAX_ERRORS
     seed: Annotated[
         int | None,
@@ -87,8 +90,8 @@ class ConversationOptions(OutputOptions):
     timeout: Annotated[
         float | None,
         Flag(
-            "Seconds per simulation (0: no limit): 1.0.1 ends it, 0.2.0 knows no such end and it "
-            "is an error",
+            "Seconds per simulation (0: no limit); then 1.0.1 ends it, and under 0.2.0, which has "
+            "no such limit, it is an error",
             EXECUTION,
             recorded=True,
         ),
@@ -143,7 +146,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     ] = None
     rehearse: Annotated[
         str | None,
-        Flag("gold, noop or noisy replaces the model of your own agent", PARTICIPANTS),
+        Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),
     ] = None
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
     probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
@@ -231,7 +234,7 @@ class SubmitOptions:
     runs: Sequence[str | os.PathLike[str]]
     output: Annotated[
         str | os.PathLike[str],
-        Flag("Folder to write; there must be none yet", OUTPUT, short="-o", typed=Path),
+        Flag("Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path),
     ]
     model_name: Annotated[str | None, Flag("Name on the leaderboard (required)", SUBMISSION)] = None
     model_organization: Annotated[str | None, Flag("Who made the model (required)", SUBMISSION)] = (

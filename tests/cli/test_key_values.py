@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from maseval.cli.options import arguments
+from maseval.cli.key_values import arguments
 
 
 @pytest.mark.parametrize(

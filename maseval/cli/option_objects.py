@@ -1,0 +1,91 @@
+"""The options of an options object, as the command line shows and reads them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING
+from typing import Annotated, Any, get_origin
+
+import typer
+
+from maseval.cli import completion
+from maseval.cli.completion import quietly
+from maseval.cli.key_values import arguments
+from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
+
+_COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
+    "domain": completion.domains,
+    "task_id": completion.tasks_of_domain,
+}
+
+
+def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of an options object, beside those of its own.
+
+    The function's first parameter gets what was given, as keywords for the object.
+    """
+    listed = [each for each in spelled(options) if each.flag]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(**given: Any) -> None:
+            function({each.name: _value_of(each, given) for each in listed}, **given)
+
+        _, *own = inspect.signature(function).parameters.values()
+        others = [_keyword(each.name, each.annotation, each.default) for each in own]
+        vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        return command
+
+    return decorate
+
+
+def _parameters(options: list[Spelled]) -> list[inspect.Parameter]:
+    shown = [_parameter(each, each.flag) for each in options if each.flag]
+    aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
+    return [*shown, *aliases]
+
+
+def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
+    name = f"--{option.name.replace('_', '-')}"
+    spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
+    shown = typer.Option(
+        *filter(None, (spelling, flag.short)),
+        help=f"{flag.help}.",
+        rich_help_panel=flag.panel,
+        envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
+        autocompletion=quietly(offered) if (offered := _COMPLETIONS.get(option.name)) else None,
+    )
+    if option.default is MISSING:
+        return _keyword(option.name, Annotated[flag.typed or option.type, shown])
+    typed = flag.typed | None if flag.typed else option.type
+    return _keyword(option.name, Annotated[typed, shown], _default(option))
+
+
+def _default(option: Spelled) -> object:
+    return None if option.default == () else option.default
+
+
+def _alias(option: Spelled, flag: Flag) -> inspect.Parameter:
+    typed = (flag.typed or option.type) | None
+    return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
+
+
+def _keyword(
+    name: str, kind: object, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=kind)
+
+
+def _value_of(option: Spelled, given: dict[str, Any]) -> object:
+    """What was typed, under the option's own name or the one that tau2-bench has for it."""
+    value, flag = given.pop(option.name), option.flag
+    other = given.pop(flag.alias, None) if flag and flag.alias else None
+    if flag and get_origin(flag.typed) is list:
+        value = [*(value or ()), *(other or ())]
+    elif other and value == _default(option):
+        value = other
+    return arguments(value) if _takes_arguments(option) else value
+
+
+def _takes_arguments(option: Spelled) -> bool:
+    return bool(option.type == ExtraArguments | None)
