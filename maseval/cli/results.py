@@ -22,7 +22,8 @@ from maseval.cli.watching import Watching
 from maseval.commands.conventions import ConventionScore, conventions_in_words
 from maseval.commands.human import human_sides
 from maseval.commands.prices import unpriced_models
-from maseval.commands.results import DomainScore, RunResult, RunSummary, SimulationLine
+from maseval.commands.results import DomainScore, RunResult, RunSummary
+from maseval.commands.simulation_lines import SimulationLine
 from maseval.commands.task_names import TaskName
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation

@@ -40,7 +40,7 @@ from maseval.cli.results import (
 from maseval.commands.labels import LabelCounts, LabelRow, rows_without
 from maseval.commands.origins import origin_in_words
 from maseval.commands.recording import notes_on
-from maseval.commands.results import SimulationLine, simulation_in
+from maseval.commands.simulation_lines import SimulationLine, simulation_in
 from maseval.commands.task_names import TaskName
 from maseval.runs import Annotations
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypedDict
 
 from maseval.commands.conventions import ConventionScore
 from maseval.commands.labels import LabelCounts
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 from maseval.commands.task_names import TaskName
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 
 _ENOUGH = 5
 # What differs between two errors of one cause: names of tasks, numbers, addresses.

@@ -9,7 +9,7 @@ from maseval.commands.benchmarks import Judging, OnProgress, OutcomeOptions, sup
 from maseval.commands.finding import open_recording
 from maseval.commands.labels import LabelCounts
 from maseval.commands.recording import beside, notes_on
-from maseval.commands.results import SimulationLine, lines_of
+from maseval.commands.simulation_lines import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.storage.atomic import write_bytes
 from maseval.interface.cairosvg import picture_of

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from maseval.commands.results import SimulationLine, any_verdict, simulation_in
+from maseval.commands.simulation_lines import SimulationLine, any_verdict, simulation_in
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES
 from maseval.stats.estimation import Estimate, estimate

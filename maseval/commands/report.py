@@ -19,7 +19,8 @@ from maseval.commands.labels import report_notes, report_rows
 from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
 from maseval.commands.recording import ReadOnce, beside, name_of, notes_on
-from maseval.commands.results import lines_of, run_summary
+from maseval.commands.results import run_summary
+from maseval.commands.simulation_lines import lines_of
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import TaskKey, task_key

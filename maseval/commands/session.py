@@ -13,7 +13,8 @@ from maseval.commands.budget import Budget
 from maseval.commands.equal_failures import EqualFailures
 from maseval.commands.progress import Display, RunProgress, Turn
 from maseval.commands.publishing import published
-from maseval.commands.results import RunResult, SimulationLine, line_of, lines_of, run_summary
+from maseval.commands.results import RunResult, run_summary
+from maseval.commands.simulation_lines import SimulationLine, line_of, lines_of
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, ThreadEngine, WorkerEvent

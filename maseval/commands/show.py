@@ -13,14 +13,8 @@ from maseval.commands.finding import (
     trials_named,
 )
 from maseval.commands.labels import LabelCounts
-from maseval.commands.results import (
-    RunSummary,
-    SimulationLine,
-    line_of,
-    lines_of,
-    run_summary,
-    simulation_in,
-)
+from maseval.commands.results import RunSummary, run_summary
+from maseval.commands.simulation_lines import SimulationLine, line_of, lines_of, simulation_in
 from maseval.commands.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape

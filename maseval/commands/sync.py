@@ -11,8 +11,9 @@ from maseval.commands.destinations import Destination, destinations_of
 from maseval.commands.finding import open_recording
 from maseval.commands.recording import beside, name_of
 from maseval.commands.report import report as write_page
-from maseval.commands.results import SimulationLine, line_of, run_summary
+from maseval.commands.results import run_summary
 from maseval.commands.sent import SENT, Sent
+from maseval.commands.simulation_lines import SimulationLine, line_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.report import Report
 from maseval.interface.telemetry.conversation import bounds

@@ -8,7 +8,8 @@ from maseval.commands.benchmarks import OutcomeOptions, all_support, support_for
 from maseval.commands.origins import origin_in_words
 from maseval.commands.plots import drawings
 from maseval.commands.recording import notes_on
-from maseval.commands.results import SimulationLine, run_summary
+from maseval.commands.results import run_summary
+from maseval.commands.simulation_lines import SimulationLine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import Shape

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from maseval.commands.prices import unpriced_models
-from maseval.commands.results import RunSummary, line_of, run_summary, simulation_in
+from maseval.commands.results import RunSummary, run_summary
+from maseval.commands.simulation_lines import line_of, simulation_in
 from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
 from maseval.frames.sources import FrameSource

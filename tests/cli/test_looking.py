@@ -7,7 +7,8 @@ import pytest
 
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import show, tau2
-from maseval.commands.results import RunResult, simulation_in
+from maseval.commands.results import RunResult
+from maseval.commands.simulation_lines import simulation_in
 from maseval.core.callbacks import FileResultLogger
 from tests.cli.commandline import last_json, maseval, require_data
 

@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.commands.equal_failures import EqualFailures
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 
 
 def line(outcome="error", error="task '1' has no ticket", status="setup_failed"):

@@ -4,7 +4,8 @@ import pytest
 
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
-from maseval.commands.results import SimulationLine, lines_of, run_summary
+from maseval.commands.results import run_summary
+from maseval.commands.simulation_lines import SimulationLine, lines_of
 from maseval.runs import RunFolder, Simulation
 
 

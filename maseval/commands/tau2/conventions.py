@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention
 from maseval.benchmark.tau2.trust.recount.recount import Recount
 from maseval.benchmark.tau2.versions.releases import RELEASES, release_named
 from maseval.commands.conventions import ConventionScore
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 
 MEANINGS: Mapping[Convention, str] = {
     "metrics": "errors left out",

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.trust.recount.sources import Collection, Item
 from maseval.benchmark.tau2.trust.recount.ways import Ways
 from maseval.commands.benchmarks import Section
 from maseval.commands.finding import trial_numbered, trials_named
-from maseval.commands.results import line_of
+from maseval.commands.simulation_lines import line_of
 from maseval.commands.tau2.sources import InDomain, SimulationSource, open_source, record_of
 from maseval.commands.tau2.support import sections_of
 from maseval.core.exceptions import ConfigurationError

@@ -17,7 +17,8 @@ from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message
 from maseval.benchmark.tau2.players.seat import Seat
 from maseval.benchmark.tau2.results.reports import environment_of
 from maseval.commands.options import takes
-from maseval.commands.results import RunResult, line_of
+from maseval.commands.results import RunResult
+from maseval.commands.simulation_lines import line_of
 from maseval.commands.tau2.cast import CastBenchmark
 from maseval.commands.tau2.options import ConversationOptions, PlayOptions, RunOptions
 from maseval.commands.tau2.own_domains import named_domain

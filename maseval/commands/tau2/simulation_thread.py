@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from maseval.benchmark.tau2.forms.simulation import TerminationReason
-from maseval.commands.results import RunResult, SimulationLine, lines_of, simulation_in
+from maseval.commands.results import RunResult
+from maseval.commands.simulation_lines import SimulationLine, lines_of, simulation_in
 from maseval.commands.tau2.options import OnResult
 from maseval.core.report import TaskExecutionStatus
 from maseval.runs import RunFolder, Simulation

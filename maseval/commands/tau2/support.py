@@ -28,7 +28,7 @@ from maseval.commands.benchmarks import (
     Section,
 )
 from maseval.commands.conventions import ConventionScore
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 from maseval.commands.tau2.audit import audit
 from maseval.commands.tau2.certify import certify
 from maseval.commands.tau2.comparable import (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.commands.conventions import conventions_in_words
-from maseval.commands.results import SimulationLine
+from maseval.commands.simulation_lines import SimulationLine
 from maseval.commands.tau2.conventions import conventions_of_lines
 from tests.cli.commandline import maseval
 
