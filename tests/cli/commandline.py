@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def started(*arguments, folder, **environment):
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
     )
+
+
+def ended(process):
+    """The exit code of a process, and what it printed beyond the lines that were read already.
+
+    ``communicate`` would lose what ``readline`` has read ahead, if two lines arrived together.
+    """
+    with ThreadPoolExecutor(1) as beside:
+        errors = beside.submit(process.stderr.read)
+        out = process.stdout.read()
+    return process.wait(), out, errors.result()
 
 
 def finished(*arguments, folder, **environment):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.cli.commandline import maseval, started
+from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking
 
 
@@ -18,12 +18,12 @@ def test_it_serves_says_what_it_spoiled_and_sums_up(tmp_path, number):
         url = re.search(r"http://\S+/v1", said[0])[0]
         statuses = [ask(url, asking("hi")).status for _ in range(20)]
         process.send_signal(number)
-        out, errors = process.communicate(timeout=30)
+        code, out, errors = ended(process)
     finally:
         process.kill()
         process.communicate()
 
-    assert process.returncode == 0, errors
+    assert code == 0, errors
     assert set(statuses) == {200, 429, 500} and f"OPENAI_BASE_URL={url}" in said[1]
     spoiled = sum(status != 200 for status in statuses)
     assert out.count("request ") == spoiled

@@ -14,7 +14,7 @@ import pytest
 from maseval import commands
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
-from tests.cli.commandline import finished, maseval, started
+from tests.cli.commandline import ended, finished, maseval, started
 from tests.server.provider import ask, asking, provider, saying
 
 
@@ -45,8 +45,7 @@ class Running:
 
     def end(self, number=signal.SIGINT):
         self.process.send_signal(number)
-        out, errors = self.process.communicate(timeout=30)
-        return self.process.returncode, out, errors
+        return ended(self.process)
 
 
 @contextmanager
@@ -125,11 +124,11 @@ def test_ending_it_waits_for_what_is_being_recorded(tape, tmp_path, upstream):
         server.process.send_signal(signal.SIGTERM)
         waiting = server.process.stdout.readline()
         upstream.gate.set()
-        out, _ = server.process.communicate(timeout=30)
+        code, out, _ = ended(server.process)
         client.join()
 
     assert waiting == "Waiting for what is being recorded (1); Ctrl-C gives it up.\n"
-    assert "1 recorded" in out and server.process.returncode == 0
+    assert "1 recorded" in out and code == 0
     with ReplayServer(tape) as server:
         assert ask(server.url, asking("three")).content == "1"
 
@@ -148,7 +147,7 @@ def test_a_second_signal_gives_up_what_is_being_recorded(tape, tmp_path, upstrea
         upstream.gate.set()
         client.join()
 
-    assert "0 recorded" in out and (code, errors) == (0, "")
+    assert (code, errors) == (0, "") and "0 recorded" in out
     assert tape.read_text() == before
 
 
