@@ -18,7 +18,7 @@ from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.report import Report
 from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.moments import SECOND
-from maseval.interface.telemetry.sender import BATCH
+from maseval.interface.telemetry.sender import BATCH, DeliveryError
 from maseval.interface.telemetry.simulation import trace_of
 from maseval.interface.trackers.sending import send_to
 from maseval.interface.trackers.tracked_run import (
@@ -94,16 +94,23 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
         batch.clear()
         return count
 
-    for report in recording.reports():
-        trace = f"{trace_of(report):032x}"
-        if trace in known:
-            before += 1
-            continue
-        batch[trace] = report
-        if len(batch) == BATCH:
-            fresh += send()
-    fresh += send() if batch else 0
-    receiver.abort()
+    try:
+        for report in recording.reports():
+            trace = f"{trace_of(report):032x}"
+            if trace in known:
+                before += 1
+                continue
+            batch[trace] = report
+            if len(batch) == BATCH:
+                fresh += send()
+        fresh += send() if batch else 0
+    except DeliveryError as error:
+        raise DeliveryError(
+            f"{destination} did not take the traces ({error}); {fresh + before} are there, and the "
+            "same command sends the rest"
+        ) from error
+    finally:
+        receiver.abort()
     return Synced(destination.name, destination.address, fresh, before)
 
 

@@ -53,7 +53,9 @@ def run_row(source: FrameSource) -> dict[str, object]:
 def _named(player: object) -> object:
     """A scripted agent's or a model's name, where the configuration has more to say of it."""
     given = mapping(player)
-    known = (given.get(key) for key in ("player", "model", "model_id", "reference", "name"))
+    known = (
+        given.get(key) for key in ("player", "model", "model_id", "function", "reference", "name")
+    )
     return next((text(each) for each in known if each), None) or player
 
 

@@ -98,6 +98,8 @@ def test_sync_reports_a_receiver_that_does_not_take_it_as_an_error():
         shown = maseval("sync", "mine", "--to", to)
 
     assert shown.exit_code == 1 and "Traceback" not in shown.stderr
+    assert f"Error: {to} did not take the traces (" in shown.stderr
+    assert "0 are there, and the same command sends the rest" in shown.stderr
 
 
 @needs_otel

@@ -261,6 +261,22 @@ def test_a_line_that_is_no_report_is_named(saved, tmp_path):
         list(frames.simulations(changed))
 
 
+def refusing(brief):
+    return lambda message: "I am sorry, I cannot help with that."
+
+
+def test_an_agent_of_ones_own_is_named_by_its_function(tmp_path):
+    ran = tau2.run(
+        domain="library",
+        agent=refusing,
+        user="scripted",
+        task_id=["first_waiver"],
+        output=tmp_path / "own",
+    )
+
+    assert [row["agent"] for row in frames.runs(ran.folder)] == ["test_tables.py:refusing"]
+
+
 def test_tags_and_the_note_of_a_run_are_there(tmp_path):
     run = library_run(trials=1, output=tmp_path / "tagged").folder
     change_tags(run, add=["good", "cheap"])
