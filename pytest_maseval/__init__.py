@@ -35,6 +35,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _DESCRIPTION)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A mark on a test that does not take the fixture would look like an evaluation that passed."""
+    marked = any(mark.name == MARK for mark in item.own_markers)
+    if marked and MARK not in getattr(item, "fixturenames", ()):
+        pytest.fail(
+            "the test is marked with maseval and evaluates nothing: let it take the fixture "
+            "`maseval`, and call maseval.check(agent)",
+            pytrace=False,
+        )
+
+
 @pytest.fixture
 def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
     """Evaluates an agent as the test's mark ``maseval`` says."""

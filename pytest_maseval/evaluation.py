@@ -1,5 +1,6 @@
 """An agent evaluated inside a test: run, counted, and held against what was asked for."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
 from maseval.stats.outcomes import by_task
-from maseval.stats.requirement import ALPHA
 from pytest_maseval import MARK, RUNS
+from pytest_maseval.options import EvaluationOptions
 
 _VERDICTS = {"met": "reached", "missed": "missed", "undecided": "not decided"}
 
@@ -56,8 +57,6 @@ class AgentEvaluation:
     folder: Path
     kept: bool
     options: Mapping[str, Any]
-    at_least: float = 0.0
-    alpha: float = ALPHA
     notes: list[tuple[str, object]] = field(default_factory=list)
     _runs: int = field(default=0, init=False, repr=False)
 
@@ -72,31 +71,24 @@ class AgentEvaluation:
             )
         # The nearest comes first and has the last word.
         asked = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
-        asked["task_id"] = asked.pop("tasks", ())
-        limits = {name: asked.pop(name) for name in ("at_least", "alpha") if name in asked}
         kept = request.config.getoption(RUNS)
         folder = Path(kept) if kept else request.getfixturevalue("tmp_path")
-        name = re.sub(r"[^\w.]+", "-", request.node.nodeid).strip("-")
         notes = request.node.user_properties
-        return cls(folder / name, bool(kept), asked, **limits, notes=notes)
+        return cls(folder / _folder_name(request.node.nodeid), bool(kept), asked, notes)
 
     def run(self, agent: str | MakeAgent, **options: object) -> Evaluation:
         """Run an agent, whatever its score; ``options`` stand before those of the mark.
 
         ``agent`` is what ``maseval tau2 run --agent`` takes, or a function of an ``AgentBrief``.
         """
-        chosen = {**self.options, **options}
-        if "domain" not in chosen:
-            raise ConfigurationError(
-                "no domain to evaluate in; mark the test with @pytest.mark.maseval(domain='retail')"
-            )
+        asked = EvaluationOptions.of({**self.options, **options})
         self._runs += 1
         output = self.folder / str(self._runs)
         # What was kept for other code stays as it is.
-        result = tau2.run(agent=agent, output=output, fork=self.kept, **chosen)
+        result = tau2.run(agent=agent, output=output, fork=self.kept, **asked.of_run)
         _check_complete(result)
         trials = by_task(outcomes_of(RunFolder.read(result.folder).reports()))
-        found = requirement(list(trials.values()), self.at_least, self.alpha)
+        found = requirement(list(trials.values()), asked.at_least, asked.alpha)
         evaluation = Evaluation(result, found)
         self.notes.append((MARK, str(evaluation)))
         return evaluation
@@ -108,6 +100,12 @@ class AgentEvaluation:
         if found.requirement.verdict == "missed":
             pytest.fail(f"{found}\nmaseval show {found.folder}", pytrace=False)
         return found
+
+
+def _folder_name(nodeid: str) -> str:
+    """The name of a test's folder; two tests never share one, whatever their parameters are."""
+    readable = re.sub(r"[^\w.]+", "-", nodeid).strip("-")[:100]
+    return f"{readable}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
 
 def _check_complete(result: RunResult) -> None:

@@ -11,6 +11,7 @@ from statistics import variance
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import number
 from maseval.stats.distributions import two_sided_t
 from maseval.stats.intervals import OVER_TASKS, Interval, mean_interval, shaped, wilson
 from maseval.stats.pass_k import mean_over_tasks
@@ -44,8 +45,7 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
 
     Tasks are what varies; if there is only one, its trials are.
     """
-    if not 0 <= at_least <= 1:
-        raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
+    check_at_least(at_least)
     check_alpha(alpha)
     counted = [each for each in tasks if each.total]
     if not counted:
@@ -59,9 +59,17 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     return Requirement(at_least, alpha, value, interval, "undecided", advice)
 
 
-def check_alpha(alpha: float) -> None:
+def check_at_least(at_least: object) -> None:
+    """Raise unless it is a pass rate that can be asked for."""
+    share = number(at_least)
+    if share is None or not 0 <= share <= 1:
+        raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
+
+
+def check_alpha(alpha: object) -> None:
     """Raise unless it is a chance to err that one can accept."""
-    if not 0 < alpha < 0.5:
+    chance = number(alpha)
+    if chance is None or not 0 < chance < 0.5:
         raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
 
 

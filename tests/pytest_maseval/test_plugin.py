@@ -116,7 +116,11 @@ def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.
         ("'retail'", "*takes its options by name*"),
         ("tasks=['1']", "*no domain to evaluate in*"),
         ("domain='library', at_least=8", "*at_least is 8; give a share from 0 to 1*"),
-        ("domain='library', tasks=['no_such_task']", "*no_such_task*"),
+        ("domain='library', at_least='80%'", "*at_least is '80%'; give a share from 0 to 1*"),
+        ("domain='library', alpha=0.9", "*alpha is 0.9; give a chance below 0.5*"),
+        ("domain='library', at_leat=0.8", "*without an option 'at_leat'; did you mean 'at_least'?"),
+        ("domain='library', output='runs/x'", "*without an option 'output'*"),
+        ("domain='library', tasks='no_such_task'", "*no_such_task*"),
     ],
 )
 def test_a_wrong_mark_says_what_is_wrong(
@@ -131,9 +135,49 @@ def test_a_wrong_mark_says_what_is_wrong(
             maseval.check("gold")
         """
     )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--maseval-runs", "kept")
     assert result.ret == 1
     result.stdout.fnmatch_lines([message])
+    assert not Path(pytester.path, "kept").exists()
+
+
+def test_a_call_may_ask_for_something_else_than_its_mark(pytester: pytest.Pytester) -> None:
+    body = "maseval.check('noop', tasks='first_waiver', at_least=0)"
+    result = outcome_of(pytester, body, options="at_least=1, trials=20")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*0 of 20 simulations, tasks: 1"])
+
+
+def test_a_marked_test_that_evaluates_nothing_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.maseval(domain="library", at_least=0.9)
+        def test_agent():
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*let it take the fixture*"])
+
+
+def test_tests_whose_names_look_alike_keep_runs_of_their_own(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("how", ["a/b", "a-b", "x" * 99])
+        @pytest.mark.parametrize("why", ["y" * 99])
+        @pytest.mark.parametrize("who", ["z" * 99])
+        @pytest.mark.maseval(domain="library", tasks="first_waiver")
+        def test_agent(maseval, how, why, who):
+            assert maseval.run("gold").result.ran == 1
+        """
+    )
+    options = ("-p", "no:cacheprovider", "--maseval-runs", "kept")
+    pytester.runpytest_inprocess(*options).assert_outcomes(passed=3)
 
 
 def test_kept_runs_are_resumed(pytester: pytest.Pytester) -> None:
