@@ -209,9 +209,10 @@ def finish(
     as_json: bool,
     debug: bool = False,
     watching: Watching | None = None,
+    with_scores: bool = True,
 ) -> None:
     """Print the outcome; leave with exit code 3 if simulations are missing, 1 without a verdict."""
-    print_outcome(result, console)
+    print_outcome(result, console, with_scores=with_scores)
     if debug and result.errors:
         _print_traceback(result, console)
     if as_json:
@@ -224,10 +225,11 @@ def finish(
         raise typer.Exit(FAILED)
 
 
-def print_outcome(result: RunResult, console: Console) -> None:
+def print_outcome(result: RunResult, console: Console, *, with_scores: bool = True) -> None:
     """The numbers, what they took, and how to look closer or resume."""
-    console.print(scores(result.summary, console.width))
-    console.print(f"[dim]{inert(result.summary.method)}[/dim]")
+    if with_scores:
+        console.print(scores(result.summary, console.width))
+        console.print(f"[dim]{inert(result.summary.method)}[/dim]")
     print_conventions(result.summary.conventions, console)
     overall, cost = result.summary.overall, used(result.summary, result.config)
     earlier = overall.recorded - result.ran

@@ -31,6 +31,14 @@ EXAMPLES = examples(
         "another model takes over after message 14",
     ),
     (
+        "maseval tau2 branch last retail/12 0 --at 14 --prompt kinder.md",
+        "the same model with another prompt",
+    ),
+    (
+        "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",
+        "your own agent takes over, of any framework",
+    ),
+    (
         "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",
         "can the task still be solved from there? (needs no model)",
     ),
@@ -83,7 +91,8 @@ def branch(
     if as_json:
         print_json(result.to_dict())
     debug = is_debugging(context)
-    finish(result.run, console, as_json=False, debug=debug, watching=watching)
+    # The chance is the result: pass^k over one task would say the same with a wider interval.
+    finish(result.run, console, as_json=False, debug=debug, watching=watching, with_scores=False)
 
 
 def _print_chance(result: "BranchResult", console: Console) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from maseval.commands.folder_options import PARTICIPANTS
@@ -43,6 +44,15 @@ class BranchOptions(RunOptions):
             typed=str,
         ),
     ] = SAME
+    prompt: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "File with another system prompt for the reference agent; {policy} in it stands for "
+            "the domain's policy",
+            PARTICIPANTS,
+            typed=Path,
+        ),
+    ] = None
     mode: Annotated[str, Flag("same, normal, solo or oracle-plan", PARTICIPANTS)] = SAME
     user: Annotated[
         str | None, Flag("llm or scripted (default: as in the original)", PARTICIPANTS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from maseval.commands.tau2.branch_options import SAME, BranchOptions
@@ -18,7 +19,9 @@ def options_for(options: BranchOptions, recalled: Recalled, split: str) -> RunOp
     given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
     given |= {name: known[name] for name in _HELD if name in known}
     given |= {"mode": _mode(options, known, recalled.solo)}
-    given |= _agent(options, known) | _user(options, known) | _others(options, known)
+    given |= (
+        _agent(options, known) | _prompt(options) | _user(options, known) | _others(options, known)
+    )
     given |= {
         "domain": recalled.simulation.domain,
         "data_version": recalled.version,
@@ -44,15 +47,34 @@ def _agent(options: BranchOptions, known: Mapping[str, object]) -> dict[str, obj
     if options.agent != SAME:
         return {}
     if options.agent_model is not None and "agent_function" not in known:
-        return {"agent": "llm"}
+        return {"agent": "llm", "agent_prompt": known.get("agent_prompt")}
     if "agent" not in known:
         # A name that stands in a file is never loaded, since loading runs code.
         reference = known.get("agent_function", "llm --agent-model MODEL")
         raise ConfigurationError(
             f"the agent of the original cannot be taken over; name one: --agent {reference}"
         )
-    chosen = {name: known[name] for name in ("agent", "agent_model") if name in known}
+    names = ("agent", "agent_model", "agent_prompt")
+    chosen = {name: known[name] for name in names if name in known}
     return chosen if options.agent_args else {**chosen, "agent_args": known.get("agent_args", {})}
+
+
+def _prompt(options: BranchOptions) -> dict[str, object]:
+    if options.prompt is None:
+        return {}
+    path = Path(options.prompt)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise ConfigurationError(
+            f"the prompt in {str(path)!r} cannot be read: {reason}; give a text file"
+        ) from None
+    if not text.strip():
+        raise ConfigurationError(
+            f"the prompt in {str(path)!r} is empty; write what the agent is to read"
+        )
+    return {"agent_prompt": text}
 
 
 def _user(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:

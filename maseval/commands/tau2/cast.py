@@ -265,6 +265,12 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         )
         return [adapter], {adapter.name: adapter}
 
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.setup.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
+
     def run_agents(
         self,
         agents: Sequence[AgentAdapter],

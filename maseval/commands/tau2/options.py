@@ -110,7 +110,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
     as its ``timeout``, and longer where the release's rules end it by that. ``human`` is a person
-    who plays one side, see ``play``.
+    who plays one side, see ``play``. ``agent_prompt`` is the system prompt of the reference agent,
+    if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
     """
 
     domain: Annotated[
@@ -154,6 +155,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     patience: float | None = None
     human: Human | None = None
+    agent_prompt: str | None = None
 
     def __post_init__(self) -> None:
         ConversationOptions.__post_init__(self)

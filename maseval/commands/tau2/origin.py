@@ -150,7 +150,8 @@ def _agent(given: Shape) -> dict[str, object]:
         return {"agent": given["player"], "agent_args": noise}
     if "function" in given:
         return {"agent_function": given["function"]}
-    return {"agent": "llm", **_model("agent", given)} if given.get("model") else {}
+    prompt = {"agent_prompt": given["prompt"]} if "prompt" in given else {}
+    return {"agent": "llm", **_model("agent", given), **prompt} if given.get("model") else {}
 
 
 def _user(given: object) -> dict[str, object]:

@@ -22,11 +22,15 @@ _RENAMED = {"api_base": "base_url"}
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
+
+    ``prompt`` is a system prompt of the reader's own, for the reference agent.
+    """
 
     model_id: str
     options: ExtraArguments = field(default_factory=dict)
     args: ExtraArguments = field(default_factory=dict)
+    prompt: str | None = None
 
     @classmethod
     def of(
@@ -47,7 +51,9 @@ class ModelSpec:
 
     def to_config(self) -> dict[str, object]:
         """For the run's configuration, which takes out the secrets."""
-        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
+        prompt = {} if self.prompt is None else {"prompt": self.prompt}
+        asked = {"options": dict(self.options), "args": dict(self.args)}
+        return {"model": self.model_id, **asked, **prompt}
 
 
 @dataclass(frozen=True)

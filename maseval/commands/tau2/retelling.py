@@ -7,7 +7,14 @@ from maseval.benchmark.tau2.conversation.continuation import Continuation, check
 from maseval.benchmark.tau2.conversation.participants import Recalling
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
-from maseval.commands.tau2.own_agents import ANYWHERE, NO_KEY, AgentBrief, AgentModel, cast_of
+from maseval.commands.tau2.own_agents import (
+    ANYWHERE,
+    NO_KEY,
+    AgentBrief,
+    AgentModel,
+    FunctionAgentAdapter,
+    cast_of,
+)
 from maseval.commands.tau2.participants import OwnAgent
 from maseval.commands.tau2.setup import RunSetup
 from maseval.core.agent import ConversationNotLoadedError
@@ -56,9 +63,10 @@ def check_agent(agent: OwnAgent, environment: Tau2Environment, past: Sequence[Ta
     if isinstance(one, Recalling):
         return
     if not one.loads_messages:
-        kind = type(one).__name__
+        plain = isinstance(one, FunctionAgentAdapter)
+        kind = "a plain function" if plain else f"{type(one).__name__} {one.name!r}"
         raise ConversationNotLoadedError(
-            f"{agent.name} makes a {kind}, which cannot be given an earlier conversation; "
-            "implement load_messages in its adapter, or branch with another agent"
+            f"{agent.name} makes {kind}, which cannot be given an earlier conversation; return an "
+            "AgentAdapter with load_messages, or branch with another agent"
         )
     check_turn_of_framework(past)

@@ -65,6 +65,7 @@ class RunSetup:
         """What the options mean; raises for what cannot work."""
         kind, mode = _kind_and_mode(options)
         _check_rehearsal(kind, options.rehearse)
+        _check_prompt(kind, mode, options.agent_prompt)
         judge = options.judge_model
         setup = cls(
             options,
@@ -240,11 +241,27 @@ def _check_rehearsal(kind: str, rehearse: str | None) -> None:
         )
 
 
+def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
+    if prompt is None:
+        return
+    if kind != "llm":
+        raise ConfigurationError(
+            f"a prompt is for the reference agent, but agent is {kind!r}; leave the prompt out, or "
+            "take the agent llm (--agent llm --agent-model MODEL)"
+        )
+    if mode != Mode.NORMAL:
+        raise ConfigurationError(
+            f"mode is {mode!r}, in which the prompt says more than the policy; give a prompt of "
+            "your own only in mode 'normal'"
+        )
+
+
 def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
     if kind == HUMAN and isinstance(options.human, SeatedHuman):
         return options.human
     if kind == "llm":
-        return _model("agent", options.agent_model, options.agent_args, options.base_url)
+        model = _model("agent", options.agent_model, options.agent_args, options.base_url)
+        return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return kind
     make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent

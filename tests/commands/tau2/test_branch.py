@@ -12,6 +12,7 @@ from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.runs import RunConfigError, RunFolder, Simulation
+from maseval.server import ModelServer
 from tests.cli.commandline import maseval, require_data
 
 
@@ -280,6 +281,37 @@ def test_what_cannot_be_continued_is_refused(noop, tmp_path):
     assert not (tmp_path / "branch").exists()
 
 
+@pytest.mark.needs(library="openai")
+def test_the_reference_agent_continues_with_another_model_or_prompt(noop, tmp_path):
+    pytest.importorskip("openai")
+    kinder = tmp_path / "kinder.md"
+    kinder.write_text("Be kinder.\n\n{policy}", encoding="utf-8")
+    model = ScriptedModelAdapter(lambda messages, tools: "Bye.", model_id="m")
+    with ModelServer(model) as server:
+        asked = dict(agent_model="openai/m", agent_args={"api_key": "k"}, base_url=server.url)
+        given = dict(at=1, probe=False, user="scripted", **asked)
+        first = branched(noop, tmp_path, prompt=kinder, **given)
+        tau2.branch(run=first.run.folder, task="0", output=tmp_path / "again", **given)
+
+    (system,) = {request["messages"][0]["content"] for request in model.requests}
+    assert system.startswith("Be kinder.\n\n") and "{policy}" not in system
+    assert len(system) > 1000
+
+
+def test_a_prompt_that_cannot_be_used_is_refused(noop, tmp_path):
+    empty = tmp_path / "empty.md"
+    empty.write_text(" \n", encoding="utf-8")
+    words = tmp_path / "words.md"
+    words.write_text("Be kind.", encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match=r"absent\.md' cannot be read: No such file"):
+        branched(noop, tmp_path, at=1, prompt=tmp_path / "absent.md")
+    with pytest.raises(ConfigurationError, match=r"empty\.md' is empty"):
+        branched(noop, tmp_path, at=1, prompt=empty)
+    with pytest.raises(ConfigurationError, match="for the reference agent, but agent is 'noop'"):
+        branched(noop, tmp_path, at=1, prompt=words)
+
+
 class Remembering(AgentAdapter):
     """An agent of a framework that can be given a conversation."""
 
@@ -305,7 +337,7 @@ def _says(message):
 
 
 def test_an_agent_of_a_framework_is_given_the_history_or_refused(noop, tmp_path):
-    with pytest.raises(ConversationNotLoadedError, match="FunctionAgentAdapter, which cannot"):
+    with pytest.raises(ConversationNotLoadedError, match="a plain function, which cannot"):
         branched(noop, tmp_path, at=1, agent=forgetful, user="scripted")
     assert not (tmp_path / "branch").exists()
 
