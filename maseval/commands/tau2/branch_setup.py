@@ -52,7 +52,8 @@ def _agent(options: BranchOptions, known: Mapping[str, object]) -> dict[str, obj
         # A name that stands in a file is never loaded, since loading runs code.
         reference = known.get("agent_function", "llm --agent-model MODEL")
         raise ConfigurationError(
-            f"the agent of the original cannot be taken over; name one: --agent {reference}"
+            "the agent of the original cannot be made again from its record; name one: "
+            f"--agent {reference}"
         )
     names = ("agent", "agent_model", "agent_prompt")
     chosen = {name: known[name] for name in names if name in known}

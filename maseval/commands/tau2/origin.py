@@ -22,6 +22,9 @@ from maseval.core.shapes import Shape, mapping, number, text_or_none
 from maseval.core.storage.redaction import REDACTED
 from maseval.runs import RunFolder, Simulation
 
+TAU2 = "tau2"
+"""What the configuration of a run calls this benchmark."""
+
 
 class NothingToBranchError(ConfigurationError):
     """The simulation has no conversation that could be continued."""
@@ -95,6 +98,11 @@ def _in_run(folder: RunFolder, task: str, trial: int | None) -> Recalled:
     report = folder.report(chosen)
     recorded = mapping(environment_of(report), "simulation")
     if not recorded:
+        if folder.config.values.get("benchmark", TAU2) != TAU2:
+            raise NothingToBranchError(
+                f"{folder.path} is a run of another benchmark; only a conversation of tau2 can be "
+                "continued"
+            )
         raise NothingToBranchError(
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )
