@@ -3,13 +3,8 @@
 from maseval.benchmark.tau2.forms.run_info import RunInfo
 from maseval.benchmark.tau2.forms.simulation import SimulationForm
 from maseval.benchmark.tau2.results.checking import ResultsFormatError
-from maseval.benchmark.tau2.results.reading import (
-    RecordedSimulation,
-    ResultsFile,
-    has_simulations,
-    layout_of,
-    read_results,
-)
+from maseval.benchmark.tau2.results.layout import has_simulations, layout_of
+from maseval.benchmark.tau2.results.reading import RecordedSimulation, ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import Omitted, simulation_of
 from maseval.benchmark.tau2.results.writing import ExportSummary, export_results
 

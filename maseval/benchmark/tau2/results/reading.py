@@ -12,11 +12,10 @@ Four forms are recognised by their content, packed with gzip or not:
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.forms.reward import RewardInfo
@@ -40,6 +39,14 @@ from maseval.benchmark.tau2.results.directory import (
     is_voice,
     simulation_files,
 )
+from maseval.benchmark.tau2.results.layout import (
+    Layout,
+    in_lines,
+    layout_of,
+    listed,
+    member_names,
+    opened,
+)
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
     environment_of,
@@ -52,12 +59,8 @@ from maseval.core.shapes import mapping
 
 logger = logging.getLogger(__name__)
 
-Layout = Literal["results", "lines", "directory"]
 OnMalformed = Callable[[ResultsFormatError], object]
 
-_RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
-_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
-_LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 _SOLO_AGENT = "llm_agent_solo"
 
 
@@ -161,8 +164,8 @@ class ResultsFile:
         count = 0
         try:
             with JsonFile(self.path) as stream:
-                values = _array(stream, self.path) if self.layout == "results" else _lines(stream)
-                for value in values:
+                whole = self.layout == "results"
+                for value in listed(stream, self.path) if whole else in_lines(stream):
                     yield value
                     count += 1
         except JsonStreamError as error:
@@ -217,11 +220,7 @@ class ResultsFile:
 
     def _keys(self) -> set[str]:
         with opened(self.path) as stream:
-            found = set()
-            for key in stream.members():
-                found.add(key)
-                stream.skip()
-            return found
+            return set(member_names(stream))
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
@@ -301,74 +300,5 @@ def read_results(path: str | os.PathLike[str]) -> ResultsFile:
     return ResultsFile(path)
 
 
-def layout_of(path: Path) -> Layout | None:
-    """How a file holds its simulations; None if it holds none.
-
-    As in v1.0.x, a file with a folder named ``simulations`` beside it has them in that folder.
-    """
-    layout = _layout_of_content(path)
-    beside = path.parent / SIMULATIONS_NAME
-    return "directory" if layout == "results" and beside.is_dir() else layout
-
-
-def has_simulations(path: Path) -> bool:
-    """Whether it is a results file or the one of a folder; any other JSON file is not."""
-    try:
-        with opened(path) as stream:
-            if stream.peek() != "{":
-                return False
-            for key in stream.members():
-                if key in _SIMULATION_KEYS:
-                    return True
-                stream.skip()
-    except (ResultsFormatError, OSError):
-        pass
-    return False
-
-
-def _layout_of_content(path: Path) -> Layout | None:
-    with opened(path) as stream:
-        if stream.peek() != "{":
-            return None
-        for key in stream.members():
-            if key in _RESULTS_KEYS:
-                return "results"
-            if key in _LINE_KEYS:
-                return "lines"
-            stream.skip()
-    return None
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[JsonFile]:
-    """A JSON file whose errors name the file."""
-    try:
-        with JsonFile(path) as stream:
-            yield stream
-    except JsonStreamError as error:
-        raise ResultsFormatError(f"{path}: {error}") from error
-
-
-def _array(stream: JsonFile, path: Path) -> Iterator[object]:
-    found = False
-    for key in stream.members():
-        if key != "simulations":
-            stream.skip()
-            continue
-        found = True
-        if stream.peek() not in ("[", ""):
-            wrong = short(stream.value())
-            raise ResultsFormatError(f"{path}, simulations: should be a list, found {wrong}")
-        yield from stream.elements()
-    stream.finish()
-    if not found:
-        raise ResultsFormatError(f"{path}, simulations: missing")
-
-
 def _keys(value: object) -> Iterable[str]:
     return value if isinstance(value, dict) else ()
-
-
-def _lines(stream: JsonFile) -> Iterator[object]:
-    while stream.peek():
-        yield stream.value()
