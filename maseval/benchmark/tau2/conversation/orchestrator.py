@@ -299,21 +299,21 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
                 if is_empty(message):
                     raise HistoryError(rules.describe_empty(message))
                 calls = message.get("tool_calls")
-                if calls is not None:
-                    if expected > 0:
-                        raise HistoryError(
-                            f"{expected} tool messages are missing. Got {role} message."
-                        )
-                    expected, requestor = len(calls), role
-                else:
-                    requestor = None
+                if calls is not None and expected > 0:
+                    raise HistoryError(f"{expected} tool messages are missing. Got {role} message.")
+                requestor = None if calls is None else role
+                expected = expected if calls is None else len(calls)
             case "tool":
-                if expected == 0 or requestor is None:
-                    raise HistoryError("No tool messages expected.")
-                answered = message.get("requestor", "assistant")
-                if requestor != answered:
-                    raise HistoryError(f"Got tool message from {answered}, expected {requestor}.")
+                _check_answer(message, requestor if expected else None)
                 expected -= 1
             case role:
                 kind = f"tau2.data_model.message.{role.capitalize()}Message"
                 raise HistoryError(f"Invalid message type: <class '{kind}'>")
+
+
+def _check_answer(message: Tau2Message, requestor: str | None) -> None:
+    if requestor is None:
+        raise HistoryError("No tool messages expected.")
+    answered = message.get("requestor", "assistant")
+    if requestor != answered:
+        raise HistoryError(f"Got tool message from {answered}, expected {requestor}.")

@@ -132,11 +132,16 @@ def _options(parameters: Mapping[str, Any], name: str) -> list[Any]:
 def _ids_like(db: DB, value: str) -> list[str]:
     """The ids in the table, or in the list of records, in which ``value`` is one."""
     for _, collection in db:
-        if isinstance(collection, Mapping) and value in collection:
-            return list(collection)
-        if isinstance(collection, list) and collection and isinstance(collection[0], BaseModel):
-            for field in type(collection[0]).model_fields:
-                ids = [getattr(record, field) for record in collection]
-                if value in ids:
-                    return [each for each in ids if isinstance(each, str)]
+        for ids in _columns(collection):
+            if value in ids:
+                return [each for each in ids if isinstance(each, str)]
     return []
+
+
+def _columns(collection: object) -> Iterator[list[object]]:
+    """The keys of a table, or each field of a list of records."""
+    if isinstance(collection, Mapping):
+        yield list(collection)
+    elif isinstance(collection, list) and collection and isinstance(collection[0], BaseModel):
+        for field in type(collection[0]).model_fields:
+            yield [getattr(record, field) for record in collection]

@@ -116,11 +116,10 @@ class _Reader:
 
     def _search(self, wanted: set[str]) -> None:
         """Look with tools of several arguments, taking these from the record itself."""
-        for value in sorted(wanted):
-            for tool in self._tools:
-                if len(tool.parameters) > 1:
-                    for arguments in self._guesses(tool, value):
-                        self._try(tool, arguments)
+        tools = [tool for tool in self._tools if len(tool.parameters) > 1]
+        for value, tool in product(sorted(wanted), tools):
+            for arguments in self._guesses(tool, value):
+                self._try(tool, arguments)
 
     def _guesses(self, tool: _Tool, value: str) -> Iterator[Mapping[str, object]]:
         sources = [table[value] for table in self._task.audited.tables.values() if value in table]

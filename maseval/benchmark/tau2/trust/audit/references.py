@@ -54,11 +54,10 @@ def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
     start = task.begun()
     for name, table in task.audited.tables.items():
         shape = _shape(task.audited, name)
-        for word in words if shape else ():
-            if shape and shape.fullmatch(word) and word not in table:
-                elsewhere = word in task.audited.text or word in str(start.state())
-                if not elsewhere:
-                    yield word, name
+        alike = [word for word in words if shape and shape.fullmatch(word) and word not in table]
+        for word in alike:
+            if word not in task.audited.text and word not in str(start.state()):
+                yield word, name
 
 
 @lru_cache(maxsize=256)

@@ -66,12 +66,16 @@ def _lost(
     rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
 ) -> tuple[Place, str] | None:
     """A value that can no longer become the gold one."""
-    for record in differing_records(gold, now):
-        for rule in rules:
-            if rule.table == record.table:
-                for place in _places(rule, record, now, gold):
-                    if rule.unreachable(now.value(place), gold.value(place)):
-                        return place, rule.reason
+    ruled = (
+        (place, rule)
+        for record in differing_records(gold, now)
+        for rule in rules
+        if rule.table == record.table
+        for place in _places(rule, record, now, gold)
+    )
+    for place, rule in ruled:
+        if rule.unreachable(now.value(place), gold.value(place)):
+            return place, rule.reason
     return None
 
 

@@ -67,16 +67,25 @@ def chosen_by_the_user(failure: Failure) -> Label | None:
     right, other = _differing(wanted["arguments"], made["arguments"])
     if not right or not other:
         return None
-    for at, offer in failure.said_by("assistant"):
-        if at < index and all(mentions(offer, each) for each in (*right, *other)):
-            for later, text in failure.said_by("user"):
-                if at < later < index and any(mentions(text, each) for each in other):
-                    evidence = (
-                        f"message {at}: the agent offers {', '.join([*right, *other])}",
-                        f"message {later}: the user takes {', '.join(other)}",
-                    )
-                    return Label("unclear", "chosen by the user", "chosen by the user", evidence)
-    return None
+    both = [*right, *other]
+    offered = (
+        at
+        for at, text in failure.said_by("assistant")
+        if at < index and all(mentions(text, each) for each in both)
+    )
+    taken = [
+        at
+        for at, text in failure.said_by("user")
+        if at < index and any(mentions(text, each) for each in other)
+    ]
+    chosen = next(((at, later) for at in offered for later in taken if at < later), None)
+    if chosen is None:
+        return None
+    evidence = (
+        f"message {chosen[0]}: the agent offers {', '.join(both)}",
+        f"message {chosen[1]}: the user takes {', '.join(other)}",
+    )
+    return Label("unclear", "chosen by the user", "chosen by the user", evidence)
 
 
 def named_by_the_user(failure: Failure) -> Label | None:
