@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from maseval.core.storage.atomic import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
+from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunFolderError
@@ -70,35 +71,45 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     except RunFolderError as error:
         return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
     annotations, problem = annotations_or_problem(path)
-    holder = holder_of(path / LOCK)
-    closing = last_record(path / LOG)
-    cost = tokens = pass_1 = None
-    if is_closing(closing):
-        cost, tokens, pass_1 = (closing.get("cost"), closing.get("tokens"), closing.get("pass_1"))
-        done, failed, planned = closing["done"], closing["failed"], closing["planned"]
-        values = closing["config"] or config.values
-    else:
-        heads = heads_of(path / LOG)
-        config = heads.config or config
-        ended = [heads.places[one].status for one in config.planned if one in heads.places]
-        failed = sum(status in RERUN_STATUSES for status in ended)
-        done, planned, values = len(ended) - failed, len(config.planned), config.values
+    holder, counts = holder_of(path / LOCK), _counts(path / LOG, config)
     return RunState(
         path,
-        "running" if holder else "complete" if done == planned else "incomplete",
-        done,
-        failed,
-        planned,
-        started,
-        _changed(path / LOG) or started,
-        values,
-        holder,
-        problem,
-        cost=cost,
-        tokens=tokens,
-        pass_1=pass_1,
+        "running" if holder else "complete" if counts.done == counts.planned else "incomplete",
+        started=started,
+        updated=_changed(path / LOG) or started,
+        holder=holder,
+        problem=problem,
         annotations=annotations,
+        **counts._asdict(),
     )
+
+
+class _Counts(NamedTuple):
+    """What a log says of its run's progress; the names are those of ``RunState``."""
+
+    done: int
+    failed: int
+    planned: int
+    config: dict[str, Any]
+    cost: float | None = None
+    tokens: int | None = None
+    pass_1: Score | None = None
+
+
+def _counts(log: Path, config: RunConfig) -> _Counts:
+    """The counts that the log ends with, or those of its lines if its session has not ended."""
+    closing = last_record(log)
+    if is_closing(closing):
+        return _Counts(
+            *(closing["done"], closing["failed"], closing["planned"]),
+            closing["config"] or config.values,
+            *(closing.get("cost"), closing.get("tokens"), closing.get("pass_1")),
+        )
+    heads = heads_of(log)
+    config = heads.config or config
+    ended = [heads.places[one].status for one in config.planned if one in heads.places]
+    failed = sum(status in RERUN_STATUSES for status in ended)
+    return _Counts(len(ended) - failed, failed, len(config.planned), config.values)
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.trust.certify.certificate import (
     FORM,
     Certificate,
     DomainNumbers,
-    RewardAgreement,
     digest,
 )
 from maseval.benchmark.tau2.trust.recount.causes import causes
@@ -176,32 +175,35 @@ class _Certification:
             *self._other_tasks(),
             *self._other_policy(),
         ]
-        agreement: RewardAgreement = {
-            "compared": self._agreement["compared"],
-            "equal": self._agreement["equal"],
-            "without_recorded_reward": self._agreement["without"],
-        }
         return Certificate(
             {
                 "form": FORM,
                 "source": whole.name,
-                "rules": {
-                    "scoring": f"tau2-bench v{found.version}",
-                    "evaluation_type": "all",
-                    "modes": sorted(self._modes),
-                    **({"judges": judges} if (judges := found.panel.names) else {}),
-                    **({"texts": sorted(self._texts)} if self._texts else {}),
-                    "tasks": _LISTED if found.split is None else found.split[0],
-                },
+                "rules": self._rules(),
                 "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
                 "simulations_sha256": self._hash.hexdigest(),
                 "omitted": self._omitted(),
                 "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
-                "agreement": agreement,
+                "agreement": {
+                    "compared": self._agreement["compared"],
+                    "equal": self._agreement["equal"],
+                    "without_recorded_reward": self._agreement["without"],
+                },
                 "causes": [each.to_dict() for each in causes(found)],
                 "suspicions": [each.to_dict() for each in suspicions],
             }
         )
+
+    def _rules(self) -> dict[str, object]:
+        found = self._found
+        return {
+            "scoring": f"tau2-bench v{found.version}",
+            "evaluation_type": "all",
+            "modes": sorted(self._modes),
+            **({"judges": judges} if (judges := found.panel.names) else {}),
+            **({"texts": sorted(self._texts)} if self._texts else {}),
+            "tasks": _LISTED if found.split is None else found.split[0],
+        }
 
     def _omitted(self) -> dict[str, int]:
         counted = self._found.problems
