@@ -55,8 +55,8 @@ def new(kind: str, name: str, folder: str | os.PathLike[str] = ".") -> Skeleton:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ConfigurationError(
-            f"name is {name!r}; it becomes that of a Python module: write it in small letters, "
-            "digits and '_', like my_agent"
+            f"name is {name!r}; it becomes that of a Python module: write it in lower-case "
+            "letters, digits and '_', like my_agent"
         )
     if name in sys.stdlib_module_names or name in ("maseval", "pytest"):
         raise ConfigurationError(f"name is {name!r}, which Python imports from elsewhere")

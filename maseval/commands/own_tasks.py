@@ -141,7 +141,7 @@ def _wanted(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
         found = tasks_called(name, every)
         if len(found) != 1:
             raise UnknownTaskNameError(
-                f"no one task is {name!r}; {why_not_one(name, found, every)}"
+                f"{name!r} does not name one task; {why_not_one(name, found, every)}"
             )
         wanted.update(found)
     return wanted

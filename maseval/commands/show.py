@@ -125,7 +125,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
         if wanted.includes(line_of(report), found.name if found else ""):
             return each
     task = TaskName(trials[0].domain, trials[0].task_id)
-    raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} is such a one")
+    raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} matches")
 
 
 def _run_view(

@@ -105,7 +105,7 @@ def _checked_call(call: object) -> ToolCall:
     if not nested and isinstance(arguments, dict):
         arguments = json.dumps(arguments)
     if not isinstance(arguments, str):
-        raise UnreadableAnswerError(f"the arguments of {name!r} are no text: {excerpt(call)}")
+        raise UnreadableAnswerError(f"the arguments of {name!r} are not text: {excerpt(call)}")
     return {
         "id": call_id(mapping(call).get("id")),
         "type": "function",
@@ -119,7 +119,7 @@ def call_id(given: object) -> str:
         return given or ""
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 10**100:
         return str(given)
-    raise UnreadableAnswerError(f"the id of a tool call is no text: {excerpt(given, 80)}")
+    raise UnreadableAnswerError(f"the id of a tool call is not text: {excerpt(given, 80)}")
 
 
 def tool_name(given: object) -> str:

@@ -56,7 +56,7 @@ def score(
     Exit code 1 if an answer of the judge could not be read.
     """
     if output is not None and output.exists() and not overwrite:
-        raise OutputExistsError(f"{output} is there already; --overwrite replaces it")
+        raise OutputExistsError(f"{output} already exists; --overwrite replaces it")
     found = commands.macs.score(
         folder, domain, judge_model=judge_model, base_url=base_url, strict=strict
     )

@@ -59,7 +59,9 @@ def _of(folder: RunFolder, domain: str, trial: int) -> list[Report]:
 
 def _written(reports: Iterable[Report], folder: Path, overwrite: bool) -> ExportedDomain:
     if folder.exists() and not overwrite:
-        raise OutputExistsError(f"{folder} is there already; --overwrite (overwrite=True)")
+        raise OutputExistsError(
+            f"{folder} already exists; --overwrite (overwrite=True) replaces it"
+        )
     results: list[ConversationResult] = []
     unjudged: list[str] = []
     count = 0

@@ -119,9 +119,9 @@ def _tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     held = Counter(str(each["task_id"]) for each in entry.simulations)
     if odd := [task for task in planned if held[task] != entry.trials]:
         missing = sum(max(0, entry.trials - held[task]) for task in odd)
-        what = f"{entry.where} has not {entry.trials} trials of each task: {missing} are missing"
-        path = entry.folder.path
-        yield BrokenRule("trials", f"{what} ({_few(odd)})", f"resume it with --output {path}")
+        what = f"{entry.where} does not have {entry.trials} trials of each task"
+        text = f"{what}: {missing} are missing ({_few(odd)})"
+        yield BrokenRule("trials", text, f"resume it with --output {entry.folder.path}")
 
 
 def _few(names: Sequence[str]) -> str:

@@ -288,7 +288,7 @@ def judged(
             told = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
             raise TraceCollectionError(
                 f"the traces of a component could not be gathered: {told}. The evaluation then "
-                f"failed with {type(error).__name__}: {error}. Mend its gather_traces()",
+                f"failed with {type(error).__name__}: {error}. Correct its gather_traces()",
                 details=failures,
             ) from error
         raise

@@ -188,7 +188,7 @@ def _said(content: object) -> str | None:
             return str(content)
         case list() if all(isinstance(get(part, "text"), str) for part in content):
             return "\n".join(get(part, "text") for part in content)
-    raise UnreadableAnswerError(f"the content is no text: {excerpt(content)}")
+    raise UnreadableAnswerError(f"the content is not text: {excerpt(content)}")
 
 
 def _tool_calls(calls: Iterable[object], earlier: int) -> list[ToolCall]:

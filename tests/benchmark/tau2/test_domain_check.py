@@ -21,8 +21,8 @@ def test_a_sound_domain_has_no_problems(tmp_path):
 
 def test_faults_of_the_domain_itself_are_told_without_playing_its_tasks(tmp_path):
     assert check_domain(kiosk(tmp_path, name="Kiosk")) == [
-        "the name 'Kiosk' must be small letters, digits, '-' and '_', as it is typed on command "
-        "lines and becomes part of file names"
+        "the name 'Kiosk' must be lower-case letters, digits, '-' and '_', as it is typed on "
+        "command lines and becomes part of file names"
     ]
 
 

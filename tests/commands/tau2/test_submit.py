@@ -107,7 +107,7 @@ def test_tasks_and_trials_must_be_complete(tau2_data_of_1_0_1, tmp_path):
 
     assert set(found) == {"tasks", "trials"}
     assert found["tasks"].endswith("lacks 47 of the 50 base tasks (3, 4, 5, 6, 7, and 42 more)")
-    assert "has not 2 trials of each task: 5 are missing" in found["trials"]
+    assert "does not have 2 trials of each task: 5 are missing" in found["trials"]
 
 
 def test_tasks_beyond_the_base_split_are_refused(tau2_data_of_1_0_1, tmp_path):

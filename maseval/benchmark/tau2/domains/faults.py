@@ -19,8 +19,8 @@ def faults(domain: Domain) -> list[str]:
 def _of_form(domain: Domain) -> Iterator[str]:
     if not _NAME.fullmatch(domain.name):
         yield (
-            f"the name {domain.name!r} must be small letters, digits, '-' and '_', as it is typed "
-            "on command lines and becomes part of file names"
+            f"the name {domain.name!r} must be lower-case letters, digits, '-' and '_', as it is "
+            "typed on command lines and becomes part of file names"
         )
     customer = {
         "user_db": domain.user_db,

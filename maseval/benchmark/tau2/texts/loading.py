@@ -50,7 +50,7 @@ class Edition:
     def confirm(self, texts: Texts, place: str) -> Texts:
         if texts.version != self.version or texts.sha256 != self.sha256:
             raise TextsFileError(
-                f"{place} has not the texts of v{self.version}: expected the SHA-256 "
+                f"{place} does not have the texts of v{self.version}: expected the SHA-256 "
                 f"{self.sha256}, found {texts.sha256} (v{texts.version})"
             )
         return texts

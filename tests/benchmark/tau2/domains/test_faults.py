@@ -45,8 +45,8 @@ def test_a_small_domain_has_none(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"name": "../kiosk"}, "the name '../kiosk' must be small letters"),
-        ({"name": ""}, "the name '' must be small letters"),
+        ({"name": "../kiosk"}, "the name '../kiosk' must be lower-case letters"),
+        ({"name": ""}, "the name '' must be lower-case letters"),
         ({"db_file": "db.toml"}, "has no db.toml"),
         ({"task_files": {"base": "tasks.json", "large": "large.json"}}, "has no large.json"),
         ({"task_files": {"all": "tasks.json"}}, "task_files names no 'base'"),

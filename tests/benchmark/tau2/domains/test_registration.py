@@ -76,7 +76,7 @@ def test_nobody_can_take_the_name_of_a_built_in_domain(tmp_path, replace):
 def test_a_domain_that_cannot_work_is_refused_with_all_its_faults(tmp_path):
     broken = kiosk(tmp_path, name="My Kiosk", db_file="other.json")
 
-    with pytest.raises(InvalidDomainError, match=r"(?s)small letters.*has no other\.json"):
+    with pytest.raises(InvalidDomainError, match=r"(?s)lower-case letters.*has no other\.json"):
         register_domain(broken)
 
 

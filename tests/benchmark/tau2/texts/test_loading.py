@@ -167,8 +167,11 @@ def test_a_file_of_extracted_texts_may_be_named_or_its_folder(edition, expected,
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (lambda t: t["prompts"].update(judge_system="Be kind."), "has not the texts of v1.0.1"),
-        (lambda t: t.update(version="0.2.0"), "has not the texts of v1.0.1"),
+        (
+            lambda t: t["prompts"].update(judge_system="Be kind."),
+            "does not have the texts of v1.0.1",
+        ),
+        (lambda t: t.update(version="0.2.0"), "does not have the texts of v1.0.1"),
         (lambda t: t.update(format="maseval-tau2-texts/2"), "not a file of texts: format"),
         (lambda t: t["prompts"].pop("judge_user"), "not a file of texts: prompts.judge_user"),
         (lambda t: t["prompts"].update(more=""), "not a file of texts: prompts.more"),
@@ -237,7 +240,7 @@ def test_the_recorded_texts_have_the_hash_that_is_known_in_advance(
 
 
 def test_the_texts_of_one_version_are_not_those_of_another(shared_data):
-    with pytest.raises(TextsFileError, match=r"has not the texts of v1\.0\.1"):
+    with pytest.raises(TextsFileError, match=r"does not have the texts of v1\.0\.1"):
         load_texts("1.0.1", shared_data / "tau2-texts" / "v0.2.0.json")
 
 
