@@ -1,7 +1,7 @@
 """A run's results as commands print them: numbers, errors, and how to look closer or resume."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import typer
 from rich.console import Console
@@ -231,34 +231,39 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
         console.print(scores(result.summary, console.width))
         console.print(f"[dim]{inert(result.summary.method)}[/dim]")
     print_conventions(result.summary.conventions, console)
-    overall, cost = result.summary.overall, used(result.summary, result.config)
-    earlier = overall.recorded - result.ran
-    took = f"{result.ran} simulations in {duration(result.seconds)}"
-    rules = result.config.get("rules")
-    facts = [
-        took,
-        *([f"{earlier} from before"] if earlier > 0 else []),
-        *([cost] if cost else []),
-        *([inert(str(rules))] if rules else []),
-    ]
-    console.print(f"{', '.join(facts)}; in {inert(here(result.folder))}", soft_wrap=True)
+    facts = ", ".join(_facts(result))
+    console.print(f"{facts}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
     print_human(result.config, console)
     print_texts(result.config, console)
     for note in result.notes:
         console.print(inert(note), highlight=False, soft_wrap=True)
     _print_reasons(result, console)
+    console.print(_next(result), soft_wrap=True)
+
+
+def _facts(result: RunResult) -> Iterator[str]:
+    """What the run took."""
+    yield f"{result.ran} simulations in {duration(result.seconds)}"
+    earlier = result.summary.overall.recorded - result.ran
+    if earlier > 0:
+        yield f"{earlier} from before"
+    if cost := used(result.summary, result.config):
+        yield cost
+    if rules := result.config.get("rules"):
+        yield inert(str(rules))
+
+
+def _next(result: RunResult) -> str:
+    """The commands that show a complete run, or the one that resumes it."""
+    overall, name = result.summary.overall, inert(shlex.quote(here(result.folder)))
     if result.complete:
-        name = shlex.quote(here(result.folder))
-        console.print(f"maseval show {inert(name)}   maseval report {inert(name)}", soft_wrap=True)
-        return
+        return f"maseval show {name}   maseval report {name}"
     lacking = overall.planned - overall.recorded + overall.failed
     reason = f" ({inert(result.stopped)})" if result.stopped else ""
-    console.print(
+    return (
         f"[yellow]Incomplete{reason}: {lacking} of {overall.planned} simulations have no result; "
-        f"repeat the command with --output {inert(shlex.quote(here(result.folder)))} "
-        "to resume.[/yellow]",
-        soft_wrap=True,
+        f"repeat the command with --output {name} to resume.[/yellow]"
     )
 
 

@@ -2,7 +2,8 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias, TypedDict
 
@@ -120,14 +121,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         }
 
         def ask(attempt: CallAttempt) -> ChatResponse:
-            entry: ModelCallRecord = {
-                "timestamp": now(),
-                "attempt": attempt.number,
-                "waited_seconds": attempt.waited,
-                **asked,
-            }
-            started = time.perf_counter()
-            try:
+            with self._logged(asked, attempt) as entry:
                 answer = self._chat_impl(
                     list(messages),
                     generation_params=generation_params,
@@ -137,22 +131,35 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 )
                 response = self._checked_answer(answer)
                 entry |= _success(response)
-            except UnreadableAnswerError as unreadable:
-                error = self._failed(MalformedResponseError, unreadable)
-                entry |= _failure(error)
-                raise error from None
-            except BaseException as error:
-                entry |= _failure(error)
-                raise
-            finally:
-                entry["duration_seconds"] = time.perf_counter() - started
-                self.logs.append(entry)
             return response
 
         policy = self.policy or default_policy()
         response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
         self._account_for(response)
         return response
+
+    @contextmanager
+    def _logged(self, asked: ModelCallRecord, attempt: CallAttempt) -> Iterator[ModelCallRecord]:
+        """Log an attempt, however it ends."""
+        entry: ModelCallRecord = {
+            "timestamp": now(),
+            "attempt": attempt.number,
+            "waited_seconds": attempt.waited,
+            **asked,
+        }
+        started = time.perf_counter()
+        try:
+            yield entry
+        except UnreadableAnswerError as unreadable:
+            error = self._failed(MalformedResponseError, unreadable)
+            entry |= _failure(error)
+            raise error from None
+        except BaseException as error:
+            entry |= _failure(error)
+            raise
+        finally:
+            entry["duration_seconds"] = time.perf_counter() - started
+            self.logs.append(entry)
 
     def use_prices(self, calculator: CostCalculator) -> None:
         """Compute costs with ``calculator``, unless the model was made with one."""
