@@ -1,9 +1,12 @@
 """A real headless Chromium, for the tests that `make test-browser` runs."""
 
 import os
+import re
 import shutil
 
 import pytest
+
+from tests.browser.waiting import PATIENCE
 
 # The driver lives in an environment of its own, so the plain test run does not look in here.
 collect_ignore_glob = [] if os.environ.get("MASEVAL_BROWSER_TESTS") else ["test_*.py"]
@@ -14,8 +17,16 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 
-# Milliseconds: a guard against hanging. A busy machine may take long to read a browser from disk.
-PATIENCE = 150_000
+# How many times slower than this machine the pages are to run: MASEVAL_BROWSER_SLOWDOWN=6 finds
+# tests that read a page before it has answered.
+SLOWDOWN = float(os.environ.get("MASEVAL_BROWSER_SLOWDOWN") or 1)
+
+
+def slowed(page):
+    if SLOWDOWN > 1:
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    return page
 
 
 def chromium():
@@ -34,7 +45,7 @@ def chromium():
 def browser():
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
         yield running
@@ -61,9 +72,16 @@ class Visit:
         self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
-    def wait_for_simulation(self):
-        self.page.wait_for_selector("#panel[data-ready]")
-        return self.page.locator("#panel")
+    def wait_for_simulation(self, name=None):
+        """The panel, once it shows the simulation.
+
+        It must be named where another one was open before.
+        """
+        from playwright.sync_api import expect
+
+        panel = self.page.locator("#panel")
+        expect(panel).to_have_attribute("data-ready", name or re.compile("."))
+        return panel
 
 
 def is_from(url, server):
@@ -122,6 +140,21 @@ def flaws():
 
 
 @pytest.fixture
+def fresh_page(browser):
+    """Gives an empty page, of which nothing is expected."""
+    contexts = []
+
+    def start():
+        contexts.append(browser.new_context())
+        contexts[-1].set_default_timeout(1000 * PATIENCE)
+        return slowed(contexts[-1].new_page())
+
+    yield start
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
 def visit(browser):
     """Opens a report file, or a viewer's address, in a fresh context.
 
@@ -132,9 +165,9 @@ def visit(browser):
     def start(place, **options):
         url = place if isinstance(place, str) else place.as_uri()
         context = browser.new_context(**{"viewport": {"width": 1300, "height": 850}, **options})
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
-        visits.append(Visit(context.new_page(), url))
+        visits.append(Visit(slowed(context.new_page()), url))
         return visits[-1]
 
     yield start

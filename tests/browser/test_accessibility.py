@@ -1,9 +1,11 @@
 """axe-core finds nothing serious in report and viewer: light and dark, wide and narrow."""
 
 import pytest
+from playwright.sync_api import expect
 
 from maseval.report import write_report
 from maseval.stats import label_bars
+from tests.browser.waiting import unfold
 from tests.report.builders import broken, simulated
 
 LABEL = "agent: missing write"
@@ -31,19 +33,19 @@ def report(tmp_path):
     return write_report(finished, tmp_path / "report.html", plots=plots, findings=findings)
 
 
-def unfold(page):
-    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-
-
 @pytest.mark.parametrize("look", LOOKS, ids=named)
 def test_the_report_keeps_nobody_out(visit, report, flaws, look):
     visited = visit(report, **look)
     page = visited.open()
     assert flaws(page) == []
 
-    for link in ("#retail/0/1", "#retail/12/1", "#retail/0/1?beside=retail%2F0%2F0"):
+    for link, name in (
+        ("#retail/0/1", "retail/0/1"),
+        ("#retail/12/1", "retail/12/1"),
+        ("#retail/0/1?beside=retail%2F0%2F0", "retail/0/1 retail/0/0"),
+    ):
         visited.open(link)
-        visited.wait_for_simulation()
+        visited.wait_for_simulation(name)
         unfold(page)
         assert flaws(page) == []
 
@@ -53,6 +55,7 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
     visited = visit(serve(compared, edit=True).url, **look)
     page = visited.open("/")
     page.get_by_role("button", name="Note on careful").click()
+    expect(page.get_by_role("textbox", name="Note on careful")).to_be_visible()
     assert flaws(page) == []
 
     visited.open("/run/careful")
@@ -66,5 +69,5 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
     assert flaws(page) == []
 
     visited.open("/search?q=card")
-    page.wait_for_selector(".hits li")
+    expect(page.locator(".hits li")).not_to_have_count(0)
     assert flaws(page) == []

@@ -11,13 +11,14 @@ from playwright.sync_api import expect
 
 from maseval.report import write_report
 from maseval.stats import Outcome, label_bars, trial_map
+from tests.browser.waiting import eventually
 from tests.report.builders import CONVERSATION, said, simulated
 
 LABEL = "agent: missing write"
 
 
-def status(page):
-    return page.locator("output.status").text_content()
+def expect_status(page, words):
+    expect(page.locator("output.status")).to_have_text(words)
 
 
 @pytest.fixture
@@ -42,9 +43,9 @@ def run(tmp_path):
 def test_the_header_has_date_tokens_and_cost(visit, run):
     page = visit(run).open()
 
-    assert "5,120 tokens" in page.locator(".totals").text_content()
-    assert "$1.00" in page.locator(".totals").text_content()
-    assert "2025-01-01 10:00" in page.locator(".pairs").first.text_content()
+    expect(page.locator(".totals")).to_contain_text("5,120 tokens")
+    expect(page.locator(".totals")).to_contain_text("$1.00")
+    expect(page.locator(".pairs").first).to_contain_text("2025-01-01 10:00")
 
 
 def test_the_customers_request_stands_on_top_of_a_simulation(visit, run):
@@ -52,7 +53,7 @@ def test_the_customers_request_stands_on_top_of_a_simulation(visit, run):
     visited.open("#retail/0/0")
 
     wish = visited.wait_for_simulation().locator(".wish")
-    assert wish.locator(".prose").text_content() == "Cancel the order, and be quick about it."
+    expect(wish.locator(".prose")).to_have_text("Cancel the order, and be quick about it.")
 
 
 def test_a_failed_trial_is_shown_beside_a_passed_one(visit, run):
@@ -61,13 +62,13 @@ def test_a_failed_trial_is_shown_beside_a_passed_one(visit, run):
     panel = visited.wait_for_simulation()
 
     panel.get_by_role("button", name="Show both side by side").click()
-    page.wait_for_selector("#panel.two[data-ready]")
+    visited.wait_for_simulation("retail/0/1 retail/0/0")
 
-    chips = panel.locator("span.chip").all_text_contents()
-    assert [chip.split()[-1] for chip in chips] == ["failed", "passed"]
+    expect(panel.locator("span.chip")).to_have_text([re.compile("failed$"), re.compile("passed$")])
+    expect(panel).to_have_class(re.compile("two"))
     boxes = [each.bounding_box() for each in panel.locator(".inside").all()]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] + 1
-    assert page.url.endswith("#retail/0/1?beside=retail%2F0%2F0")
+    expect(page).to_have_url(re.compile(r"#retail/0/1\?beside=retail%2F0%2F0$"))
     ids = page.locator("#panel [id]").evaluate_all("(all) => all.map((each) => each.id)")
     assert len(ids) == len(set(ids))
 
@@ -76,13 +77,13 @@ def test_a_task_that_always_passed_has_no_other_trial_to_show(visit, run):
     visited = visit(run)
     visited.open("#retail/2/0")
     panel = visited.wait_for_simulation()
-    assert panel.get_by_role("button", name="Show both side by side").count() == 0
+    expect(panel.get_by_role("button", name="Show both side by side")).to_have_count(0)
 
 
 def test_an_address_with_two_trials_opens_both(visit, run):
     visited = visit(run)
     visited.open("#retail/0/1?beside=retail%2F0%2F0")
-    assert visited.wait_for_simulation().locator(".inside").count() == 2
+    expect(visited.wait_for_simulation().locator(".inside")).to_have_count(2)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +96,9 @@ def test_a_bar_narrows_the_table_to_what_it_counts_and_back(visit, run, title, n
     bar = bars.get_by_role("button", name=name)
 
     bar.click()
-    assert status(page) == f"{cells} of 4 simulations"
+    expect_status(page, f"{cells} of 4 simulations")
     bar.click()
-    assert status(page) == "4 of 4 simulations"
+    expect_status(page, "4 of 4 simulations")
 
 
 def test_a_square_of_the_plot_opens_its_simulation(visit, run):
@@ -106,14 +107,15 @@ def test_a_square_of_the_plot_opens_its_simulation(visit, run):
 
     page.locator('.plots [data-simulation="retail/0/1"]').click()
 
-    assert visited.wait_for_simulation().locator("span.chip.fail").count() == 1
-    assert page.url.endswith("#retail/0/1")
+    panel = visited.wait_for_simulation("retail/0/1")
+    expect(panel.locator("span.chip.fail")).to_have_count(1)
+    expect(page).to_have_url(re.compile("#retail/0/1$"))
 
 
 def test_a_bar_of_the_plot_filters_by_its_label(visit, run):
     page = visit(run).open()
     page.locator(f'.plots [data-label="{LABEL}"]').click()
-    assert status(page) == "1 of 4 simulations"
+    expect_status(page, "1 of 4 simulations")
 
 
 def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):
@@ -121,44 +123,44 @@ def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):
     page = visited.open()
     page.click("button.chip.fail")
     page.get_by_label("Termination").select_option("max_steps")
-    kept = page.url.partition("#")[2]
-    assert kept == "?ended=max_steps&outcome=fail"
+    kept = "?ended=max_steps&outcome=fail"
+    expect(page).to_have_url(re.compile(re.escape(f"#{kept}") + "$"))
 
     again = visit(run)
     page = again.open(f"#{kept}")
 
-    assert status(page) == "1 of 4 simulations"
-    assert page.locator("button.chip.fail").get_attribute("aria-pressed") == "true"
-    assert page.get_by_label("Termination").input_value() == "max_steps"
+    expect_status(page, "1 of 4 simulations")
+    expect(page.locator("button.chip.fail")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Termination")).to_have_value("max_steps")
     page.locator(".cell:not(.dim):visible").click()
-    again.wait_for_simulation()
-    assert page.url.endswith("#retail/1/0?ended=max_steps&outcome=fail")
+    again.wait_for_simulation("retail/1/0")
+    expect(page).to_have_url(re.compile(re.escape(f"#retail/1/0{kept}") + "$"))
 
 
 def test_conversations_are_searched_whatever_the_case_of_letters(visit, run):
     page = visit(run).open()
 
     page.get_by_label("Said in a conversation").fill("parrot ate the parcel")
-    expect(page.locator("output.status")).to_have_text("1 of 4 simulations")
-    assert page.locator("table.tasks tbody tr:visible .id").all_text_contents() == ["1"]
+    expect_status(page, "1 of 4 simulations")
+    expect(page.locator("table.tasks tbody tr:visible .id")).to_have_text(["1"])
 
     page.get_by_label("Said in a conversation").fill("")
-    expect(page.locator("output.status")).to_have_text("4 of 4 simulations")
+    expect_status(page, "4 of 4 simulations")
 
 
 def test_a_search_in_the_address_is_carried_out(visit, run):
     page = visit(run).open("#?text=get_order")
-    assert status(page) == "4 of 4 simulations"
+    expect_status(page, "4 of 4 simulations")
     page = visit(run).open("#?text=nobody+says+this")
-    assert status(page) == "0 of 4 simulations"
+    expect_status(page, "0 of 4 simulations")
 
 
 def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
     page = visit(run).open()
 
     badge = page.locator(".tag.finding")
-    assert badge.text_content() == "doing nothing passes"
-    assert badge.get_attribute("title") == "an idle agent gets the reward"
+    expect(badge).to_have_text("doing nothing passes")
+    expect(badge).to_have_attribute("title", "an idle agent gets the reward")
 
 
 def saved(page, name):
@@ -171,6 +173,7 @@ def test_the_shown_simulations_can_be_saved_as_csv(visit, run):
     visited = visit(run)
     page = visited.open()
     page.click("button.chip.fail")
+    expect_status(page, "2 of 4 simulations")
 
     download = saved(page, "CSV")
 
@@ -248,8 +251,8 @@ def test_at_the_width_of_a_phone_nothing_is_cut_off(visit, tmp_path, link):
     if link:
         visited.wait_for_simulation()
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert page.evaluate(OUTSIDE) == []
+    eventually(lambda: page.evaluate("document.documentElement.scrollWidth") <= 375)
+    eventually(lambda: page.evaluate(OUTSIDE), [])
 
 
 def test_many_trials_stand_in_small_cells(visit, tmp_path):
@@ -259,7 +262,7 @@ def test_many_trials_stand_in_small_cells(visit, tmp_path):
 
     row = page.locator("table.tasks tbody tr").first.bounding_box()
     assert row["height"] < 60
-    assert page.locator(".compact .cell").count() == 40
+    expect(page.locator(".compact .cell")).to_have_count(40)
 
 
 def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_path):
@@ -270,15 +273,14 @@ def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_
     visited = visit(write_report(finished, tmp_path / "report.html"))
     page = visited.open()
 
-    names = page.locator("table.tasks tbody tr").first.locator("small").all_text_contents()
-    assert names == ["careful", "hurried"]
+    names = page.locator("table.tasks tbody tr").first.locator("small")
+    expect(names).to_have_text(["careful", "hurried"])
     page.get_by_label("Order").select_option("largest loss")
-    assert page.locator("table.tasks tbody tr .id").first.text_content() == "1"
+    expect(page.locator("table.tasks tbody tr .id").first).to_have_text("1")
     page.locator(".cell.fail").click()
     panel = visited.wait_for_simulation()
     panel.get_by_role("button", name="Show both side by side").click()
-    page.wait_for_selector("#panel.two[data-ready]")
-    assert panel.locator("h2 .trial").all_text_contents() == ["trial hurried.0", "trial careful.0"]
+    expect(panel.locator("h2 .trial")).to_have_text(["trial hurried.0", "trial careful.0"])
 
 
 def test_n_leads_from_failure_to_failure(visit, run):
@@ -286,13 +288,14 @@ def test_n_leads_from_failure_to_failure(visit, run):
     page = visited.open()
     for name in ("retail/0/1", "retail/1/0", "retail/0/1"):
         page.keyboard.press("n")
-        page.wait_for_url(f"**#{name}")
-        assert visited.wait_for_simulation().locator("span.chip.fail").count() == 1
+        panel = visited.wait_for_simulation(name)
+        expect(panel.locator("span.chip.fail")).to_have_count(1)
+        expect(page).to_have_url(re.compile(f"#{name}$"))
 
 
-def test_the_modules_run_as_they_are_when_a_server_sends_them(browser, run, tmp_path):
+def test_the_modules_run_as_they_are_when_a_server_sends_them(fresh_page, run, tmp_path):
     assets = files("maseval.report").joinpath("assets")
-    page = browser.new_page()
+    page = fresh_page()
     noise = []
     page.on("console", lambda message: noise.append(message.text))
     page.on("pageerror", lambda error: noise.append(str(error)))
@@ -319,10 +322,11 @@ def test_the_modules_run_as_they_are_when_a_server_sends_them(browser, run, tmp_
     page.goto("http://view.test/")
     page.wait_for_selector("html[data-ready]", state="attached")
     page.locator(".cell.fail").first.click()
-    page.wait_for_selector("#panel[data-ready]")
+    panel = page.locator("#panel")
+    expect(panel).to_have_attribute("data-ready", "retail/0/1")
     page.keyboard.press("n")
+    expect(panel).to_have_attribute("data-ready", "retail/1/0")
 
-    assert page.locator("#panel .message").count() > 3
-    assert status(page) == "4 of 4 simulations"
+    assert panel.locator(".message").count() > 3
+    expect_status(page, "4 of 4 simulations")
     assert noise == []
-    page.close()

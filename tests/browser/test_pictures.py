@@ -10,14 +10,14 @@ from maseval.stats import label_bars
 DRAWING = label_bars({"agent: wrong arguments": 3, "user: empty turns": 1})
 
 
-def test_a_png_has_twice_the_size_and_the_colours_of_the_drawing(tmp_path, browser):
+def test_a_png_has_twice_the_size_and_the_colours_of_the_drawing(tmp_path, fresh_page):
     path = write_plot(DRAWING, tmp_path / "plot.png")
 
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG\r\n")
     width, _ = struct.unpack(">II", content[16:24])
     assert width == 2 * 680
-    page = browser.new_page()
+    page = fresh_page()
     page.set_content("<canvas></canvas>")
     colour = page.evaluate(
         """async (bytes) => {
@@ -29,7 +29,6 @@ def test_a_png_has_twice_the_size_and_the_colours_of_the_drawing(tmp_path, brows
         }""",
         list(content),
     )
-    page.close()
     assert colour == [0x0B, 0x62, 0xB8, 255]  # the first series in light
 
 

@@ -1,10 +1,13 @@
 """A whole task played in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from maseval.commands.tau2.options import PlayOptions
-from maseval.runs import list_runs, run_state
+from maseval.runs import list_runs
+from tests.browser.waiting import eventually
 
 TASK = "renew_own_not_husbands"
 GOLD = [
@@ -37,7 +40,7 @@ def call(page, name, written):
 def test_a_whole_gold_solution_is_played_and_passes(table, tmp_path, flaws):
     page = table.open("/play")
     begin(page)
-    assert "Good standing" in page.locator(".play-beside").text_content()
+    expect(page.locator(".play-beside")).to_contain_text("Good standing")
     assert flaws(page) == []
 
     words = page.get_by_label("What you say")
@@ -53,11 +56,12 @@ def test_a_whole_gold_solution_is_played_and_passes(table, tmp_path, flaws):
     expect(page.get_by_text("The conversation is over")).to_be_visible()
     expect(page.locator(".part.verdict")).to_contain_text("Reward 1")
     assert flaws(page) == []
+    eventually(lambda: [state.state for state in list_runs(tmp_path)], ["complete"])
     [state] = list_runs(tmp_path)
-    assert state.state == "complete" and state.pass_1["value"] == 1
+    assert state.pass_1["value"] == 1
     page.get_by_role("link", name="Open the run").click()
-    table.wait_for_simulation()
-    assert page.url.endswith(f"/run/{state.name}#library/{TASK}/0")
+    table.wait_for_simulation(f"library/{TASK}/0")
+    expect(page).to_have_url(re.compile(re.escape(f"/run/{state.name}#library/{TASK}/0") + "$"))
 
 
 def test_what_is_wrong_in_a_form_is_said_beside_it_and_a_reload_resumes(table, tmp_path):
@@ -84,9 +88,8 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, serve, tmp_path, fla
     page = visit(server.url, **look).open("/play")
     begin(page)
 
-    assert "Ask for your own book first" in page.locator(".play-beside").text_content()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator(".play-beside")).to_contain_text("Ask for your own book first")
+    eventually(lambda: page.evaluate("document.documentElement.scrollWidth") <= 390)
     assert flaws(page) == []
     server.close()
-    [state] = list_runs(tmp_path)
-    assert run_state(state.path).state == "incomplete"
+    eventually(lambda: [state.state for state in list_runs(tmp_path)], ["incomplete"])

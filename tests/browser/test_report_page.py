@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from maseval.report import write_report
 from maseval.stats import Outcome, label_bars, trial_map
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
+from tests.browser.waiting import eventually, unfold
 from tests.report.builders import answered, broken, call, report, said, simulated
 
 TELECOM = "[mobile_data_issue]roaming|off[PERSONA:None]"
@@ -27,27 +28,26 @@ def run(tmp_path):
     return write_report(finished, tmp_path / "report.html", title="A run")
 
 
-def visible_rows(page):
-    return page.locator("table.tasks tbody tr:visible .id").all_text_contents()
+def expect_rows(page, *names):
+    rows = page.locator("table.tasks tbody tr:visible .id")
+    expect(rows).to_have_count(len(names))
+    for number, name in enumerate(names):
+        expect(rows.nth(number)).to_have_text(name)
 
 
-def matching_cells(page):
-    return page.locator("table.tasks tbody tr:visible .cell:not(.dim)").count()
-
-
-def status(page):
-    return page.locator("output.status").text_content()
+def expect_status(page, words):
+    expect(page.locator("output.status")).to_have_text(words)
 
 
 def test_the_page_opens_quietly_and_shows_the_run(visit, run):
     page = visit(run).open()
 
-    assert page.title() == "A run"
-    assert "3 tasks · 5 simulations" in page.locator(".totals").text_content()
-    assert page.locator(".cell.pass").count() == 2
-    assert page.locator(".cell.error").count() == 1
-    assert "lab/agent-1" in page.locator(".pairs").first.text_content()
-    assert page.locator("table.results tbody tr").count() == 3
+    expect(page).to_have_title("A run")
+    expect(page.locator(".totals")).to_contain_text("3 tasks · 5 simulations")
+    expect(page.locator(".cell.pass")).to_have_count(2)
+    expect(page.locator(".cell.error")).to_have_count(1)
+    expect(page.locator(".pairs").first).to_contain_text("lab/agent-1")
+    expect(page.locator("table.results tbody tr")).to_have_count(3)
 
 
 def test_the_policy_is_in_force(visit, run):
@@ -65,7 +65,8 @@ def test_the_policy_is_in_force(visit, run):
 
     assert refused
     assert page.evaluate("window.__pwned") is None
-    assert len(visited.noise) >= 2  # the browser says that it stopped them
+    # The browser says that it stopped them; it says it while it is asked something.
+    eventually(lambda: bool(page.title()) and len(visited.noise) >= 2)
     visited.noise.clear()
 
 
@@ -76,12 +77,17 @@ def test_no_load_gets_through_even_if_something_asked_for_one(visit, run):
         page = visited.open()
         page.evaluate(
             """async (address) => {
+              const refused = new Promise((done) => {
+                const seen = new Set(["img-src", "style-src-elem", "connect-src"]);
+                addEventListener("securitypolicyviolation", ({ effectiveDirective }) =>
+                  seen.delete(effectiveDirective) && seen.size === 0 && done());
+              });
               const [image, sheet] = ["img", "link"].map((name) => document.createElement(name));
               image.src = `${address}/x.png`;
               Object.assign(sheet, { rel: "stylesheet", href: `${address}/x.css` });
               document.body.append(image, sheet);
               await fetch(address).catch(() => {});
-              await new Promise((done) => setTimeout(done, 200));
+              await refused;
             }""",
             f"http://127.0.0.1:{server.getsockname()[1]}",
         )
@@ -108,25 +114,25 @@ def test_filters_leave_what_they_name(visit, run, act, rows, cells):
 
     act(page)
 
-    assert visible_rows(page) == rows
-    assert matching_cells(page) == cells
-    assert page.locator("output.status").text_content() == f"{cells} of 5 simulations"
+    expect_rows(page, *rows)
+    expect(page.locator("table.tasks tbody tr:visible .cell:not(.dim)")).to_have_count(cells)
+    expect_status(page, f"{cells} of 5 simulations")
 
 
 def test_filters_add_up_and_can_be_taken_back(visit, run):
     page = visit(run).open()
     page.click("button.chip.fail")
     page.get_by_label("Domain").select_option("telecom")
-    assert visible_rows(page) == []
+    expect_rows(page)
 
     page.click("button.chip.fail")
-    assert visible_rows(page) == [TELECOM]
+    expect_rows(page, TELECOM)
 
 
 def test_tasks_can_be_ordered_by_success(visit, run):
     page = visit(run).open()
     page.get_by_label("Order").select_option("fewest passed")
-    assert visible_rows(page) == ["12", "0", TELECOM]
+    expect_rows(page, "12", "0", TELECOM)
 
 
 def test_a_click_opens_the_conversation(visit, run):
@@ -134,17 +140,17 @@ def test_a_click_opens_the_conversation(visit, run):
     page = visited.open()
 
     page.locator(".cell.fail").first.click()
-    panel = visited.wait_for_simulation()
+    panel = visited.wait_for_simulation("retail/0/1")
 
-    assert page.url.endswith("#retail/0/1")
-    said_by = panel.locator(".message-head strong").all_text_contents()
-    assert said_by == ["Agent", "User", "Agent", "Agent", "Agent", "User"]
-    assert panel.locator(".message.user .prose").first.text_content() == "Please cancel my order."
-    assert panel.locator(".call .tool").all_text_contents() == ["get_order", "cancel_order"]
+    expect(page).to_have_url(re.compile("#retail/0/1$"))
+    said_by = panel.locator(".message-head strong")
+    expect(said_by).to_have_text(["Agent", "User", "Agent", "Agent", "Agent", "User"])
+    expect(panel.locator(".message.user .prose").first).to_have_text("Please cancel my order.")
+    expect(panel.locator(".call .tool")).to_have_text(["get_order", "cancel_order"])
     assert panel.locator(".call .answer").first.text_content() == (
         '{\n  "order_id": "#W1",\n  "status": "pending"\n}'
     )
-    assert panel.locator(".tag.write").count() == 1
+    expect(panel.locator(".tag.write")).to_have_count(1)
 
 
 def test_a_failed_simulation_shows_which_check_decided(visit, run):
@@ -153,11 +159,12 @@ def test_a_failed_simulation_shows_which_check_decided(visit, run):
     panel = visited.wait_for_simulation()
 
     verdict = panel.locator(".part.verdict")
-    assert "Reward 0 = DB" in verdict.text_content()
+    expect(verdict).to_contain_text("Reward 0 = DB")
     decisive = verdict.locator("details", has_text="End state")
-    assert decisive.get_attribute("open") is not None
-    assert "not scored" in verdict.locator("details", has_text="Information given").text_content()
-    assert "cancel_order" in panel.locator(".part.state").text_content()
+    expect(decisive).to_have_attribute("open", "")
+    informed = verdict.locator("details", has_text="Information given")
+    expect(informed).to_contain_text("not scored")
+    expect(panel.locator(".part.state")).to_contain_text("cancel_order")
 
 
 def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):
@@ -173,14 +180,12 @@ def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):
     visited.wait_for_simulation()
 
     section = page.locator(".part.explanation")
-    assert "agent: wrong arguments" in section.text_content()
-    assert section.locator("tbody th").all_text_contents() == [
-        "orders[#W1].status",
-        "orders[#W1].reason",
-    ]
-    assert section.locator("td[rowspan='2']").count() == 1
+    expect(section).to_contain_text("agent: wrong arguments")
+    places = ["orders[#W1].status", "orders[#W1].reason"]
+    expect(section.locator("tbody th")).to_have_text(places)
+    expect(section.locator("td[rowspan='2']")).to_have_count(1)
     section.get_by_role("button", name="message 4").last.click()
-    assert page.evaluate("document.activeElement.id") == "message-4"
+    expect(page.locator("#message-4")).to_be_focused()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -191,7 +196,7 @@ def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
     page = visit(path, color_scheme=scheme).open()
 
     plot = page.locator(".plots svg")
-    assert "agent: wrong arguments" in plot.text_content()
+    expect(plot).to_contain_text("agent: wrong arguments")
     assert plot.bounding_box()["width"] > 300
     bars = plot.locator("rect.series-1, rect.series-2")
     colours = bars.evaluate_all("(bars) => bars.map((bar) => getComputedStyle(bar).fill)")
@@ -206,11 +211,7 @@ def test_a_check_leads_to_the_message_it_rests_on(visit, run):
     panel.locator("summary", has_text="Reference actions").click()
     panel.locator(".checks .jump").click()
 
-    assert page.evaluate("document.activeElement.id") == "message-4"
-
-
-def marked(page):
-    return page.locator(".message.marked").get_attribute("id")
+    expect(page.locator("#message-4")).to_be_focused()
 
 
 @pytest.mark.parametrize(("link", "message"), [("m6", "message-6"), ("m5", "message-4")])
@@ -219,9 +220,10 @@ def test_the_link_of_a_message_opens_its_simulation_and_marks_it(visit, run, lin
     page = visited.open(f"#retail/0/1/{link}?outcome=fail")
     visited.wait_for_simulation()
 
-    assert marked(page) == message  # a tool's answer stands in the message that called it
-    assert page.evaluate("document.activeElement.id") == message
-    assert page.url.endswith(f"#retail/0/1/{link}?outcome=fail")
+    # A tool's answer stands in the message that called it.
+    expect(page.locator(".message.marked")).to_have_id(message)
+    expect(page.locator(f"#{message}")).to_be_focused()
+    expect(page).to_have_url(re.compile(rf"#retail/0/1/{link}\?outcome=fail$"))
 
 
 def test_every_message_has_its_link(visit, run):
@@ -231,14 +233,12 @@ def test_every_message_has_its_link(visit, run):
     section = panel.locator(".part.conversation").element_handle()
 
     panel.get_by_role("link", name="Link to message 4").click()
-    page.wait_for_selector(".message.marked")
 
-    assert marked(page) == "message-4"
-    assert page.url.endswith("#retail/0/1/m4")
+    expect(page.locator(".message.marked")).to_have_id("message-4")
+    expect(page).to_have_url(re.compile("#retail/0/1/m4$"))
     assert section.evaluate("(section) => section.isConnected")  # nothing was drawn anew
     panel.get_by_role("link", name="Link to message 1").click()
-    page.wait_for_selector("#message-1.marked")
-    assert page.locator(".message.marked").count() == 1
+    expect(page.locator(".message.marked")).to_have_id("message-1")
 
 
 def test_a_message_says_what_it_took(visit, run):
@@ -246,10 +246,9 @@ def test_a_message_says_what_it_took(visit, run):
     visited.open("#retail/0/1")
     asked = visited.wait_for_simulation().locator("#message-2")
 
-    assert (
-        asked.locator(".message-head small").text_content() == "#2 · +4.0 s · took 2.0 s · $0.0020"
-    )
-    assert asked.locator(".call-head").text_content().endswith("26.0 s")
+    spent = asked.locator(".message-head small")
+    expect(spent).to_have_text("#2 · +4.0 s · took 2.0 s · $0.0020")
+    expect(asked.locator(".call-head")).to_have_text(re.compile(r"26\.0 s$"))
 
 
 def test_an_error_is_shown_with_its_traceback_folded(visit, run):
@@ -257,10 +256,10 @@ def test_an_error_is_shown_with_its_traceback_folded(visit, run):
     visited.open("#retail/12/1")
     panel = visited.wait_for_simulation()
 
-    assert "the agent fell over" in panel.locator(".part.error").text_content()
-    assert panel.locator(".part.error .code").count() == 0
+    expect(panel.locator(".part.error")).to_contain_text("the agent fell over")
+    expect(panel.locator(".part.error .code")).to_have_count(0)
     panel.locator("summary", has_text="Traceback").click()
-    assert "File agent.py" in panel.locator(".part.error .code").text_content()
+    expect(panel.locator(".part.error .code")).to_contain_text("File agent.py")
 
 
 def test_a_deep_link_opens_a_task_whose_id_has_brackets_and_bars(visit, run):
@@ -272,58 +271,59 @@ def test_a_deep_link_opens_a_task_whose_id_has_brackets_and_bars(visit, run):
     visited.requests.clear()
     visited.open(link)
 
-    assert TELECOM in visited.wait_for_simulation().locator("h2").text_content()
+    expect(visited.wait_for_simulation().locator("h2")).to_contain_text(TELECOM)
     assert re.fullmatch(r"#telecom/[\w%]+[\w%.-]*/0", link)
 
 
 @pytest.mark.parametrize("link", ["#nothing/of/ours", "#%", "#%E0%A4%A", "#<img src=x>"])
 def test_an_address_that_names_nothing_opens_nothing(visit, run, link):
     page = visit(run).open(link)
-    assert page.locator("#panel").is_hidden()
+    expect(page.locator("#panel")).to_be_hidden()
 
 
 def test_the_keyboard_walks_through_the_simulations(visit, run):
     visited = visit(run)
     page = visited.open()
 
-    def pressed(key):
+    for key, name in (("j", "retail/0/0"), ("j", "retail/0/1"), ("k", "retail/0/0")):
         page.keyboard.press(key)
-        visited.wait_for_simulation()
-        return page.url.partition("#")[2]
-
-    assert [pressed("j"), pressed("j"), pressed("k")] == ["retail/0/0", "retail/0/1", "retail/0/0"]
+        visited.wait_for_simulation(name)
+        expect(page).to_have_url(re.compile(f"#{name}$"))
     page.keyboard.press("Escape")
-    assert page.locator("#panel").is_hidden()
-    assert page.evaluate("document.activeElement.getAttribute('href')") == "#retail/0/0"
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(page.locator('.cell[href="#retail/0/0"]')).to_be_focused()
     page.keyboard.press("ArrowRight")
+    expect(page.locator('.cell[href="#retail/0/1"]')).to_be_focused()
     page.keyboard.press("Enter")
-    visited.wait_for_simulation()
-    assert page.url.endswith("#retail/0/1")
+    visited.wait_for_simulation("retail/0/1")
+    expect(page).to_have_url(re.compile("#retail/0/1$"))
 
 
 def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
     visited = visit(run)
     page = visited.open()
     page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
     page.keyboard.type("12")
     expect(page).to_have_url(re.compile("words=12"))
     page.keyboard.press("Escape")
+    expect(page.locator("#search")).not_to_be_focused()
     page.keyboard.press("j")
-    visited.wait_for_simulation()
-    assert page.url.endswith("#retail/12/0?words=12")
+    visited.wait_for_simulation("retail/12/0")
+    expect(page).to_have_url(re.compile(r"#retail/12/0\?words=12$"))
 
 
 def test_letters_typed_into_the_search_are_no_commands(visit, run):
     page = visit(run).open()
     page.focus("#search")
     page.keyboard.type("jk/")
-    assert page.input_value("#search") == "jk/"
-    assert page.locator("#panel").is_hidden()
+    expect(page.locator("#search")).to_have_value("jk/")
+    expect(page.locator("#panel")).to_be_hidden()
 
 
 def test_only_one_cell_of_the_table_is_a_stop_for_the_tab_key(visit, run):
     page = visit(run).open()
-    assert page.locator('.cell[tabindex="0"]').count() == 1
+    expect(page.locator('.cell[tabindex="0"]')).to_have_count(1)
 
 
 def paper(page):
@@ -337,9 +337,9 @@ def test_dark_follows_the_system_and_the_button(visit, run):
     assert light != dark
 
     page.click("button.theme")
-    assert paper(page) == light
+    eventually(lambda: paper(page), light)
     page.click("button.theme")
-    assert paper(page) == dark
+    eventually(lambda: paper(page), dark)
 
 
 CONTRAST = """() => {
@@ -373,7 +373,7 @@ def test_all_text_has_enough_contrast(visit, run, scheme, link):
     page = visited.open(link)
     if link:
         visited.wait_for_simulation()
-    assert page.evaluate(CONTRAST) == []
+    eventually(lambda: page.evaluate(CONTRAST), [])
 
 
 def test_every_control_has_a_name(visit, run):
@@ -395,8 +395,8 @@ def test_paper_shows_the_open_conversation_alone(visit, run):
 
     page.emulate_media(media="print")
 
-    assert page.locator("#overview").is_hidden()
-    assert page.locator(".message.user").first.is_visible()
+    expect(page.locator("#overview")).to_be_hidden()
+    expect(page.locator(".message.user").first).to_be_visible()
 
 
 def hostile_run(text, folder):
@@ -407,11 +407,6 @@ def hostile_run(text, folder):
     return write_report(hostile_reports(text), path, title=text, summary=summary, plots=plots)
 
 
-def unfold_everything(page):
-    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-    page.wait_for_timeout(50)
-
-
 @pytest.mark.parametrize("text", PAYLOADS.values(), ids=PAYLOADS)
 def test_hostile_text_stays_text_wherever_it_stands(visit, tmp_path, text):
     visited = visit(hostile_run(text, tmp_path))
@@ -420,8 +415,7 @@ def test_hostile_text_stays_text_wherever_it_stands(visit, tmp_path, text):
 
     page.locator(".cell").first.click()
     panel = visited.wait_for_simulation()
-    for _ in range(3):  # what is folded may hold something folded
-        unfold_everything(page)
+    unfold(page)
     page.mouse.move(300, 300)
 
     assert page.evaluate("window.__pwned") is None
@@ -479,10 +473,12 @@ def test_a_huge_text_is_cut_until_it_is_asked_for(visit, tmp_path):
     panel = visited.wait_for_simulation()
 
     assert len(panel.text_content()) < 20_000
-    panel.locator(".message.user .more").click()
-    assert "9,000 characters left" in panel.locator(".message.user .more").text_content()
-    panel.locator(".message.user .more").click()
-    assert len(page.locator(".message.user .prose").text_content()) == len(huge)
+    more = panel.locator(".message.user .more")
+    more.click()
+    expect(more).to_contain_text("9,000 characters left")
+    more.click()
+    shown = page.locator(".message.user .prose")
+    eventually(lambda: len(shown.text_content()), len(huge))
 
 
 def test_long_numbers_in_json_keep_every_digit(visit, tmp_path):
@@ -504,16 +500,16 @@ def test_a_damaged_packet_is_named_and_the_others_open(visit, run):
     )
     visited = visit(run)
     page = visited.open("#retail/0/0")
-    assert "damaged" in visited.wait_for_simulation().text_content()
+    expect(visited.wait_for_simulation()).to_contain_text("damaged")
 
     page.evaluate("location.hash = '#retail/12/0'")
-    page.wait_for_selector("#panel .message.user")
+    expect(page.locator("#panel .message.user")).not_to_have_count(0)
 
 
 def test_an_empty_run_is_a_page_too(visit, tmp_path):
     page = visit(write_report([], tmp_path / "report.html")).open()
     page.keyboard.press("j")
-    assert "0 simulations" in page.locator(".totals").text_content()
+    expect(page.locator(".totals")).to_contain_text("0 simulations")
 
 
 def test_a_run_of_any_benchmark_can_be_read(visit, tmp_path):
@@ -527,8 +523,8 @@ def test_a_run_of_any_benchmark_can_be_read(visit, tmp_path):
     visited.open("#pair/0")
     panel = visited.wait_for_simulation()
 
-    assert "booked" in panel.locator(".part.verdict").text_content()
-    assert panel.locator(".message .prose").all_text_contents() == ["A room?", "Ash."]
+    expect(panel.locator(".part.verdict")).to_contain_text("booked")
+    expect(panel.locator(".message .prose")).to_have_text(["A room?", "Ash."])
 
 
 def long_conversation(seed):
@@ -550,24 +546,24 @@ def test_a_very_long_table_draws_what_is_near(visit, tmp_path):
     visited = visit(write_report(finished, tmp_path / "report.html"))
     page = visited.open()
     rows = page.locator("table.tasks tr:has(.cell)")
-    assert rows.count() < 1_000
+    eventually(lambda: rows.count() < 1_000)
 
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.locator(".id").last).to_have_text("1999")
-    assert rows.count() < 1_500
+    eventually(lambda: rows.count() < 1_500)
 
     visited.open("#1000/0")
-    visited.wait_for_simulation()
-    page.wait_for_selector(".cell[aria-current]")
-    assert page.locator(".cell[aria-current]").get_attribute("href") == "#1000/0"
+    visited.wait_for_simulation("1000/0")
+    expect(page.locator(".cell[aria-current]")).to_have_attribute("href", "#1000/0")
     page.focus(".cell[aria-current]")
     page.keyboard.press("ArrowDown")
+    expect(page.locator('.cell[href="#1001/0"]')).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("#1001/0$"))
+    visited.wait_for_simulation("1001/0")
     page.click("button.chip.fail")
-    assert status(page) == "286 of 2,000 simulations"
+    expect_status(page, "286 of 2,000 simulations")
     page.keyboard.press("n")
-    expect(page).to_have_url(re.compile("#1008/0"))
+    visited.wait_for_simulation("1008/0")
 
 
 def test_a_thousand_simulations_open_and_scroll(visit, tmp_path, capsys):
@@ -607,8 +603,8 @@ def test_a_thousand_simulations_open_and_scroll(visit, tmp_path, capsys):
     visited.wait_for_simulation()
     showed = time.perf_counter() - began
 
-    assert page.locator(".cell").count() == 1112
-    assert page.locator(".message").count() == 31
+    expect(page.locator(".cell")).to_have_count(1112)
+    expect(page.locator(".message")).to_have_count(31)
     size = path.stat().st_size / 1e6
     with capsys.disabled():
         print(

@@ -1,5 +1,7 @@
 """Two runs side by side in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -23,8 +25,8 @@ def test_the_numbers_are_those_of_maseval_compare(visit, serve, compared):
 
     table = page.locator("table.results")
     for summary in expected.summaries.values():
-        assert f"{100 * summary.overall.estimates[0].value:.1f}" in table.text_content()
-    assert f"{100 * expected.two.main.difference:+.1f}" in page.locator(".notes").text_content()
+        expect(table).to_contain_text(f"{100 * summary.overall.estimates[0].value:.1f}")
+    expect(page.locator(".notes")).to_contain_text(f"{100 * expected.two.main.difference:+.1f}")
     flipped = {flip.task for flip in expected.two.flipped}
     listed = page.locator("table.compared tbody th").all_text_contents()
     assert {name.removeprefix("library/") for name in listed[: len(flipped)]} == flipped
@@ -33,19 +35,19 @@ def test_the_numbers_are_those_of_maseval_compare(visit, serve, compared):
 def test_two_conversations_are_aligned_up_to_their_first_difference(visit, serve, pair):
     visited = visit(serve(pair).url)
     page = visited.open("/compare?a=a&b=b")
-    assert page.locator("table.compared tbody th").all_text_contents() == ["retail/1", "retail/0"]
+    expect(page.locator("table.compared tbody th")).to_have_text(["retail/1", "retail/0"])
 
     page.get_by_role("link", name="retail/1").first.click()
     panel = visited.wait_for_simulation()
 
-    assert page.url.endswith("#retail/1?a=0&b=0")
-    assert panel.locator(".pair.equal ol").first.locator(".message").count() == 3
-    assert "after 3 equal messages" in panel.locator("#difference").text_content()
+    expect(page).to_have_url(re.compile(r"#retail/1\?a=0&b=0$"))
+    expect(panel.locator(".pair.equal ol").first.locator(".message")).to_have_count(3)
+    expect(panel.locator("#difference")).to_contain_text("after 3 equal messages")
     differing = panel.locator(".message.differs")
-    assert "cancel_order" in differing.first.text_content()
-    assert "No." in differing.last.text_content()
-    link = differing.last.locator(".anchor").get_attribute("href")
-    assert link == "/run/b#retail/1/0/m4"
+    expect(differing.first).to_contain_text("cancel_order")
+    expect(differing.last).to_contain_text("No.")
+    link = differing.last.locator(".anchor")
+    expect(link).to_have_attribute("href", "/run/b#retail/1/0/m4")
     ids = page.locator("#panel [id]").evaluate_all("(all) => all.map((each) => each.id)")
     assert ids == ["difference"]
 
@@ -54,7 +56,7 @@ def test_a_pair_has_an_address_and_is_closed_with_a_key(visit, serve, pair):
     visited = visit(serve(pair).url)
     page = visited.open("/compare?a=a&b=b#retail/0?a=0&b=0")
     panel = visited.wait_for_simulation()
-    assert "are the same" in panel.locator("#difference").text_content()
+    expect(panel.locator("#difference")).to_contain_text("are the same")
 
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()

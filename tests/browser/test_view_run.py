@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from maseval.runs import RunFolder
 from maseval.runs.live import publish
 from tests.browser.runs import planned, written_run
+from tests.browser.waiting import eventually
 from tests.report.builders import simulated
 
 REPORTS = [
@@ -32,10 +33,12 @@ def test_a_simulation_that_finishes_appears_and_moves_nothing(visit, serve, grow
     page = visited.open("/run/grows#retail/0/1")
     panel = visited.wait_for_simulation()
     panel.locator("summary", has_text="Reference actions").click()
+    expect(panel.locator("details[open] .checks")).not_to_have_count(0)
     panel.evaluate("(panel) => panel.scrollTo({ top: 200, behavior: 'instant' })")
     page.focus("#search")
     conversation = panel.locator(".part.conversation").element_handle()
-    assert page.locator("table.tasks .cell").count() == 4
+    expect(page.locator("table.tasks .cell")).to_have_count(4)
+    eventually(lambda: panel.evaluate("(panel) => panel.scrollTop"), 200)
 
     growing.append(REPORTS[4])
 
@@ -43,9 +46,9 @@ def test_a_simulation_that_finishes_appears_and_moves_nothing(visit, serve, grow
     expect(page.locator(".live .outcome")).to_contain_text("5 of 12 simulations")
     assert conversation.evaluate("(section) => section.isConnected")
     assert panel.evaluate("(panel) => panel.scrollTop") == 200
-    assert panel.locator("details[open]", has_text="Reference actions").count() == 1
-    assert page.evaluate("document.activeElement.id") == "search"
-    assert page.locator(".cell[aria-current]").get_attribute("href") == "#retail/0/1"
+    expect(panel.locator("details[open]", has_text="Reference actions")).to_have_count(1)
+    expect(page.locator("#search")).to_be_focused()
+    expect(page.locator(".cell[aria-current]")).to_have_attribute("href", "#retail/0/1")
 
     page.evaluate("location.hash = '#retail/2/0'")
     expect(panel.locator("h2 .id")).to_have_text("2")
@@ -60,7 +63,7 @@ def test_a_running_run_shows_how_far_it_is(visit, serve, growing):
     expect(strip.locator("progress")).to_have_attribute("value", "4")
     expect(strip.locator("dd").first).to_contain_text("50.0")
     expect(strip).to_contain_text("$1.00 so far")
-    assert strip.locator("svg.interval").count() >= 1
+    expect(strip.locator("svg.interval")).not_to_have_count(0)
 
     for each in REPORTS[4:]:
         growing.append(each)
@@ -101,7 +104,7 @@ def test_the_page_survives_a_restart_of_the_server(visit, serve, growing):
     expect(page.locator("table.tasks .cell")).to_have_count(5)
     growing.append(REPORTS[5])
     expect(page.locator("table.tasks .cell")).to_have_count(6)
-    assert page.locator("#panel .message").count() == 6
+    expect(page.locator("#panel .message")).to_have_count(6)
     visited.noise.clear()  # the browser says that nobody answered
 
 
@@ -122,8 +125,8 @@ def test_a_run_opens_as_its_report_does(visit, serve, tmp_path):
     page = visited.open("/run/deep/one%20run#retail/0/1/m4")
     visited.wait_for_simulation()
 
-    assert page.title() == "deep/one run · maseval"
-    assert page.locator(".message.marked").get_attribute("id") == "message-4"
+    expect(page).to_have_title("deep/one run · maseval")
+    expect(page.locator(".message.marked")).to_have_id("message-4")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile("#retail/1/0$"))
 

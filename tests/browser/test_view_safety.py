@@ -1,9 +1,11 @@
 """Nothing that a model wrote comes alive in the viewer, wherever it stands."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
 from tests.browser.runs import written_run
+from tests.browser.waiting import eventually, unfold
 
 VIEWERS_OWN = {"link", "form", "progress", "mark", "textarea"}
 
@@ -23,29 +25,23 @@ def assert_inert(page):
     tags = set(page.evaluate("[...document.querySelectorAll('*')].map((e) => e.localName)"))
     assert tags <= ALLOWED | VIEWERS_OWN
     assert page.evaluate(ALIVE) == []
-    assert page.locator("script").count() == 1
-
-
-def unfold(page):
-    for _ in range(3):  # what is folded may hold something folded
-        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-        page.wait_for_timeout(50)
+    expect(page.locator("script")).to_have_count(1)
 
 
 def test_hostile_text_stays_text_in_a_run(visit, serve, hostile):
     visited = visit(serve(hostile).url)
     page = visited.open("/run/one")
-    assert set(page.locator("table.tasks .id").all_text_contents()) == set(PAYLOADS.values())
+    ids = page.locator("table.tasks .id")
+    eventually(lambda: set(ids.all_text_contents()), set(PAYLOADS.values()))
     assert_inert(page)
 
-    for _ in PAYLOADS:
+    for text in ids.all_text_contents():
         page.keyboard.press("j")
-        panel = visited.wait_for_simulation()
+        panel = visited.wait_for_simulation(f"{text}/{text}/0")
         unfold(page)
         assert_inert(page)
-        text = panel.locator("h2 .id").text_content()
-        assert text in PAYLOADS.values()
-        assert panel.locator(".message.user .prose").text_content() == text
+        eventually(panel.locator("h2 .id").text_content, text)
+        eventually(panel.locator(".message.user .prose").text_content, text)
 
 
 def test_hostile_text_stays_text_in_a_comparison(visit, serve, hostile):
@@ -61,7 +57,8 @@ def test_hostile_text_stays_text_in_a_comparison(visit, serve, hostile):
         unfold(page)
         assert_inert(page)
         page.keyboard.press("Escape")
-        page.wait_for_selector("#panel", state="hidden")
+        expect(page.locator("#panel")).to_be_hidden()
+        expect(page.locator("#panel[data-ready]")).to_have_count(0)
 
 
 def test_the_policy_of_the_viewer_is_in_force(visit, serve, hostile):
@@ -79,5 +76,6 @@ def test_the_policy_of_the_viewer_is_in_force(visit, serve, hostile):
 
     assert refused
     assert page.evaluate("window.__pwned") is None
-    assert len(visited.noise) >= 2  # the browser says that it stopped them
+    # The browser says that it stopped them; it says it while it is asked something.
+    eventually(lambda: bool(page.title()) and len(visited.noise) >= 2)
     visited.noise.clear()

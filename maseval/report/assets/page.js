@@ -1,7 +1,7 @@
 // Puts the parts together: what is open follows the address, keys and clicks change the address.
 
 import { showMessage } from "./conversation.js";
-import { detailOf, linkTo, load, OUTCOMES, simulations } from "./data.js";
+import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h } from "./dom.js";
 import { drawOverview } from "./overview.js";
 import { banner, drawSections, wishLine } from "./simulation.js";
@@ -92,7 +92,7 @@ async function show(...list) {
   for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
   columns[0].querySelector("h2").focus({ preventScroll: true });
   if (reading.message != null) showMessage(columns[0], reading.message);
-  panel.dataset.ready = "true";
+  panel.dataset.ready = list.map(nameOf).join(" ");
 }
 
 function mark(simulation) {

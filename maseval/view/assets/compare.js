@@ -138,7 +138,7 @@ async function showPair(panel, task, pair) {
   } catch (error) {
     add(inside, [h("p", { class: "error", role: "alert" }, error.message)]);
   }
-  panel.dataset.ready = "true";
+  if (inside.isConnected) panel.dataset.ready = taskName(task); // else another was opened meanwhile
 }
 
 function toDifference() {
