@@ -1,22 +1,27 @@
 """What it costs to send a run elsewhere: ``python -m benchmarks.telemetry``.
 
-The small booking benchmark runs into a folder: sent nowhere, as traces to a receiver in this
-process, and into the files of trackers, as far as their libraries are installed. A simulation takes
-about a millisecond, so that what is added stands out; with a language model it takes seconds. Then
-the parts are measured alone: a report as a tree of spans, and simulations as a table of tasks.
+The small booking benchmark runs into a folder: without the code that could send it, with it but
+sent nowhere (twice, which shows the noise), as traces to a receiver in this process, and into the
+files of trackers, as far as their libraries are installed. A simulation takes a few milliseconds,
+so that what is added stands out; with a language model it takes seconds. The ways take turns, round
+by round, so that what the machine does besides meets all of them, and the processor's time is
+counted. Then the parts are measured alone.
 """
 
 import contextlib
 import os
+import resource
 import tempfile
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from statistics import median
+from unittest import mock
 
-from benchmarks.table import best, seconds, show
-from maseval import commands
+from benchmarks.table import best, show
+from maseval import Benchmark, commands
 from maseval.commands import tracking
+from maseval.commands.follower import Follower
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
 from maseval.interface.trackers.tracked_run import Finished, tasks_of
@@ -24,37 +29,80 @@ from maseval.runs import RunFolder
 
 TRIALS = 30
 SIMULATIONS = 12 * TRIALS
+ROUNDS = 7
 BUILT = 300
+OFF = "sent nowhere"
+
+Ways = Mapping[str, Callable[[], object]]
 
 
 def main() -> int:
-    """Print both tables."""
+    """Print all tables."""
     tracking.TRACKER_SECONDS = 600.0  # how long it takes is the question here
-    rows = [("sent nowhere", measured(5)), ("sent nowhere, again", measured(5))]
-    if is_installed("opentelemetry.exporter"):
-        with receiver() as url:
-            rows.append(("--otel", measured(5, f"otel={url}")))
+    with receiver() as url:
+        ways: dict[str, Callable[[], object]] = {"without the code": run_without, OFF: run}
+        ways[f"{OFF}, again"] = run
+        if is_installed("opentelemetry.exporter"):
+            ways["--otel"] = lambda: run(f"otel={url}")
+        compared(f"A run of {SIMULATIONS:,} simulations, {ROUNDS} rounds", ways, ROUNDS)
+    trackers: dict[str, Callable[[], object]] = {OFF: run}
     if is_installed("wandb"):
-        rows.append(("--track wandb, offline", measured(1, "wandb")))
+        trackers["--track wandb, offline"] = lambda: run("wandb")
     if is_installed("mlflow") and is_installed("sqlalchemy"):
-        rows.append(("--track mlflow, SQLite", measured(1, "mlflow=sqlite:///runs.db")))
-    show(
-        f"A run of {SIMULATIONS:,} simulations, with all that is waited for at its end",
-        ("how", "s", "ms of CPU a simulation"),
-        [(how, f"{took:.2f}", f"{cpu / SIMULATIONS * 1e3:.3f}") for how, (took, cpu) in rows],
-    )
+        trackers["--track mlflow, SQLite"] = lambda: run("mlflow=sqlite:///runs.db")
+    if len(trackers) > 1:
+        compared("The same, once; a tracker has a process of its own", trackers, 1)
     show("The parts alone", ("what", "ms"), list(parts()))
     return 0
 
 
-def measured(times: int, *to: str) -> tuple[float, float]:
-    """Seconds of a run at best, and of this process: trackers have processes of their own."""
-    runs = []
-    for _ in range(times):
-        began = time.process_time()
-        took = seconds(lambda: run(*to))
-        runs.append((took, time.process_time() - began))
-    return min(took for took, _ in runs), min(cpu for _, cpu in runs)
+def compared(title: str, ways: Ways, rounds: int) -> None:
+    """Print the processor's time of each way: at best, and what it adds to being off."""
+    taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    for number in range(rounds):
+        # What comes first in a round must not always be the same.
+        for way in sorted(ways, reverse=bool(number % 2)):
+            taken[way].append(processor_time(ways[way]))
+    off = [own for own, _ in taken[OFF]]
+    rows = []
+    for way, times in taken.items():
+        added = median(own - other for (own, _), other in zip(times, off, strict=True))
+        children = min(child for _, child in times)
+        rows.append((way, _each(min(own for own, _ in times)), _each(added, "+"), children))
+    show(
+        title,
+        ("how", "ms of CPU a simulation", "beyond off (median)", "s of CPU of other processes"),
+        [(way, own, added, f"{children:.2f}") for way, own, added, children in rows],
+    )
+
+
+def _each(seconds: float, sign: str = "") -> str:
+    return f"{seconds / SIMULATIONS * 1e3:{sign}.3f}"
+
+
+def processor_time(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of the processor for ``work``: of this process, and of those that it started."""
+    before = _used()
+    work()
+    own, children = (after - was for after, was in zip(_used(), before, strict=True))
+    return own, children
+
+
+def _used() -> tuple[float, float]:
+    found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    own, children = (each.ru_utime + each.ru_stime for each in found)
+    return own, children
+
+
+def run_without() -> None:
+    """Run as if nothing could be sent anywhere: nobody is asked at the end of a simulation."""
+    add = Benchmark.add_callback
+
+    def add_others(self: Benchmark, callback: object) -> object:
+        return self if isinstance(callback, Follower) else add(self, callback)
+
+    with mock.patch.object(Benchmark, "add_callback", add_others):
+        run()
 
 
 def run(*to: str) -> None:
@@ -77,6 +125,8 @@ def parts() -> Iterator[tuple[str, str]]:
         booking = "maseval.benchmark.booking:BookingBenchmark"
         commands.run(benchmark=booking, num_tasks=1, output=f"{folder}/run")
         report = next(RunFolder.read(f"{folder}/run").reports())
+    idle = best(lambda: hooks_called(Follower(), report)) / BUILT
+    yield "hooks of what sends nothing", f"{idle * 1e3:.4f}"
     spans = best(lambda: [simulation_span(report) for _ in range(BUILT)], times=3) / BUILT
     yield "a report as spans", f"{spans * 1e3:.3f}"
     finished = [
@@ -84,6 +134,13 @@ def parts() -> Iterator[tuple[str, str]]:
     ]
     table = best(lambda: tasks_of(finished), times=3)
     yield "20,000 simulations as a table of tasks", f"{table * 1e3:.1f}"
+
+
+def hooks_called(follower: Follower, report: object) -> None:
+    """What a run that is sent nowhere does for it, for some simulations."""
+    for _ in range(BUILT):
+        follower.on_task_repeat_start(None, None, 0)
+        follower.on_task_repeat_end(None, report)
 
 
 @contextlib.contextmanager

@@ -150,7 +150,10 @@ def opened_bundle(
             f"{target} cannot be made: {target.parent} is not a folder"
         ) from None
     hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
-    hidden.mkdir()
+    try:
+        hidden.mkdir()
+    except OSError as error:  # whoever reads it knows only the name that the folder is to get
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         manifest = _unpacked(path, hidden, limits)
         folder = RunFolder.read(hidden)
