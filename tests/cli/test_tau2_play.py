@@ -53,11 +53,23 @@ def test_a_newcomer_is_told_what_to_do_and_reads_policy_and_tools(tmp_path):
 
 
 def test_mistakes_at_the_keyboard_are_explained_and_recorded_nowhere(tmp_path):
-    lines = ["/nothing", "/call", "/call fly", "/call get", "/call get_member {", "/call 1", ""]
+    lines = [
+        "/nothing",
+        "/transfer",
+        "/last",
+        "/CALL",
+        "/call fly",
+        "/call get",
+        "/call get_member {",
+        "/call 1",
+        "",
+    ]
     result = played(tmp_path / "run", *lines, "/cancel", "", "//slash", "/stop")
 
     for words in (
         "There is no /nothing",
+        "There is no /transfer",  # which is the customer's
+        "No tool has answered yet",
         "name a tool",
         "'fly' is not a tool",
         "'get' may be get_member, get_account",

@@ -121,6 +121,9 @@ class PlayScreen:
 
     def show_last_result(self) -> None:
         """The last result, whole."""
+        if not self._last_result:
+            self._console.print("[dim]No tool has answered yet.[/dim]")
+            return
         self._print_result(self._last_result, failed=False, most=None)
 
 

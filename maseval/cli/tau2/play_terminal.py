@@ -65,7 +65,7 @@ class PlayTerminal:
         if not self._is_terminal:
             return False
         try:
-            return self._read("Keep what happened? [Y/n] ").strip().lower() in ("n", "no")
+            return self._read("\nKeep what happened? [Y/n] ").strip().lower() in ("n", "no")
         except KeyboardInterrupt:
             return False
 
@@ -97,8 +97,8 @@ class PlayTerminal:
             self._play.seat.say(text.removeprefix("/"))
             return True
         name, _, rest = text[1:].strip().partition(" ")
-        command = self._commands.get(name)
-        if command is None:
+        command = self._commands.get(name.lower())
+        if command is None or (name.lower() == "transfer" and self._briefing.side != "user"):
             self._console.print(
                 f"[red]There is no /{inert(name)}; /help lists what there is.[/red]"
             )

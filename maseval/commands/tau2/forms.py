@@ -1,5 +1,6 @@
 """Tools as forms: the parameters of a function schema as fields that a person fills in."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -233,7 +234,8 @@ def _check(value: object, schema: Schema, where: str) -> None:
     expected = _TYPES.get(str(kind))
     is_bool = isinstance(value, bool) and kind in ("integer", "number")
     if expected is not None and (not isinstance(value, expected) or is_bool):
-        raise FormError(f"{where} is {excerpt(value, 60)!r}; give {_ARTICLES[str(kind)]}")
+        shown = excerpt(json.dumps(value, ensure_ascii=False), 60)  # 1 is not "1"
+        raise FormError(f"{where} is {shown}; give {_ARTICLES[str(kind)]}")
     if schema.get("enum") and value not in schema["enum"]:
         raise FormError(f"{where} is {value!r}; choose one of: {', '.join(schema['enum'])}")
     if isinstance(value, list):
