@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from maseval.core.messages import Message, text_of
 from maseval.core.registry import ComponentRegistry
-
-RepetitionKey = tuple[str, int]
-"""The task's id and the number of the repetition."""
+from maseval.core.task.task import RepetitionKey
 
 
 class Said(NamedTuple):

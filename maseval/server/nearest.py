@@ -8,7 +8,7 @@ from maseval.server.difference import RequestDifference, first_difference
 from maseval.server.matching import Canonical, digest
 from maseval.server.tape import Tape, TapePlace
 
-Clean = Callable[[Canonical], Canonical]
+CleanRequest = Callable[[Canonical], Canonical]
 """Takes out of a request what a tape does not hold."""
 
 
@@ -46,7 +46,7 @@ class Nearest:
             self._catch_up()
             return list(self._models)
 
-    def to(self, asked: Canonical, clean: Clean) -> Neighbour | None:
+    def to(self, asked: Canonical, clean: CleanRequest) -> Neighbour | None:
         """The neighbour of a request, both compared as they would be on the tape."""
         asked = clean(asked)
         with self._lock:

@@ -51,12 +51,10 @@ from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
+from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.runs import Simulation
 from maseval.server import ModelServer
-
-TrialKey = tuple[str, int]
-"""A task's id and the number of the trial."""
 
 _starting = threading.Lock()
 
@@ -95,8 +93,8 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         self.rehearsal = Rehearsal(setup.options.rehearse or "")
         self.add_callback(_Cleaning(self.forget))
         self._timed_out = 0
-        self._environments: dict[TrialKey, Tau2Environment] = {}
-        self._rehearsed: dict[TrialKey, tuple[str, ScriptedModelAdapter]] = {}
+        self._environments: dict[RepetitionKey, Tau2Environment] = {}
+        self._rehearsed: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
         self._seen: WeakSet[AgentAdapter] = WeakSet()
 
     @cached_property
@@ -350,7 +348,7 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
                 self.rehearsals = ModelServer().__enter__()
         return self.rehearsals
 
-    def _forget_rehearsal(self, trial: TrialKey) -> ScriptedModelAdapter | None:
+    def _forget_rehearsal(self, trial: RepetitionKey) -> ScriptedModelAdapter | None:
         name, played = self._rehearsed.pop(trial, (None, None))
         if self.rehearsals and name:
             self.rehearsals.remove(name)
@@ -384,5 +382,5 @@ class _Cleaning(BenchmarkCallback):
         self.forget(report)
 
 
-def _trial(task: Task, seed_generator: SeedGenerator) -> TrialKey:
+def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0

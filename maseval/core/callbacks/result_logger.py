@@ -23,6 +23,7 @@ from maseval.core.storage.atomic import write_json
 from maseval.core.storage.records import RecordWriter, iter_records, new_record_file
 from maseval.core.storage.rescue import Rescue
 from maseval.core.task import AdaptiveTaskQueue, Task
+from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import now
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-
-RepetitionKey = tuple[str, int]
-"""A task's id and the number of the repetition."""
 
 
 class ResultLogger(BenchmarkCallback):

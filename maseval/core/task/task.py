@@ -11,6 +11,9 @@ from maseval.core.task.frozen import FrozenDict, frozen, thawed
 from maseval.core.task.protocol import TaskProtocol, mapping_of
 from maseval.core.tracing import JsonObject
 
+RepetitionKey = tuple[str, int]
+"""A task's id and the number of the repetition."""
+
 _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
 _FIELDS = ("query", "id", *_DATA_FIELDS, "protocol")
 _RECORD_FIELDS = ("question", "prompt", "text", "short_answer")

@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.trust.explain.evidence import (
 from maseval.benchmark.tau2.trust.explain.explanation import Explanation
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import CallChange, Repair
-from maseval.benchmark.tau2.trust.explain.snapshot import Place
+from maseval.benchmark.tau2.trust.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.trust.explain.tracing import CallAt, WrongField
 from maseval.benchmark.tau2.trust.explain.verdict import explain
 
@@ -23,7 +23,7 @@ __all__ = [
     "CommunicationEvidence",
     "Divergence",
     "Explanation",
-    "Place",
+    "FieldPlace",
     "Quote",
     "Repair",
     "ReplayFault",

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 from maseval.benchmark.tau2.trust.explain.course import Course
 from maseval.benchmark.tau2.trust.explain.snapshot import (
     FieldPath,
-    Place,
+    FieldPlace,
     WorldSnapshot,
     differing_records,
 )
@@ -36,7 +36,7 @@ class Divergence:
     reason: str
     message_index: int | None = None
     call: CallAt | None = None
-    place: Place | None = None
+    place: FieldPlace | None = None
 
 
 def divergence(
@@ -64,7 +64,7 @@ def divergence(
 
 def _lost(
     rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
-) -> tuple[Place, str] | None:
+) -> tuple[FieldPlace, str] | None:
     """A value that can no longer become the gold one."""
     ruled = (
         (place, rule)
@@ -80,21 +80,21 @@ def _lost(
 
 
 def _places(
-    rule: PermanenceRule, record: Place, now: WorldSnapshot, gold: WorldSnapshot
-) -> Iterator[Place]:
+    rule: PermanenceRule, record: FieldPlace, now: WorldSnapshot, gold: WorldSnapshot
+) -> Iterator[FieldPlace]:
     """The fields of a record that a rule's path means."""
     paths: list[FieldPath] = [()]
     for step in rule.path:
         paths = [(*path, key) for path in paths for key in _keys(step, record, path, now, gold)]
-    yield from (Place(record.side, record.table, record.record, path) for path in paths)
+    yield from (FieldPlace(record.side, record.table, record.record, path) for path in paths)
 
 
 def _keys(
-    step: str | int, record: Place, path: FieldPath, now: WorldSnapshot, gold: WorldSnapshot
+    step: str | int, record: FieldPlace, path: FieldPath, now: WorldSnapshot, gold: WorldSnapshot
 ) -> list[str | int]:
     if step != "*":
         return [step]
-    here = Place(record.side, record.table, record.record, path)
+    here = FieldPlace(record.side, record.table, record.record, path)
     values = (snapshot.value(here) for snapshot in (now, gold))
     keys: dict[str | int, None] = {}
     for value in values:

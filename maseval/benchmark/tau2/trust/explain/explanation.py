@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.trust.explain.divergence import Divergence
 from maseval.benchmark.tau2.trust.explain.evidence import AssertionEvidence, CommunicationEvidence
 from maseval.benchmark.tau2.trust.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.trust.explain.repair import Repair
-from maseval.benchmark.tau2.trust.explain.snapshot import Place
+from maseval.benchmark.tau2.trust.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.trust.explain.text import (
     ExplanationPart,
     ExplanationSection,
@@ -87,7 +87,7 @@ class Explanation:
 def plain(value: object) -> Any:
     """A typed value in JSON's terms."""
     match value:
-        case Place():
+        case FieldPlace():
             return {**_members(value), "shown": str(value), "path": list(value.path)}
         case _ if is_dataclass(value):
             return _members(value)

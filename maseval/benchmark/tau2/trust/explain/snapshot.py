@@ -16,7 +16,7 @@ FieldPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class FieldPlace:
     """Where a value stands: whose database, which table, which record, which field in it."""
 
     side: DatabaseSide
@@ -29,16 +29,16 @@ class Place:
         return name + "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.path)
 
     @property
-    def whole(self) -> "Place":
+    def whole(self) -> "FieldPlace":
         """The record that the value belongs to."""
-        return Place(self.side, self.table, self.record)
+        return FieldPlace(self.side, self.table, self.record)
 
 
 @dataclass(frozen=True)
 class FieldDifference:
     """A value that is not what it should be."""
 
-    place: Place
+    place: FieldPlace
     expected: object
     found: object
 
@@ -62,7 +62,7 @@ class WorldSnapshot:
         """One side's database; empty where that side has none."""
         return (self.state.company if side == "company" else self.state.customer) or {}
 
-    def value(self, place: Place) -> object:
+    def value(self, place: FieldPlace) -> object:
         """What stands at a place now."""
         value = self._record(place)
         for step in place.path:
@@ -72,7 +72,7 @@ class WorldSnapshot:
                 return ABSENT
         return value
 
-    def _record(self, place: Place) -> object:
+    def _record(self, place: FieldPlace) -> object:
         content = self.side(place.side).get(place.table)
         if isinstance(content, TableState):
             return self._row(content, place)
@@ -83,7 +83,7 @@ class WorldSnapshot:
             return whole
         return whole.get(place.record, ABSENT) if isinstance(whole, dict) else ABSENT
 
-    def _row(self, table: TableState, place: Place) -> object:
+    def _row(self, table: TableState, place: FieldPlace) -> object:
         assert place.record is not None
         if place.record in table.changes:
             fragment = table.changes[place.record]
@@ -101,7 +101,7 @@ class WorldSnapshot:
             whole = by_id(content)
             yield from whole if _is_keyed(content, whole) else (None,)
 
-    def records(self) -> Iterator[tuple[Place, str]]:
+    def records(self) -> Iterator[tuple[FieldPlace, str]]:
         """Every record there is now, with its text as it enters the hash."""
         sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
         for side in sides:
@@ -113,23 +113,23 @@ class WorldSnapshot:
 
     def _table_rows(
         self, side: DatabaseSide, table: str, content: TableState
-    ) -> Iterator[tuple[Place, str]]:
+    ) -> Iterator[tuple[FieldPlace, str]]:
         loaded, changes = self._loaded[side, table], content.changes
         for key in loaded.raw:
             if key not in changes:
-                yield Place(side, table, key), loaded.fragment(key)
+                yield FieldPlace(side, table, key), loaded.fragment(key)
         for key, fragment in changes.items():
             if fragment is not None:
-                yield Place(side, table, key), fragment
+                yield FieldPlace(side, table, key), fragment
 
 
-def _listed_rows(side: DatabaseSide, table: str, content: str) -> Iterator[tuple[Place, str]]:
+def _listed_rows(side: DatabaseSide, table: str, content: str) -> Iterator[tuple[FieldPlace, str]]:
     whole = by_id(content)
     if not _is_keyed(content, whole):
-        yield Place(side, table, None), content
+        yield FieldPlace(side, table, None), content
         return
     for key, record in whole.items():
-        yield Place(side, table, key), json.dumps(record)
+        yield FieldPlace(side, table, key), json.dumps(record)
 
 
 def _is_keyed(content: str, whole: object) -> bool:
@@ -139,13 +139,13 @@ def _is_keyed(content: str, whole: object) -> bool:
 def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDifference]:
     """Every field in which ``found`` is not as ``expected``, in a fixed order."""
     return [
-        FieldDifference(Place(place.side, place.table, place.record, path), wanted, is_there)
+        FieldDifference(FieldPlace(place.side, place.table, place.record, path), wanted, is_there)
         for place in differing_records(expected, found)
         for path, wanted, is_there in _fields(expected.value(place), found.value(place))
     ]
 
 
-def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[Place]:
+def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[FieldPlace]:
     """The records that are not the same in both."""
     sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
     for side in sides:
@@ -154,7 +154,7 @@ def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[Plac
             if mine[table] == theirs.get(table):
                 continue
             rows = dict.fromkeys((*one.rows(side, table), *other.rows(side, table)))
-            places = (Place(side, table, row) for row in rows)
+            places = (FieldPlace(side, table, row) for row in rows)
             yield from (each for each in places if not _same(one.value(each), other.value(each)))
 
 

@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.forms.message import Tau2ToolCall
 from maseval.benchmark.tau2.trust.explain.course import Course, WorldStep
 from maseval.benchmark.tau2.trust.explain.snapshot import (
     FieldDifference,
-    Place,
+    FieldPlace,
     differences,
     differing_records,
 )
@@ -31,7 +31,7 @@ class WrongField:
     if the reference solution leaves it as it was.
     """
 
-    place: Place
+    place: FieldPlace
     expected: object
     found: object
     written_by: CallAt | None = None
@@ -64,7 +64,7 @@ def _traced(
     )
 
 
-def last_writer(course: Course, place: Place) -> WorldStep | None:
+def last_writer(course: Course, place: FieldPlace) -> WorldStep | None:
     """The step after which a value stayed as it is in the end."""
     final = course.end.value(place)
     for number in range(len(course.steps) - 1, -1, -1):
@@ -93,9 +93,9 @@ def needed_actions(
     ]
 
 
-def _touched(course: Course) -> dict[Place, set[int]]:
+def _touched(course: Course) -> dict[FieldPlace, set[int]]:
     """The positions of the steps that changed each record."""
-    touched: dict[Place, set[int]] = {}
+    touched: dict[FieldPlace, set[int]] = {}
     for number, step in enumerate(course.steps):
         for record in differing_records(course.before(number), step.after):
             touched.setdefault(record, set()).add(step.position)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.trust.explain.snapshot import (
-    Place,
+    FieldPlace,
     WorldSnapshot,
     differing_records,
     parsed,
@@ -18,7 +18,7 @@ SHOWN = 20
 class FoundRecord:
     """A record, and whether it is another one than at the start of the simulation."""
 
-    place: Place
+    place: FieldPlace
     value: object
     changed: bool
 
@@ -46,7 +46,7 @@ def search_records(
     return RecordSearch(len(hits), tuple(shown))
 
 
-def _texts(snapshot: WorldSnapshot) -> Iterator[tuple[Place, str]]:
+def _texts(snapshot: WorldSnapshot) -> Iterator[tuple[FieldPlace, str]]:
     """Every record, with all that is in it as one text."""
     for place, fragment in snapshot.records():
         value = f"{place} {_readable(fragment)}"
