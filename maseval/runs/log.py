@@ -27,6 +27,7 @@ from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.repeats import with_repeats, without_repeats
+from maseval.runs.skim import skimmed
 
 # Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
 # needs no new conversation: ``Benchmark.rescore`` evaluates the recorded one.
@@ -153,10 +154,13 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
     }
 
 
-def _unsealed(line: bytes) -> dict[str, object]:
+def _unsealed(line: bytes, *, skim: bool) -> dict[str, object]:
     """The record of a line; raises if anything in it is not as it was written."""
-    record = strict_json.loads_object(line)
-    if problem := broken_seal(line):
+    problem = broken_seal(line)
+    record = skimmed(line) if skim and problem is None else None
+    if record is None:
+        record = strict_json.loads_object(line)
+    if problem:
         raise ValueError(problem)
     if record["kind"] == "report":
         check_report(record)
@@ -193,7 +197,8 @@ OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
 class LogReading:
     """A log as it is read, in which a line counts once the next one has named it.
 
-    Begins with what is known of the lines up to one that is intact, if anything.
+    Begins with what is known of the lines up to one that is intact, if anything. Where ``skim``
+    is set, the traces of a report have only why its conversation ended.
     """
 
     def __init__(
@@ -201,17 +206,21 @@ class LogReading:
         contents: LogContents | None = None,
         chain: Chain | None = None,
         on_report: OnReport | None = None,
+        *,
+        skim: bool = False,
     ) -> None:
         self.settled = contents or LogContents()
         """What the lines say that the next one has named."""
         self.chain = chain or Chain()
         self._on_report = on_report
+        self._skim = skim
         self._waiting: tuple[LogLine, dict[str, Any]] | None = None
+        self._last: LogLine | None = None
 
     def take(self, line: LogLine) -> bool:
         """Read one line; whether it is intact."""
         try:
-            record = _unsealed(line.text)
+            record = _unsealed(line.text, skim=self._skim)
             self.settled.prepared(record, line.offset)
             named = Link.parsed(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
@@ -231,7 +240,7 @@ class LogReading:
             self._waiting = (line, record) if intact else None
             if self._on_report is not None and record["kind"] == "report":
                 self._on_report(record, line.offset, self.settled.shared)
-        self.settled.end = line.link
+        self._last = line
         return intact
 
     def so_far(self) -> LogContents:
@@ -239,6 +248,7 @@ class LogReading:
         known = self.settled
         copied = replace(
             known,
+            end=self._end,
             places=dict(known.places),
             shared=dict(known.shared),
             damaged=list(known.damaged),
@@ -250,7 +260,13 @@ class LogReading:
     def finished(self) -> LogContents:
         """What is there, at the end of the log."""
         self._settle()
+        self.settled.end = self._end
         return self.settled
+
+    @property
+    def _end(self) -> Link:
+        # Not with every line: hashing takes as long as a third of reading.
+        return self.settled.end if self._last is None else self._last.link
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:

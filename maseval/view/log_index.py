@@ -63,7 +63,7 @@ class LogIndex:
             self._entries = {entry.at: entry for entry in saved.entries}
             contents, position = saved.contents, saved.position
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
-        self._reading = LogReading(contents, chain, self._add)
+        self._reading = LogReading(contents, chain, self._add, skim=True)
         self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.so_far()
 

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
+from maseval.view import searching
 from maseval.view.search_file import SearchFile
 from maseval.view.search_texts import chunks_of, excerpt_of
 from maseval.view.searching import Search, searches
@@ -30,6 +31,12 @@ class Labelling:
 
     def completed(self, run, report):
         return {**report, "labels": ["agent: wrong arguments"]}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """However slow the machine is, an answer has everything that was there when it was asked."""
+    monkeypatch.setattr(searching, "_PATIENCE", 600)
 
 
 @pytest.fixture
