@@ -60,11 +60,12 @@ def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
 
 def _index(request: Request) -> Response:
     (name,) = asked(request.query_params, "run")
-    run = library_of(request).run(name)
+    run = library_of(request).looked_at(name)
     live = live_of(run)
     version = max((entry.at for entry in run.entries()), default=0)
     kind = "run" if library_of(request).path_of(name).is_dir() else "results"
-    known = {"kind": kind, "state": live["state"], "planned": live["planned"], "version": version}
+    known = {key: live[key] for key in ("state", "planned", "labelled")}
+    known |= {"kind": kind, "version": version}
     return Json({**run.index(), "live": known})
 
 

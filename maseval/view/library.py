@@ -14,6 +14,7 @@ from maseval.runs.lock import holder_of
 from maseval.view.exceptions import NothingThereError
 from maseval.view.finding import Finder
 from maseval.view.judging import Judging
+from maseval.view.labelling import Labelling
 from maseval.view.log_index import Seen
 from maseval.view.places import name_of, place_of
 from maseval.view.reading import RunReader
@@ -53,6 +54,7 @@ class Library:
         self._open: dict[str, _Opened] = {}
         self._finder = Finder(self.root, reader.is_results)
         self._judging = Judging(lambda path: self._viewed(path))
+        self._labelling = Labelling()
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
@@ -78,6 +80,12 @@ class Library:
         path = self.path_of(name)
         run = self._opened(path, name)
         run.refresh()
+        return run
+
+    def looked_at(self, name: str) -> ViewedRun:
+        """A run that somebody has open: its failures get their labels meanwhile."""
+        run = self.run(name)
+        self._labelling.wish(run)
         return run
 
     def _opened(self, path: Path, name: str) -> ViewedRun:

@@ -11,7 +11,10 @@ from maseval.view.viewed import ViewedRun
 
 
 class Live(TypedDict):
-    """How far a run is; the last three are of this moment, if it is running."""
+    """How far a run is; rate limits and what is in flight are of this moment, if it is running.
+
+    ``labelled`` is of how many failures the labels are known.
+    """
 
     state: str
     done: int
@@ -22,24 +25,7 @@ class Live(TypedDict):
     tokens: int
     rate_limits: int
     in_flight: list[InFlight]
-
-
-class Version(TypedDict):
-    """Up to where an index knows a run: ``version`` is the place of its last report in the log."""
-
-    state: str
-    planned: int
-    version: int
-
-
-def version_of(run: ViewedRun) -> Version:
-    """What an index says of itself; whoever has it may ask for events after its version."""
-    known, planned = run.entries(), len(run.source.planned)
-    return {
-        "state": _state_of(run, len(known) - _failed(known)),
-        "planned": planned,
-        "version": max((entry.at for entry in known), default=0),
-    }
+    labelled: int
 
 
 def live_of(run: ViewedRun) -> Live:
@@ -62,6 +48,7 @@ def live_of(run: ViewedRun) -> Live:
         "tokens": max(tokens, now["tokens"]) if now else tokens,
         "rate_limits": now["rate_limits"] if now else 0,
         "in_flight": now["in_flight"] if now else [],
+        "labelled": run.labelled,
     }
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.core.shapes import Shape, mapping
 from maseval.core.storage import strict_json
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
@@ -62,14 +62,12 @@ def label_on(index: SearchFile, library: Library) -> bool:
         waiting = index.waiting(run, _LABELLED_AT_ONCE)
         if not waiting:
             continue
-        source = library.run(run).source
-        found = []
-        for number, at in waiting:
-            completed = library.reader.completed(source, source.report_at(at))
-            found.append((number, [text(each) for each in entries(completed.get("labels"))]))
+        viewed = library.run(run)
+        known = {at: viewed.labels_of(at) for _, at in waiting}
+        viewed.learn(known)
         with index.writing():
-            for number, labels in found:
-                index.label(number, labels)
+            for number, at in waiting:
+                index.label(number, known[at])
         return True
     return False
 

@@ -19,6 +19,7 @@ from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import DamagedRecord, Score, report_at
 from maseval.runs.recording import Recording
 from maseval.view.exceptions import NothingThereError
+from maseval.view.labels_file import load_labels, save_labels
 from maseval.view.log_index import LogIndex
 from maseval.view.reading import Overview, RunReader
 
@@ -154,7 +155,8 @@ class ViewedRun:
     def __init__(self, source: Source, reader: RunReader, title: str) -> None:
         self.source, self._reader, self._title = source, reader, title
         self._lock = threading.RLock()
-        self._labels: dict[int, tuple[str, ...]] = {}
+        self._file = source.path / LOG if source.path.is_dir() else source.path
+        self._labels = load_labels(self._file)
         self._known: list[Entry] | None = None
         self._tasks: Trials | None = None
         self._overview: Overview | None = None
@@ -198,8 +200,9 @@ class ViewedRun:
             raise NothingThereError(f"the run has no {missing} in domain {domain!r}")
         completed = []
         for name, entry in wanted:
-            report = self._reader.completed(self.source, self.source.report_at(entry.at))
-            self._learn(entry, report)
+            report = self._completed(entry.at)
+            if labels := _labels_in(report):
+                self.learn({entry.at: labels})
             completed.append((name, report))
         return packet_of(completed)
 
@@ -225,10 +228,36 @@ class ViewedRun:
         labels = self._labels.get(entry.at)
         return entry._replace(labels=labels) if labels else entry
 
-    def _learn(self, entry: Entry, completed: Shape) -> None:
-        """Labels are found with an explanation, and from then on stand in the index."""
-        labels = tuple(text(label) for label in entries(completed.get("labels")))
-        if labels != entry.labels:
-            with self._lock:
-                self._labels[entry.at] = labels
+    def _completed(self, at: int) -> Shape:
+        return self._reader.completed(self.source, self.source.report_at(at))
+
+    @property
+    def labelled(self) -> int:
+        """Of how many reports the labels are known."""
+        return len(self._labels)
+
+    def unlabelled(self) -> list[int]:
+        """The places of failures whose labels are not known."""
+        known = self._labels
+        failed = (entry for entry in self.entries() if entry.outcome in ("fail", "error"))
+        return [entry.at for entry in failed if entry.at not in known]
+
+    def labels_of(self, at: int) -> tuple[str, ...]:
+        """The labels of a report; what is not known is found, which takes a moment."""
+        known = self._labels.get(at)
+        return _labels_in(self._completed(at)) if known is None else known
+
+    def learn(self, labels: Mapping[int, tuple[str, ...]]) -> None:
+        """From now on these labels stand in the index."""
+        with self._lock:
+            if labels.items() - self._labels.items():
+                self._labels = {**self._labels, **labels}
                 self._known = self._tasks = None
+
+    def keep_labels(self) -> None:
+        """Remember the labels for the next start."""
+        save_labels(self._file, self._labels)
+
+
+def _labels_in(completed: Shape) -> tuple[str, ...]:
+    return tuple(text(label) for label in entries(completed.get("labels")))

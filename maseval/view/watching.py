@@ -83,6 +83,6 @@ class Watcher:
         runs = {}
         for name in names:
             with suppress(MASEvalError, OSError):  # it may be gone, and come back
-                run = self._library.run(name)
+                run = self._library.looked_at(name)
                 runs[name] = RunLook(live_of(run), run.entries())
         return Look(rows, runs)

@@ -1,10 +1,15 @@
 """axe-core finds nothing serious in report and viewer: light and dark, wide and narrow."""
 
+import os
+
 import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
+from maseval.runs import RunFolder
+from maseval.runs.live import publish
 from maseval.stats import label_bars
+from tests.browser.runs import planned
 from tests.browser.waiting import unfold
 from tests.report.builders import broken, simulated
 
@@ -71,3 +76,20 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
     visited.open("/search?q=card")
     expect(page.locator(".hits li")).not_to_have_count(0)
     assert flaws(page) == []
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=named)
+def test_a_running_run_keeps_nobody_out(visit, serve, tmp_path, flaws, look):
+    reports = [simulated("0", reward=0.0), simulated("1"), simulated("2")]
+    last = {"role": "user", "text": "Where is my parcel?"}
+    flight = {"domain": "retail", "task": "2", "trial": 0, "step": 3, "last": last}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+    with RunFolder.open(tmp_path / "grows", planned(reports)) as folder:
+        for each in reports[:2]:
+            folder.append(each)
+        publish(folder.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
+        page = visit(serve(tmp_path).url, **look).open("/run/grows")
+
+        expect(page.locator(".live .flights .last")).to_contain_text("Where is my parcel?")
+        expect(page.locator(".live svg.interval")).not_to_have_count(0)
+        assert flaws(page) == []

@@ -131,6 +131,20 @@ def test_a_run_opens_as_its_report_does(visit, serve, tmp_path):
     expect(page).to_have_url(re.compile("#retail/1/0$"))
 
 
+def test_labels_appear_in_the_filters_before_a_failure_was_opened(visit, serve, compared):
+    page = visit(serve(compared).url).open("/run/hurried")
+
+    choice = page.get_by_label("Label")
+    expect(choice.locator("option")).not_to_have_count(0)
+    label = choice.locator("option").nth(1).get_attribute("value")
+    choice.select_option(label)
+
+    shown = page.locator("table.tasks tbody tr:visible .cell:not(.dim)")
+    expect(shown).not_to_have_count(0)
+    expect(page.locator("output.status")).not_to_have_text("24 of 24 simulations")
+    expect(page.locator("#panel")).to_be_hidden()
+
+
 def test_a_run_that_is_not_there_is_said_so(visit, serve, tmp_path):
     visited = visit(serve(tmp_path).url)
     page = visited.open("/run/nothing")

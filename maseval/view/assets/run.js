@@ -13,6 +13,7 @@ import { timelineSection } from "./timeline.js";
 const BATCH = 200;
 // The results are computed by the server from all simulations, so they are not asked for each time.
 const RESULTS_EVERY = 10000;
+const LABELS_AFTER = 1000;
 
 /** Calls `act` some time after it was asked to, once for however many wishes. */
 function gathered(act, pause) {
@@ -37,6 +38,7 @@ export async function runPage(run) {
     page.update();
   };
   const readResults = gathered(readAll, RESULTS_EVERY);
+  const readLabels = gathered(readAll, LABELS_AFTER);
   const draw = gathered(async () => {
     const tasks = new Set(fresh.map(({ row, domain, task, note = "" }) => take({ domain, id: task, note }, row)));
     fresh = [];
@@ -48,6 +50,7 @@ export async function runPage(run) {
   const live = (found) => {
     show(found);
     if (state === "running" && found.state !== "running") readAll();
+    if (found.labelled !== index.live?.labelled) readLabels();
     state = found.state;
   };
   const again = async () => {

@@ -1,0 +1,101 @@
+"""Labels of failures are there before any failure was opened."""
+
+import time
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval.runs import RunFolder
+from maseval.view import labelling
+from maseval.view.labels_file import NAME, load_labels, save_labels
+from maseval.view.reading import PlainReader
+from tests.runs.worlds import config, report
+from tests.view.builders import viewer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+WRONG = [{"reward": 0.0}]
+
+
+class Labelling(PlainReader):
+    """Labels what it is asked about, and notes that."""
+
+    def __init__(self):
+        self.asked = []
+
+    def completed(self, run, report):
+        self.asked.append(report["task_id"])
+        return {**report, "labels": ["agent: wrong arguments"]}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Two of three simulations failed."""
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    with RunFolder.open(tmp_path / "runs" / "run", config("a", "b", "c")) as folder:
+        folder.append(report("a"))
+        folder.append(report("b", eval=WRONG))
+        folder.append(report("c", eval=WRONG))
+    return folder.path
+
+
+def labels_once_known(client, number):
+    """The labels of each simulation; waits for them."""
+    while True:
+        found = client.get("/api/run/index", params={"run": "run"}).json()
+        if found["live"]["labelled"] == number:
+            return [row["labels"] for row in found["simulations"]]
+        time.sleep(0.01)
+
+
+def test_all_failures_of_an_opened_run_get_their_labels(run):
+    reader = Labelling()
+    client = viewer(run.parent, reader=reader)
+
+    assert labels_once_known(client, 2) == [[], *2 * [["agent: wrong arguments"]]]
+    assert sorted(reader.asked) == ["b", "c"]
+    assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 2
+
+
+def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
+    monkeypatch.setattr(labelling, "_GATHERED", 0.0)
+    labels_once_known(viewer(run.parent, reader=Labelling()), 2)
+    while not (run / NAME).exists():
+        time.sleep(0.01)
+
+    reader = Labelling()
+    labels_once_known(viewer(run.parent, reader=reader), 2)
+
+    assert reader.asked == []
+
+
+def test_labels_that_were_found_at_once_leave_nothing_behind(run):
+    labels_once_known(viewer(run.parent, reader=Labelling()), 2)
+
+    assert not (run / NAME).exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format": [0, "x"]}', b'{"seen": [1, 2]}'])
+def test_labels_that_do_not_fit_are_found_again(run, damage):
+    log = run / "log.jsonl"
+    save_labels(log, {7: ("a", "b"), 9: ()})
+    assert load_labels(log) == {7: ("a", "b"), 9: ()}
+
+    (run / NAME).write_bytes(damage)
+
+    assert load_labels(log) == {}
+
+
+def test_labels_of_another_log_are_not_used_and_those_of_a_shorter_one_are(run):
+    log = run / "log.jsonl"
+    save_labels(log, {7: ("a",)})
+    with log.open("ab") as file:
+        file.write(b"\n")
+    assert load_labels(log) == {7: ("a",)}
+
+    content = log.read_bytes()
+    log.rename(run / "old")
+    log.write_bytes(content + content)
+
+    assert load_labels(log) == {}
