@@ -4,10 +4,11 @@ They are sent as an argument. Ray's own way, ``runtime_env``, would show them on
 write them to its logs.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 
-from maseval.core.storage.secrets import is_secret
+from maseval.core.storage.secrets import Secrets, is_secret
 
 _ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")
 
@@ -27,10 +28,23 @@ def _is_key(name: str, value: str) -> bool:
     return not name.startswith("RAY_") and is_secret(name, value)
 
 
-def own_secrets(given: Mapping[str, str]) -> list[str]:
+class OwnSecrets:
     """The secrets of this machine, beside those that were sent to it."""
-    return [
-        value
-        for name, value in os.environ.items()
-        if is_secret(name, value) and value not in given.values()
-    ]
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        values = [
+            value
+            for name, value in os.environ.items()
+            if is_secret(name, value) and value not in given.values()
+        ]
+        self._secrets = Secrets(values)
+        spellings = {*values, *(json.dumps(value)[1:-1] for value in values)}
+        self._written = [each.encode("utf-8", "surrogatepass") for each in spellings]
+
+    def are_in(self, data: bytes) -> bool:
+        """Whether any may be in a pickled value: its texts are in there as they are."""
+        return any(each in data for each in self._written)
+
+    def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
+        """The record with ``<redacted>`` for every secret."""
+        return self._secrets.removed_from(record)

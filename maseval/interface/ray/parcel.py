@@ -1,13 +1,20 @@
 """What is sent between processes, as bytes: nothing of it is left to Ray, nor shows in its logs."""
 
 import json
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.core.engine.shipping import Delivery
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json
 from maseval.interface.ray.connection import load_ray
+
+_PROTOCOL = 5
+# Modules that are another one in every process; plain pickle would name them and leave it at that.
+_NOT_ELSEWHERE = (b"__main__", b"__mp_main__")
 
 
 class NotSendableError(ConfigurationError):
@@ -20,13 +27,20 @@ class WorkerExceptionError(MASEvalError, RuntimeError):
 
 def packed(value: object) -> bytes:
     """A value as bytes; functions and classes of the program itself are part of them."""
-    data: bytes = load_ray().cloudpickle.dumps(value)
-    return data
+    by_value = load_ray().cloudpickle
+    with suppress(Exception):  # of whatever the value consists of
+        data = pickle.dumps(value, _PROTOCOL)
+        named = any(name in data for name in _NOT_ELSEWHERE)
+        if not named and not by_value.list_registry_pickle_by_value():
+            return data
+    # Three times as slow, and it takes along what no other process can import.
+    whole: bytes = by_value.dumps(value, _PROTOCOL)
+    return whole
 
 
 def unpacked(data: bytes) -> Any:
     """The value."""
-    return load_ray().cloudpickle.loads(data)
+    return pickle.loads(data)
 
 
 def can_be_sent(value: object) -> bool:
@@ -48,28 +62,46 @@ def packed_for_worker(what: str, value: object, way: str) -> bytes:
         ) from error
 
 
-def packed_delivery(delivery: Delivery) -> bytes:
-    """A delivery as bytes, whatever is in its report or was raised."""
-    carried = _carried(delivery.exception)
-    plain = replace(delivery, exception=None)
+class Reply(NamedTuple):
+    """What a worker process has to say at one time."""
+
+    deliveries: Sequence[Delivery]
+    unreadable: str = ""
+    """Why the orders of the call could not be read, all of them."""
+
+
+def packed_reply(reply: Reply) -> bytes:
+    """A reply as bytes, whatever is in a report or was raised.
+
+    It is packed as one value: what its reports have in common is sent once.
+    """
+    carried = [_carried(each.exception) for each in reply.deliveries]
+    plain = [replace(each, exception=None) for each in reply.deliveries]
     try:
-        return packed((plain, carried))
-    except Exception:  # an object in the report, which would become text in JSON anyway
-        report = json.loads(strict_json.dumps(delivery.report))
-        return packed((replace(plain, report=report), carried))
+        return packed((reply._replace(deliveries=plain), carried))
+    except Exception:  # an object in a report, which would become text in JSON anyway
+        plain = [each if can_be_sent(each) else _as_text(each) for each in plain]
+        return packed((reply._replace(deliveries=plain), carried))
 
 
-def unpacked_delivery(data: bytes) -> Delivery:
-    """The delivery."""
-    plain, carried = unpacked(data)
-    assert isinstance(plain, Delivery)
-    return replace(plain, exception=_put_together(carried))
+def _as_text(delivery: Delivery) -> Delivery:
+    return replace(delivery, report=json.loads(strict_json.dumps(delivery.report)))
 
 
-Carried = tuple[bytes, ...] | None
+def unpacked_reply(data: bytes) -> Reply:
+    """The reply."""
+    reply, carried = unpacked(data)
+    assert isinstance(reply, Reply)
+    pairs = zip(reply.deliveries, carried, strict=True)
+    return reply._replace(
+        deliveries=[
+            each if error is None else replace(each, exception=_made_of(unpacked(error)))
+            for each, error in pairs
+        ]
+    )
 
 
-def _carried(error: BaseException | None) -> Carried:
+def _carried(error: BaseException | None) -> bytes | None:
     """An exception in a form that arrives: many cannot be pickled, or not be read again."""
     if error is None:
         return None
@@ -80,12 +112,8 @@ def _carried(error: BaseException | None) -> Carried:
             _made_of(unpacked(data))
         except Exception:
             continue
-        return (data,)
-    return (packed((WorkerExceptionError(f"{type(error).__name__}: {error}"),)),)
-
-
-def _put_together(carried: Carried) -> BaseException | None:
-    return None if carried is None else _made_of(unpacked(carried[0]))
+        return data
+    return packed((WorkerExceptionError(f"{type(error).__name__}: {error}"),))
 
 
 def _made_of(form: tuple[Any, ...]) -> BaseException:

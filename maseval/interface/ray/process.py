@@ -1,13 +1,15 @@
 """One worker process, as the driver sees it: how far its start is, and what is on its way there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from maseval.core.engine.shipping import Delivery
 from maseval.core.exceptions import MASEvalError
 from maseval.interface.ray.flights import Flight
+from maseval.interface.ray.parcel import unpacked_reply
 from maseval.interface.ray.worker import Place, Worker
 
 # How long a call waits in the worker for something to be finished.
@@ -34,7 +36,7 @@ class ProcessLostError(MASEvalError):
 
 
 class Process:
-    """A worker process; ``pending`` is the call whose reply is awaited."""
+    """A worker process; ``pending`` is the call whose reply is awaited, if there is one."""
 
     def __init__(self, ray: ModuleType, *, quarantine: bool) -> None:
         actor = ray.remote(Worker).options(
@@ -45,7 +47,9 @@ class Process:
         )
         self._ray = ray
         self._actor = actor.remote()
-        self._unconfirmed: list[Any] = []
+        self._sent_along: Sequence[Flight] = ()
+        self._unconfirmed: dict[Any, Sequence[Flight]] = {}
+        self._unread: list[tuple[Sequence[Flight], str]] = []
         self.quarantine = quarantine
         self.stage = Stage.STARTING
         self.place = Place("", "", 0)
@@ -60,34 +64,44 @@ class Process:
         self.stage = Stage.EQUIPPING
         self.pending = self._actor.begin.remote(modules, equipment, limits)
 
-    def collect(self) -> None:
-        """Ask for what it will have finished."""
-        self.stage = Stage.WORKING
-        self.pending = self._actor.collect.remote(_PATIENCE)
+    def collect(self, flights: Sequence[Flight] = (), orders: bytes = b"") -> None:
+        """Ask for what it will have finished, and send orders along."""
+        self._sent_along = flights
+        self.pending = self._actor.collect.remote(orders, _PATIENCE)
 
-    def submit(self, orders: Mapping[int, bytes]) -> None:
-        """Send orders, by the numbers of their flights, which it has got already."""
-        self._unconfirmed.append(self._actor.submit.remote(orders))
+    def submit(self, flights: Sequence[Flight], orders: bytes) -> None:
+        """Send orders by themselves."""
+        self._unconfirmed[self._actor.submit.remote(orders)] = flights
 
     def stop(self) -> None:
         """Let it know that the run is stopping."""
         self._actor.stop.remote()
 
     def reply(self) -> Any:
-        """The reply to the pending call, which must be there."""
+        """The reply to the pending call, which must be there; none is pending afterwards."""
         with self._answering():
-            return self._ray.get(self.pending)
+            reply = self._ray.get(self.pending)
+        self.pending = None
+        return reply
 
-    def unreadable(self) -> list[tuple[Flight, str]]:
-        """The flights that arrived and could not be read, and why; raises if any did not arrive."""
-        if not self._unconfirmed:
-            return []
-        arrived, self._unconfirmed = self._ray.wait(
-            self._unconfirmed, num_returns=len(self._unconfirmed), timeout=0
-        )
-        with self._answering():
-            replies = self._ray.get(arrived)
-        return [(self.flights[number], why) for reply in replies for number, why in reply.items()]
+    def deliveries(self, data: bytes) -> Sequence[Delivery]:
+        """What is in a reply to ``collect``."""
+        reply = unpacked_reply(data)
+        if reply.unreadable:
+            self._unread.append((self._sent_along, reply.unreadable))
+        return reply.deliveries
+
+    def unread(self) -> list[tuple[Sequence[Flight], str]]:
+        """Flights that could not be read there, by call, and why; raises if any did not arrive."""
+        waiting = list(self._unconfirmed)
+        if waiting:
+            arrived, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
+            with self._answering():
+                replies = self._ray.get(arrived)
+            sent = [self._unconfirmed.pop(each) for each in arrived]
+            self._unread += [pair for pair in zip(sent, replies, strict=True) if pair[1]]
+        unread, self._unread = self._unread, []
+        return unread
 
     def give_up(self, flight: Flight, seconds: float) -> bytes | None:
         """What a flight that is late has done so far; None if it is finished."""
@@ -102,7 +116,7 @@ class Process:
         with suppress(Exception):
             self._ray.kill(self._actor, no_restart=True)
         self._actor = self.pending = None
-        self._unconfirmed = []
+        self._unconfirmed = {}
 
     @contextmanager
     def _answering(self) -> Iterator[None]:

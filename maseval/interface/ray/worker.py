@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
@@ -22,13 +22,14 @@ from maseval.core.report import TaskExecutionStatus
 from maseval.core.storage.secrets import Secrets
 from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
-from maseval.interface.ray.environment import own_secrets
+from maseval.interface.ray.environment import OwnSecrets
 from maseval.interface.ray.facts import Facts
 from maseval.interface.ray.limiter import share_limits
-from maseval.interface.ray.parcel import packed, packed_delivery, unpacked
+from maseval.interface.ray.parcel import Reply, packed, packed_reply, unpacked
 
 # Replies may be sent through Ray's object store, which is not large.
 _LARGEST_REPLY = 8_000_000
+_MOST_IN_REPLY = 64
 # A reply costs about as much as a small repetition, so that several are worth waiting for.
 _LINGER = 0.02
 
@@ -65,10 +66,10 @@ class Worker:
         self._open = ExitStack()
         self._stopping = False
         self._numbers: dict[Repetition, int] = {}
-        self._outbox: list[bytes] = []
+        self._outbox: list[_Done] = []
         self._setting: RunSetting
         self._threads: Threads
-        self._secrets: Secrets
+        self._secrets: OwnSecrets
 
     def describe(self) -> tuple[Place, Facts]:
         """Where this process is and what it runs, before anything is sent to it."""
@@ -89,7 +90,7 @@ class Worker:
             return packed(_in_words(error))
 
     def _begun(self, modules: dict[str, Source], given: Equipment) -> dict[str, str]:
-        self._secrets = Secrets(own_secrets(given.environment))
+        self._secrets = OwnSecrets(given.environment)
         os.environ.update(given.environment)
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
@@ -101,73 +102,103 @@ class Worker:
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, orders: Mapping[int, bytes]) -> dict[int, str]:
-        """Start the orders; returns the numbers of those that cannot be read here, and why."""
-        unreadable = {}
-        for number, order in orders.items():
-            try:
-                self._start(number, unpacked(order))
-            except Exception as error:  # a class of the user's that is not known here
-                unreadable[number] = _in_words(error)
-        return unreadable
-
-    def _start(self, number: int, order: Order) -> None:
-        repetition = order.begun(self._setting, lambda: self._stopping)
+    def submit(self, orders: bytes) -> str:
+        """Start the orders; returns why none of them can be read here, or nothing."""
+        try:
+            begun = [self._begun_order(order) for order in unpacked(orders)]
+        except Exception as error:  # a class of the user's that is not known here
+            return _in_words(error)
         with self._lock:
-            self._numbers[repetition] = number
-            self._threads.submit(repetition)
+            self._numbers.update(begun)
+            for repetition, _ in begun:
+                self._threads.submit(repetition)
+        return ""
 
-    def collect(self, patience: float) -> list[bytes]:
-        """What has been finished, once there is something or ``patience`` seconds have passed."""
+    def _begun_order(self, order: Order) -> tuple[Repetition, int]:
+        return order.begun(self._setting, lambda: self._stopping), order.number
+
+    def collect(self, orders: bytes, patience: float) -> bytes:
+        """Start the orders, and reply once something is finished or after ``patience`` seconds."""
+        if orders and (why := self.submit(orders)):
+            return packed_reply(Reply([], why))
         if not self._outbox:
             self._threads.wait(patience)
-            self._pack_finished()
+            self._take_finished()
         until = time.monotonic() + _LINGER
         # More is awaited only as long as most of what is here is still at work.
         while 0 < len(self._outbox) < len(self._numbers) and time.monotonic() < until:
             self._threads.wait(max(0.0, until - time.monotonic()))
-            self._pack_finished()
+            self._take_finished()
         return self._next_reply()
 
-    def _pack_finished(self) -> None:
+    def _take_finished(self) -> None:
         with self._lock:
             while finished := self._threads.take():
-                repetition, outcome = finished
-                self._outbox.append(self._packed(repetition, outcome))
+                self._outbox.append(self._done(*finished))
 
     def give_up(self, number: int) -> bytes | None:
         """What an order that is late has done so far; None if it is finished."""
         with self._lock:
             late = [one for one, known in self._numbers.items() if known == number]
-            for repetition in late:
-                return self._packed(repetition, self._threads.give_up(repetition))
-        return None
+            done = [self._done(one, self._threads.give_up(one)) for one in late]
+        return self._packed(done) if done else None
 
     def stop(self) -> None:
         """The run is stopping: nothing should wait for long any more."""
         self._stopping = True
 
-    def _packed(self, repetition: Repetition, outcome: RepetitionResult) -> bytes:
+    def _done(self, repetition: Repetition, outcome: RepetitionResult) -> "_Done":
         number = self._numbers.pop(repetition)
         try:
-            return self._delivery(number, repetition, outcome)
-        except Exception as error:  # a report that nobody can write down, or the benchmark's code
-            unknown = TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
-            return self._delivery(number, repetition, repetition.outcome(unknown, error))
+            return _Done(repetition, Delivery.of(number, repetition, outcome))
+        except Exception as error:  # the benchmark's code
+            return _failed(number, repetition, error)
 
-    def _delivery(self, number: int, repetition: Repetition, outcome: RepetitionResult) -> bytes:
-        delivery = Delivery.of(number, repetition, outcome)
-        clean: Any = self._secrets.removed_from(dict(delivery.report))
-        return packed_delivery(replace(delivery, report=clean))
-
-    def _next_reply(self) -> list[bytes]:
-        size, count = 0, 0
-        for each in self._outbox:
-            if count and size + len(each) > _LARGEST_REPLY:
-                break
-            size, count = size + len(each), count + 1
-        reply, self._outbox = self._outbox[:count], self._outbox[count:]
+    def _next_reply(self) -> bytes:
+        count = min(len(self._outbox), _MOST_IN_REPLY)
+        reply = self._packed(self._outbox[:count])
+        while count > 1 and len(reply) > _LARGEST_REPLY:
+            count //= 2
+            reply = self._packed(self._outbox[:count])
+        del self._outbox[:count]
         return reply
+
+    def _packed(self, done: Sequence["_Done"]) -> bytes:
+        try:
+            return self._without_secrets([each.delivery for each in done])
+        except Exception:  # a report that nobody can write down
+            return self._without_secrets([self._sendable(each).delivery for each in done])
+
+    def _sendable(self, done: "_Done") -> "_Done":
+        try:
+            self._without_secrets([done.delivery])
+        except Exception as error:
+            return _failed(done.delivery.number, done.repetition, error)
+        return done
+
+    def _without_secrets(self, deliveries: Sequence[Delivery]) -> bytes:
+        data = packed_reply(Reply(deliveries))
+        if not self._secrets.are_in(data):
+            return data
+        return packed_reply(
+            Reply([replace(each, report=self._cleaned(each)) for each in deliveries])
+        )
+
+    def _cleaned(self, delivery: Delivery) -> Any:
+        return self._secrets.removed_from(dict(delivery.report))
+
+
+class _Done(NamedTuple):
+    """A repetition that is over, and what is sent of it."""
+
+    repetition: Repetition
+    delivery: Delivery
+
+
+def _failed(number: int, repetition: Repetition, error: Exception) -> _Done:
+    outcome = repetition.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
+    used = repetition.setting.totals.by_component
+    return _Done(repetition, Delivery(number, outcome.report, outcome.status, error, used))
 
 
 class _Redacted:

@@ -17,7 +17,7 @@ from typing import Any
 
 from maseval.core.engine.engines import Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import Order, sent
+from maseval.core.engine.shipping import Delivery, Order, sent
 from maseval.core.engine.surroundings import Surroundings
 from maseval.core.engine.workers import Finished
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
@@ -34,7 +34,7 @@ from maseval.interface.ray.parcel import (
     packed,
     packed_for_worker,
     unpacked,
-    unpacked_delivery,
+    unpacked_reply,
 )
 from maseval.interface.ray.process import Process, ProcessLostError, Stage
 from maseval.interface.ray.worker import Equipment
@@ -127,7 +127,8 @@ class RayWorkers:
         if not self._finished:
             self._dispatch()
             limit = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
-            self._ray.wait([each.pending for each in self._processes], timeout=limit)
+            pending = [one.pending for one in self._processes if one.pending is not None]
+            self._ray.wait(pending, timeout=limit)
 
     def take(self) -> Finished | None:
         if not self._finished and self._processes:
@@ -153,7 +154,7 @@ class RayWorkers:
         if done is None:
             return None
         self._forget(flight)
-        return unpacked_delivery(done).received(repetition)
+        return unpacked_reply(done).deliveries[0].received(repetition)
 
     # The life of processes.
 
@@ -198,22 +199,23 @@ class RayWorkers:
             self._shared_limits = None
 
     def _attend(self) -> None:
-        """See to every process that has replied, and give out what waits."""
+        """Give out what waits, and see to every process that has replied."""
         if not self._said_stop and self._job.setting.stopping():
             self._said_stop = True
             for process in self._processes:
                 process.stop()
-        pending = {one.pending: one for one in self._processes}
+        # Only now: the orders that replace what was finished are sent with the next call.
+        self._dispatch()
+        pending = {one.pending: one for one in self._processes if one.pending is not None}
         ready, _ = self._ray.wait(list(pending), num_returns=len(pending), timeout=0)
         for process in [pending[each] for each in ready]:
             self._hear(process)
         for process in tuple(self._processes):
             try:
-                for flight, why in process.unreadable():
-                    self._end(flight, WorkerExceptionError(why))
+                for flights, why in process.unread():
+                    self._sort_out(process, flights, why)
             except ProcessLostError as lost:
                 self._bury(process, lost)
-        self._dispatch()
 
     def _hear(self, process: Process) -> None:
         try:
@@ -236,14 +238,12 @@ class RayWorkers:
                 check_data(process.place.node, told, self._checksums)
                 self._failed_starts = 0
                 self._note("started", process, f"{process} started")
-                process.collect()
+                process.stage = Stage.WORKING
             case Stage.WORKING:
-                process.collect()
-                for each in reply:
-                    self._receive(process, each)
+                for delivery in process.deliveries(reply):
+                    self._receive(process, delivery)
 
-    def _receive(self, process: Process, data: bytes) -> None:
-        delivery = unpacked_delivery(data)
+    def _receive(self, process: Process, delivery: Delivery) -> None:
         flight = process.flights.pop(delivery.number, None)
         if flight is None:  # it was given up in the meantime
             return
@@ -303,9 +303,9 @@ class RayWorkers:
             process, flight = pair
             process.flights[flight.number] = flight
             given.setdefault(process, []).append(flight)
-        for process, flights in given.items():
-            for first in range(0, len(flights), _SENT_AT_ONCE):
-                self._send(process, flights[first : first + _SENT_AT_ONCE])
+        for process in self._processes:
+            if process.stage is Stage.WORKING:
+                self._send(process, given.get(process, []))
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._processes.append(Process(self._ray, quarantine=True))
@@ -321,9 +321,24 @@ class RayWorkers:
         return None
 
     def _send(self, process: Process, flights: Sequence[Flight]) -> None:
-        process.submit({flight.number: _order(flight) for flight in flights})
-        for flight in flights:
-            flight.since = time.monotonic()
+        """Send flights to a process, with the call that asks what it has finished if possible."""
+        for first in range(0, len(flights), _SENT_AT_ONCE):
+            together = flights[first : first + _SENT_AT_ONCE]
+            send = process.collect if process.pending is None else process.submit
+            send(together, _orders(together))
+            for flight in together:
+                flight.since = time.monotonic()
+        if process.pending is None:
+            process.collect()
+
+    def _sort_out(self, process: Process, flights: Sequence[Flight], why: str) -> None:
+        """Of flights that cannot be read there together, find out which one is the reason."""
+        awaited = [flight for flight in flights if flight.number in process.flights]
+        for flight in awaited:
+            if len(flights) == 1:
+                self._end(flight, WorkerExceptionError(why))
+            else:
+                process.submit([flight], _orders([flight]))
 
     def _forget(self, flight: Flight) -> None:
         self._flights.pop(flight.repetition, None)
@@ -371,6 +386,12 @@ def _simulations(number: int) -> str:
     return "1 simulation in it" if number == 1 else f"{number} simulations in it"
 
 
-def _order(flight: Flight) -> bytes:
-    order = Order.of(flight.number, flight.repetition)
-    return packed_for_worker(f"task {str(order.task.id)!r}", order, _WAY_FOR_TASK)
+def _orders(flights: Sequence[Flight]) -> bytes:
+    """Packed as one value: what their tasks have in common is sent once."""
+    orders = [Order.of(flight.number, flight.repetition) for flight in flights]
+    try:
+        return packed(orders)
+    except Exception:  # of whatever a task consists of: which one is it?
+        for each in orders:
+            packed_for_worker(f"task {str(each.task.id)!r}", each, _WAY_FOR_TASK)
+        raise

@@ -21,12 +21,12 @@ CHECKOUT = Path(__file__).parents[3]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents and item.path.name.startswith("test_on_"):
+    for item in (each for each in items if here in each.path.parents):
+        # Ray's own code leaves files and sockets open, and processes that did not start in time.
+        item.add_marker(pytest.mark.filterwarnings("ignore"))
+        if item.path.name.startswith("test_on_"):
             for mark in (*needing("ray"), pytest.mark.slow, pytest.mark.timeout(900)):
                 item.add_marker(mark)
-            # Ray's own code leaves files and sockets open.
-            item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
 def patiently(start: Callable[[], Any]) -> Any:

@@ -1,6 +1,9 @@
 """Which environment variables a worker is sent."""
 
-from maseval.interface.ray.environment import needed_by_workers, own_secrets
+import json
+import pickle
+
+from maseval.interface.ray.environment import OwnSecrets, needed_by_workers
 
 
 def test_keys_and_addresses_travel_and_nothing_else(monkeypatch):
@@ -18,8 +21,15 @@ def test_keys_and_addresses_travel_and_nothing_else(monkeypatch):
 
 def test_the_secrets_of_a_machine_are_those_that_were_not_sent_to_it(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-driver")
-    monkeypatch.setenv("NODE_API_KEY", "sk-of-the-node")
+    monkeypatch.setenv("NODE_API_KEY", 'sk-"of"-the-nöde')
 
-    found = own_secrets({"OPENAI_API_KEY": "sk-of-the-driver"})
+    own = OwnSecrets({"OPENAI_API_KEY": "sk-of-the-driver"})
+    arguments = json.dumps({"key": 'sk-"of"-the-nöde'})
+    report = {"answer": 'sk-"of"-the-nöde, sk-of-the-driver', "arguments": arguments}
 
-    assert "sk-of-the-node" in found and "sk-of-the-driver" not in found
+    assert all(own.are_in(pickle.dumps([each], 5)) for each in report.values())
+    assert not own.are_in(pickle.dumps(["sk-of-the-driver"], 5))
+    assert own.removed_from(report) == {
+        "answer": "<redacted>, sk-of-the-driver",
+        "arguments": '{"key": "<redacted>"}',
+    }
