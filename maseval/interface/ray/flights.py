@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from maseval.core.conversations import RepetitionKey
 from maseval.core.engine.repetition import Repetition
 
 # A machine that goes down says nothing of what ran on it; but nobody is carried on for ever.
@@ -29,6 +30,11 @@ class Flight:
     """How many machines went down under it."""
     since: float | None = None
     """When it was begun where it is now; None while it waits for a process."""
+
+    @property
+    def key(self) -> RepetitionKey:
+        """Which repetition it is."""
+        return str(self.repetition.task.id), self.repetition.repeat_idx
 
     @property
     def crowd_of(self) -> int:

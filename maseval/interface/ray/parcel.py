@@ -2,11 +2,12 @@
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from maseval.core.conversations import Said
 from maseval.core.engine.shipping import Delivery
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json
@@ -68,6 +69,8 @@ class Reply(NamedTuple):
     deliveries: Sequence[Delivery]
     unreadable: str = ""
     """Why the orders of the call could not be read, all of them."""
+    said: Mapping[int, Said] = {}
+    """What is new in conversations that are going on, by the numbers of their orders."""
 
 
 def packed_reply(reply: Reply) -> bytes:

@@ -6,14 +6,11 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
-from maseval.core.engine.shipping import Delivery
 from maseval.core.exceptions import MASEvalError
 from maseval.interface.ray.flights import Flight
-from maseval.interface.ray.parcel import unpacked_reply
+from maseval.interface.ray.parcel import Reply, unpacked_reply
 from maseval.interface.ray.worker import Place, Worker
 
-# How long a call waits in the worker for something to be finished.
-_PATIENCE = 5.0
 # Beside the one that waits: submits, and what is given up.
 _CALLS_AT_ONCE = 8
 
@@ -64,10 +61,10 @@ class Process:
         self.stage = Stage.EQUIPPING
         self.pending = self._actor.begin.remote(modules, equipment, limits)
 
-    def collect(self, flights: Sequence[Flight] = (), orders: bytes = b"") -> None:
-        """Ask for what it will have finished, and send orders along."""
+    def collect(self, patience: float, flights: Sequence[Flight] = (), orders: bytes = b"") -> None:
+        """Ask for what it will have finished within ``patience`` seconds, and send orders along."""
         self._sent_along = flights
-        self.pending = self._actor.collect.remote(orders, _PATIENCE)
+        self.pending = self._actor.collect.remote(orders, patience)
 
     def submit(self, flights: Sequence[Flight], orders: bytes) -> None:
         """Send orders by themselves."""
@@ -84,12 +81,12 @@ class Process:
         self.pending = None
         return reply
 
-    def deliveries(self, data: bytes) -> Sequence[Delivery]:
-        """What is in a reply to ``collect``."""
+    def understood(self, data: bytes) -> Reply:
+        """A reply to ``collect``."""
         reply = unpacked_reply(data)
         if reply.unreadable:
             self._unread.append((self._sent_along, reply.unreadable))
-        return reply.deliveries
+        return reply
 
     def unread(self) -> list[tuple[Sequence[Flight], str]]:
         """Flights that could not be read there, by call, and why; raises if any did not arrive."""

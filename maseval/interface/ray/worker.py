@@ -8,11 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
+from maseval.core.conversations import Said
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.shipping import Delivery, Order
@@ -25,6 +26,7 @@ from maseval.interface.ray.connection import load_ray
 from maseval.interface.ray.environment import OwnSecrets
 from maseval.interface.ray.facts import Facts
 from maseval.interface.ray.limiter import share_limits
+from maseval.interface.ray.overheard import Overheard
 from maseval.interface.ray.parcel import Reply, packed, packed_reply, unpacked
 
 # Replies may be sent through Ray's object store, which is not large.
@@ -70,6 +72,7 @@ class Worker:
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: OwnSecrets
+        self._overheard: Overheard
 
     def describe(self) -> tuple[Place, Facts]:
         """Where this process is and what it runs, before anything is sent to it."""
@@ -97,6 +100,7 @@ class Worker:
         install(modules, given.folders)
         unpacked(given.surroundings).put_up()
         self._setting = unpacked(given.setting)
+        self._overheard = Overheard(self._setting.benchmark.last_said, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         self._open.enter_context(rare_garbage_collection())
@@ -156,18 +160,21 @@ class Worker:
 
     def _next_reply(self) -> bytes:
         count = min(len(self._outbox), _MOST_IN_REPLY)
-        reply = self._packed(self._outbox[:count])
+        with self._lock:
+            running = dict(self._numbers)
+        said = self._overheard.news(running)
+        reply = self._packed(self._outbox[:count], said)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
-            reply = self._packed(self._outbox[:count])
+            reply = self._packed(self._outbox[:count], said)
         del self._outbox[:count]
         return reply
 
-    def _packed(self, done: Sequence["_Done"]) -> bytes:
+    def _packed(self, done: Sequence["_Done"], said: Mapping[int, Said] | None = None) -> bytes:
         try:
-            return self._without_secrets([each.delivery for each in done])
+            return self._without_secrets([each.delivery for each in done], said)
         except Exception:  # a report that nobody can write down
-            return self._without_secrets([self._sendable(each).delivery for each in done])
+            return self._without_secrets([self._sendable(each).delivery for each in done], said)
 
     def _sendable(self, done: "_Done") -> "_Done":
         try:
@@ -176,13 +183,14 @@ class Worker:
             return _failed(done.delivery.number, done.repetition, error)
         return done
 
-    def _without_secrets(self, deliveries: Sequence[Delivery]) -> bytes:
-        data = packed_reply(Reply(deliveries))
+    def _without_secrets(
+        self, deliveries: Sequence[Delivery], said: Mapping[int, Said] | None = None
+    ) -> bytes:
+        data = packed_reply(Reply(deliveries, said=said or {}))
         if not self._secrets.are_in(data):
             return data
-        return packed_reply(
-            Reply([replace(each, report=self._cleaned(each)) for each in deliveries])
-        )
+        clean = [replace(each, report=self._cleaned(each)) for each in deliveries]
+        return packed_reply(Reply(clean, said=said or {}))
 
     def _cleaned(self, delivery: Delivery) -> Any:
         return self._secrets.removed_from(dict(delivery.report))

@@ -15,6 +15,7 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
+from maseval.core.conversations import Said
 from maseval.core.engine.engines import Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.shipping import Delivery, Order, sent
@@ -41,6 +42,8 @@ from maseval.interface.ray.worker import Equipment
 
 # Between two looks at whether the run is stopping.
 _LONGEST_WAIT = 0.5
+# Of a process, if nothing is finished there: in seconds, and a second over all processes.
+_SHORTEST_WAIT, _MOST_REPLIES = 1.0, 50
 # What a process has done of a repetition that is late; it may hang itself.
 _WAIT_FOR_LATE = 60.0
 # A call of Ray costs about as much as a small repetition, whatever it carries.
@@ -193,7 +196,8 @@ class RayWorkers:
     def _end_all(self) -> None:
         for process in self._processes:
             process.kill()
-        self._processes = []
+        # A reference that outlives its connection would release what the next one calls the same.
+        self._processes, self._modules = [], None
         if self._shared_limits is not None:
             self._ray.kill(self._shared_limits, no_restart=True)
             self._shared_limits = None
@@ -240,8 +244,11 @@ class RayWorkers:
                 self._note("started", process, f"{process} started")
                 process.stage = Stage.WORKING
             case Stage.WORKING:
-                for delivery in process.deliveries(reply):
+                heard = process.understood(reply)
+                for delivery in heard.deliveries:
                     self._receive(process, delivery)
+                for number, said in heard.said.items():
+                    self._pass_on(process.flights.get(number), said)
 
     def _receive(self, process: Process, delivery: Delivery) -> None:
         flight = process.flights.pop(delivery.number, None)
@@ -250,6 +257,11 @@ class RayWorkers:
         self._forget(flight)
         self.finished_by_node[process.place.node] += 1
         self._finished.append((flight.repetition, delivery.received(flight.repetition)))
+
+    def _pass_on(self, flight: Flight | None, said: Said) -> None:
+        """Let whoever watches the run know what was said last."""
+        if flight is not None:
+            self._job.setting.conversations.note(flight.key, said)
 
     def _refuse(self, process: Process, error: NodeMismatchError) -> None:
         """At the start of a run it is for the user to decide; later the others carry on."""
@@ -324,12 +336,15 @@ class RayWorkers:
         """Send flights to a process, with the call that asks what it has finished if possible."""
         for first in range(0, len(flights), _SENT_AT_ONCE):
             together = flights[first : first + _SENT_AT_ONCE]
-            send = process.collect if process.pending is None else process.submit
-            send(together, _orders(together))
+            orders = _orders(together)
+            if process.pending is None:
+                process.collect(self._patience, together, orders)
+            else:
+                process.submit(together, orders)
             for flight in together:
                 flight.since = time.monotonic()
         if process.pending is None:
-            process.collect()
+            process.collect(self._patience)
 
     def _sort_out(self, process: Process, flights: Sequence[Flight], why: str) -> None:
         """Of flights that cannot be read there together, find out which one is the reason."""
@@ -340,7 +355,13 @@ class RayWorkers:
             else:
                 process.submit([flight], _orders([flight]))
 
+    @property
+    def _patience(self) -> float:
+        """How long a process waits before it replies, if nothing is finished."""
+        return max(_SHORTEST_WAIT, len(self._processes) / _MOST_REPLIES)
+
     def _forget(self, flight: Flight) -> None:
+        self._job.setting.conversations.forget(flight.key)
         self._flights.pop(flight.repetition, None)
         for process in self._processes:
             process.flights.pop(flight.number, None)

@@ -8,14 +8,15 @@ import time
 
 import pytest
 
-from maseval import AgentError, Task, TaskProtocol, TimeoutAction, normalise
+from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
+from maseval.core.conversations import Said
 from maseval.core.engine.engines import ThreadEngine
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
 from maseval.interface.ray.facts import NodeMismatchError
 from maseval.interface.ray.parcel import NotSendableError
-from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
+from tests.core.worlds import Diary, Shop, Worker, numbered, statuses, tasks
 from tests.runs.worlds import desk
 
 
@@ -157,6 +158,41 @@ def test_an_agent_finds_no_other_tasks_gold_in_its_process(engine):
     assert {report["task_id"]: report["final_answer"] for report in reports} == {
         f"t{n}": [f"gold-{n}"] for n in range(6)
     }
+
+
+def talk(query):
+    """Wait until somebody has heard the last words."""
+    while not os.path.exists(query):
+        time.sleep(0.05)
+
+
+def test_what_was_said_last_elsewhere_is_known_here_while_it_takes_place(engine, tmp_path):
+    key = "sk-of-somebody-who-talks-4711"
+    heard, until = tmp_path / "heard", time.monotonic() + 300
+
+    class Talker(Worker):
+        def _run_agent(self, query):
+            self.messages = MessageHistory()
+            self.messages.add_message("assistant", f"with {os.environ['TALK_API_KEY']}: hello")
+            return super()._run_agent(query)
+
+    def listen():
+        while not (said := shop.last_said("a", 0)) and time.monotonic() < until:
+            time.sleep(0.05)
+        found.append(said)
+        heard.touch()
+
+    found: list[Said | None] = []
+    shop = Shop(setup_agents=lambda *args, **more: ([one := Talker(talk)], {"worker": one}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TALK_API_KEY", key)
+        listener = threading.Thread(target=listen)
+        listener.start()
+        shop.run([Task(query=str(heard), id="a")], engine=engine)
+        listener.join()
+
+    assert found == [Said("assistant", "with <redacted>: hello", 1)]
+    assert shop.last_said("a", 0) is None
 
 
 def test_a_node_with_other_code_is_refused_by_name(nodes, tmp_path):
