@@ -14,6 +14,7 @@ from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.interface.extras import load
 
+_AUTHENTICATION = "RAY_AUTH_MODE"
 LOCAL, AUTO, CLIENT = "local", "auto", "ray://"
 NAMESPACE = "maseval"
 
@@ -59,7 +60,7 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
     if ray.is_initialized():
         yield ray
         return
-    with _quiet(ray):
+    with _quiet(ray), _authentication_restored(ray):
         # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
         with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
             _connect(ray, address, processes)
@@ -72,15 +73,37 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
             ray.shutdown()
 
 
+@contextmanager
+def _authentication_restored(ray: ModuleType) -> Iterator[None]:
+    """A Ray of our own asks for a token, which must not be asked of the next cluster.
+
+    There it would end every worker process at once: its head is not let in to look after them.
+    """
+    before = os.environ.get(_AUTHENTICATION)
+    try:
+        yield
+    finally:
+        if os.environ.get(_AUTHENTICATION) != before:
+            os.environ.pop(_AUTHENTICATION, None)
+            if before is not None:
+                os.environ[_AUTHENTICATION] = before
+            ray._raylet.Config.initialize("")  # it reads the variables anew
+
+
 def _connect(ray: ModuleType, address: str, processes: int | None) -> None:
-    for left in reversed(range(_STARTS if address == LOCAL else 1)):
+    for left in reversed(range(_STARTS)):
         try:
             ray.init(**_options(address, processes))
             return
         except Exception as error:  # of many libraries below Ray
             ray.shutdown()
-            if not left:
-                raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
+            if not left or not _may_be_slow(address, error):
+                raise RayConnectionError(f"{_failure(address)}: {_in_a_line(error)}") from error
+
+
+def _may_be_slow(address: str, error: Exception) -> bool:
+    """Whether it may only have taken too long: our own Ray, or a cluster's server for clients."""
+    return address == LOCAL or isinstance(error, ConnectionAbortedError)
 
 
 @contextmanager
@@ -132,5 +155,7 @@ def _failure(address: str) -> str:
     return f"no Ray cluster answers at {address}; is the port that of its client server (10001)?"
 
 
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+def _in_a_line(error: Exception) -> str:
+    """A server's own error is the last line of its traceback."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+    return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -37,22 +38,38 @@ def patiently(start: Callable[[], Any]) -> Any:
     return start()
 
 
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        return int(found.getsockname()[1])
+
+
 class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
     def __init__(self, folder: Path) -> None:
         from ray.cluster_utils import Cluster
 
+        def start() -> Any:
+            self._client_port = free_port()
+            head = {
+                **{"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False},
+                **{"temp_dir": str(folder), "ray_client_server_port": self._client_port},
+            }
+            return Cluster(initialize_head=True, head_node_args=head)
+
         self.folder = folder
-        options = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
-        head = {**options, "temp_dir": str(folder)}
-        self._cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
+        self._cluster = patiently(start)
         for _ in range(NODES - 1):
             self.add()
 
     @property
     def address(self) -> str:
         return str(self._cluster.address)
+
+    @property
+    def client_address(self) -> str:
+        return f"ray://{self.address.partition(':')[0]}:{self._client_port}"
 
     def add(self, **variables: str) -> Any:
         return patiently(
@@ -114,6 +131,7 @@ def nodes() -> Iterator[Nodes]:
     with short_folder() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # or they starve on a busy machine
         patch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
         cluster = Nodes(folder)
         patch.setenv("RAY_ADDRESS", cluster.address)
