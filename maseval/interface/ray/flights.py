@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from maseval.core.conversations import RepetitionKey
 from maseval.core.engine.repetition import Repetition
+from maseval.core.task.task import RepetitionKey
 
 # A machine that goes down says nothing of what ran on it; but nobody is carried on for ever.
 _MOST_MOVES = 10
