@@ -94,7 +94,8 @@ def simulation_link(gate: Gate, key: TaskKey, report_url: str) -> str:
     """The address of the trial in the report that says most about a task."""
     trial = gate.shown_trial(key).trial
     name = "/".join(part for part in (key.group, key.task, str(trial)) if part)
-    return f"{quote(report_url, safe=':/?&=%@~+')}#{quote(name)}"
+    address = quote(report_url, safe=":/?&=%@~+", errors="replace")
+    return f"{address}#{quote(name, errors='replace')}"
 
 
 def _cautions(lines: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import shutil
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from maseval.commands import gate, tau2
 from maseval.commands.gate import IncompleteRunError
 from maseval.commands.gate_junit import junit
-from maseval.commands.gate_summary import inline, markdown
+from maseval.commands.gate_summary import inline, markdown, simulation_link
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.runs.config_file import LOG
@@ -83,6 +84,17 @@ def test_a_link_leads_to_a_trial_that_failed(runs: dict[str, Path]) -> None:
     for flip in found.fell:
         trial = found.shown_trial(TaskKey(flip.group, flip.task))
         assert not trial.passed
+
+
+def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, Path]) -> None:
+    found = gate(runs["noop"], runs["gold"])
+    strange = [replace(each, task="half \ud800") for each in found.run.outcomes[:1]]
+    worlds = {found.two.names[1]: replace(found.run, outcomes=strange)}
+    changed = replace(found, comparison=replace(found.comparison, runs=worlds))
+
+    link = simulation_link(changed, strange[0].key, "https://example.org/\ud800")
+
+    assert link == "https://example.org/?#library/half%20%3F/0"
 
 
 def test_words_of_others_are_no_markdown() -> None:
