@@ -87,7 +87,9 @@ def _authentication_restored(ray: ModuleType) -> Iterator[None]:
             os.environ.pop(_AUTHENTICATION, None)
             if before is not None:
                 os.environ[_AUTHENTICATION] = before
-            ray._raylet.Config.initialize("")  # it reads the variables anew
+            inside = ray._raylet
+            inside.Config.initialize("")  # it reads the variables anew
+            inside.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _connect(ray: ModuleType, address: str, processes: int | None) -> None:

@@ -294,8 +294,10 @@ class RayWorkers:
     def _failed_start(self, why: str, process: Process, *, blamed: bool = True) -> None:
         self._failed_starts += blamed
         if self._failed_starts >= _MOST_FAILED_STARTS:
+            way = _WAY_FOR_TOKENS if _NOT_REACHED in why else ""
             raise WorkersUnavailableError(
-                f"worker processes die as soon as they start, {self._failed_starts} in a row: {why}"
+                f"worker processes die as soon as they start, {self._failed_starts} in a row: "
+                f"{why}{way}"
             )
         self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
@@ -392,6 +394,12 @@ class RayWorkers:
         self._job.note(WorkerEvent(kind, process.place.node, text))
 
 
+# What Ray says if its head cannot ask this process whether it still needs a worker.
+_NOT_REACHED = "all references to the actor were removed"
+_WAY_FOR_TOKENS = (
+    " If Ray authenticates by token here and not there, or the other way round, set RAY_AUTH_MODE "
+    "to what the cluster has: 'token' or 'disabled'"
+)
 _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
 _WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
 
