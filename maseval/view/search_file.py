@@ -41,6 +41,10 @@ class Progress(NamedTuple):
     offset: int
 
 
+RawMatch = tuple[str, str, str, int, int, int]
+"""A row of the index: run, domain, task, trial, place in the log, number of the text."""
+
+
 class Match(NamedTuple):
     """A text in which everything was found; ``at`` is the place of its report in the log."""
 
@@ -49,6 +53,12 @@ class Match(NamedTuple):
     at: int
     message: int | None
     where: str
+
+    @classmethod
+    def of(cls, found: RawMatch) -> "Match":
+        """What a row says."""
+        name, domain, task, trial, at, row = found
+        return cls(name, Simulation(domain, task, trial), at, *_place(row))
 
 
 def has_full_text_search() -> bool:
@@ -158,21 +168,15 @@ class SearchFile:
             self._write(number, [Part(None, "label", "\n".join(labels))])
 
     def matches(
-        self, chunks: Sequence[str], places: Sequence[str], run: str | None, most: int
-    ) -> list[Match]:
-        """The latest texts in which everything is found, at most so many."""
-        query = f"{_FIELDS} {_found(places, run)} LIMIT ?"
-        found = self._db.execute(query, _asked(chunks, run, most))
-        return [
-            Match(name, Simulation(domain, task, trial), at, *_place(row))
-            for name, domain, task, trial, at, row in found
-        ]
+        self, chunks: Sequence[str], places: Sequence[str], run: str | None
+    ) -> list[RawMatch]:
+        """The latest texts in which everything is found, up to ``COUNTED``.
 
-    def count(self, chunks: Sequence[str], places: Sequence[str], run: str | None) -> int:
-        """How many there are, counted up to ``COUNTED``."""
-        query = f"SELECT count(*) FROM (SELECT 1 {_found(places, run)} LIMIT ?)"
-        (number,) = self._db.execute(query, _asked(chunks, run, COUNTED)).fetchone()
-        return int(number)
+        Looking for a word that stands in every conversation takes longer than all else, so it is
+        done once, for the hits of a page and for how many there are.
+        """
+        query = f"{_FIELDS} {_found(places, run)} LIMIT ?"
+        return self._db.execute(query, _asked(chunks, run, COUNTED)).fetchall()
 
     def simulations(
         self, chunks: Sequence[str], places: Sequence[str], run: str | None

@@ -28,7 +28,8 @@ from maseval.view.search_texts import KINDS, Part, chunks_of, excerpt_of, holds,
 
 logger = logging.getLogger(__name__)
 
-SHOWN = 50
+SHOWN = 25
+"""How many hits a page has."""
 # Long enough for what was added to a log since, too short to be noticed.
 _PATIENCE = 0.5
 
@@ -96,18 +97,18 @@ class Search:
                     self.path.with_name(self.path.name + suffix).unlink()
             return SearchFile(self.path)
 
-    def find(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
-        """The latest hits with their excerpts, and how many there are."""
+    def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
+        """A page of hits with their excerpts, the latest first, and how many there are."""
         chunks, places = chunks_of(words), KINDS[kind]
         with closing(self.opened()) as index:
             left = unread(index, self.library)
             if not chunks:
                 return {"total": 0, "hits": [], "unread": left}
-            hits = index.matches(chunks, places, run, SHOWN)
-            total = len(hits) if len(hits) < SHOWN else index.count(chunks, places, run)
+            found = index.matches(chunks, places, run)
         read = lru_cache(maxsize=SHOWN)(self._parts)  # several hits may be in one simulation
+        hits = map(Match.of, found[skip : skip + SHOWN])
         shown = [_shown(each, read(each.run, each.at), chunks) for each in hits]
-        return {"total": total, "more": total >= COUNTED, "unread": left, "hits": shown}
+        return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": shown}
 
     def _parts(self, run: str, at: int) -> Sequence[Part]:
         try:
@@ -125,7 +126,9 @@ class Search:
         return {"total": len(hits), "unread": left, "hits": hits}
 
 
-def scanned(library: Library, words: str, kind: str, run: str | None) -> Mapping[str, object]:
+def scanned(
+    library: Library, words: str, kind: str, run: str | None, skip: int = 0
+) -> Mapping[str, object]:
     """The same without an index: every log is read."""
     chunks, places = chunks_of(words), KINDS[kind]
     total = 0
@@ -137,7 +140,7 @@ def scanned(library: Library, words: str, kind: str, run: str | None) -> Mapping
             for part in parts_of({**report}):
                 if part.where in places and holds(part, chunks):
                     total += 1
-                    if len(hits) < SHOWN:
+                    if skip < total <= skip + SHOWN:
                         hits.append(
                             {
                                 **_named(name, Simulation.of(report)),
@@ -176,16 +179,21 @@ def searches(*, indexed: bool | None = None) -> Answers:
         kind, run = query.get("kind", "any"), query.get("run")
         if kind not in KINDS:
             raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
+        skip = query.get("skip", "0")
+        if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
+            raise BadRequestError(f"skip is {skip!r}; it must be how many hits to pass over")
         if run is not None:
             library.path_of(run)  # raises if there is none
         if use_index:
             with lock:
                 search = known.setdefault(library.root, Search(library))
             search.catch_up()
-            whole = query.get("per") == "simulation"
-            found = (search.simulations if whole else search.find)(words, kind, run)
+            if query.get("per") == "simulation":
+                found = search.simulations(words, kind, run)
+            else:
+                found = search.find(words, kind, run, int(skip))
         else:
-            found = scanned(library, words, kind, run)
+            found = scanned(library, words, kind, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return Answers("search", {"/api/search": answer})

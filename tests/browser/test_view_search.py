@@ -51,6 +51,18 @@ def test_what_is_looked_for_can_be_narrowed_to_tools(visit, serve, runs):
     expect(page.locator("output.status")).to_contain_text("0 hits")
 
 
+def test_many_hits_come_in_pages(visit, serve, tmp_path):
+    said_often = [said("user", "walrus again") for _ in range(30)]
+    written_run(tmp_path / "many" / "one", [simulated("0", messages=said_often)])
+    page = visit(serve(tmp_path / "many").url).open("/search?q=walrus")
+    expect(page.locator(".hits li")).to_have_count(25)
+
+    page.get_by_role("button", name="Show more").click()
+
+    expect(page.locator(".hits li")).to_have_count(30)
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+
+
 def test_the_hits_are_inert(visit, serve, runs):
     page = visit(serve(runs).url).open("/search?q=walrus")
     expect(page.locator(".hits li")).to_have_count(len(PAYLOADS))

@@ -96,6 +96,16 @@ def test_a_kind_and_a_run_narrow_the_search(found):
     assert found("?!")["total"] == found("")["total"] == found("nothing like it")["total"] == 0
 
 
+def test_many_hits_come_in_pages(folder, found):
+    written_run(folder / "many", [simulated(str(task), messages=PARROT) for task in range(30)])
+
+    pages = [found("malu", kind="text", run="many", skip=skip) for skip in (0, 25, 50)]
+
+    assert [page["total"] for page in pages] == [30, 30, 30]
+    assert [len(page["hits"]) for page in pages] == [25, 5, 0]
+    assert len(places(pages[0]) | places(pages[1])) == 30
+
+
 def test_signs_of_the_query_language_are_only_text(found):
     for words in ('"', "a*b", "NEAR(x)", "text:cancel", "-cancel", "x' OR 1=1 --", "^(", "\0é"):
         found(words)
@@ -107,6 +117,7 @@ def test_what_is_unknown_is_refused(folder):
 
     assert client.get("/api/search").status_code == 400
     assert client.get("/api/search", params={"q": "x", "kind": "y"}).status_code == 400
+    assert client.get("/api/search", params={"q": "x", "skip": "-1"}).status_code == 400
     assert client.get("/api/search", params={"q": "x", "run": "../two"}).status_code == 404
 
 

@@ -44,9 +44,8 @@ function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
   );
 }
 
-function summaryOf({ took_ms, total, hits, more, unread }) {
+function summaryOf({ took_ms, total, more, unread }) {
   const parts = [`${counted(total, "hit")}${more ? " or more" : ""} in ${duration(took_ms / 1000)}`];
-  if (hits.length < total) parts.push(`the latest ${count.format(hits.length)} are shown`);
   if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of new conversations are still being read`);
   return parts.join(" · ");
 }
@@ -58,21 +57,30 @@ export async function searchPage(container) {
   select.value = asked.kind;
   const status = h("output", { class: "status" }, asked.q ? "Searching …" : "Enter what to look for above.");
   const list = h("ol", { class: "hits" });
+  const more = h("button", { type: "button", class: "more", hidden: true });
   const title = asked.run ? `Search in ${asked.run}` : "Search";
   add(container, [
     topBar(),
     h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton())),
-    h("section", { class: "card", "aria-label": "Hits" }, h("div", { class: "filters" }, field), list),
+    h("section", { class: "card", "aria-label": "Hits" }, h("div", { class: "filters" }, field), list, more),
   ]);
   if (!asked.q) return;
+  const show = ({ total, hits }) => {
+    add(list, hits.map((hit) => hitItem(hit, chunks(asked.q))));
+    more.hidden = !hits.length || list.children.length >= total;
+    more.textContent = `Show more: ${count.format(list.children.length)} of ${counted(total, "hit")} are shown`;
+  };
+  const refused = (error) => (status.textContent = error.message);
+  more.addEventListener("click", () => ask("/api/search", { ...asked, skip: list.children.length }).then(show, refused));
   const find = async () => {
     try {
       const found = await ask("/api/search", asked);
       status.textContent = summaryOf(found);
-      list.replaceChildren(...found.hits.map((hit) => hitItem(hit, chunks(asked.q))));
+      list.replaceChildren();
+      show(found);
       if (found.unread) setTimeout(find, ASK_AGAIN);
     } catch (error) {
-      status.textContent = error.message;
+      refused(error);
     }
   };
   await find();
