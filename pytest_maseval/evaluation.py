@@ -42,8 +42,9 @@ class Evaluation:
     def __str__(self) -> str:
         found, overall = self.requirement, self.result.summary.overall
         low, high = found.interval.low, found.interval.high
+        within = f"[{low:.1%}, {high:.1%}] ({found.interval.level:.0%} interval)"
         counted = f"{overall.passed} of {overall.recorded} simulations, tasks: {overall.tasks}"
-        score = f"pass^1 {found.value:.1%} [{low:.1%}, {high:.1%}], {counted}"
+        score = f"pass^1 {found.value:.1%} {within}, {counted}"
         if not found.at_least:
             return score
         advice = f"; {found.advice}" if found.advice else ""

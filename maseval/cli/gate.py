@@ -94,10 +94,12 @@ def gate(
     for line in cautions_of(found):
         console.print(f"[yellow]Note:[/yellow] {inert(line)}", highlight=False, soft_wrap=True)
     span = main.interval
-    reach = "" if span is None else f" \\[{100 * span.low:.1f}, {100 * span.high:.1f}]"
+    reach = ""
+    if span is not None:
+        reach = f" \\[{100 * span.low:.1f}, {100 * span.high:.1f}] ({span.level:.0%} interval)"
     console.print(
         f"{main.name}: {main.first:.1%} before, {main.second:.1%} now, "
-        f"[bold]{points(main.difference)}[/bold]{reach} percentage points, "
+        f"[bold]{points(main.difference)}[/bold] percentage points{reach}, "
         f"p {_p(main.test.p_value)}; {len(found.fell)} tasks fell, {len(found.rose)} rose",
         highlight=False,
         soft_wrap=True,

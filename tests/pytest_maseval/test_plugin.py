@@ -206,7 +206,7 @@ def test_the_suites_of_the_documentation_pass(pytester: pytest.Pytester) -> None
     pytester.makepyfile(**dict(found))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2)
-    shown = re.search(r"pass\^1 75.0%.*?would\ndecide it", PAGE.read_text("utf-8"), re.S)
+    shown = re.search(r"pass\^1 75.0%.*?would decide it", PAGE.read_text("utf-8"), re.S)
     assert shown is not None
     assert shown[0].replace("\n", " ") in result.stdout.str()
 

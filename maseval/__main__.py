@@ -1,0 +1,5 @@
+"""``python -m maseval`` is ``maseval``."""
+
+from maseval.cli import main
+
+main()
