@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -83,3 +85,29 @@ def test_a_program_outside_the_cluster_uses_it_as_a_client(nodes):
 
 def test_a_process_that_had_a_ray_of_its_own_can_use_a_cluster_afterwards(nodes):
     assert printed_with("local", "auto") == 2 * ["20 {'success'} [3, 7]"]
+
+
+ENDLESS = """
+import sys, time
+from pathlib import Path
+from maseval.interface.ray.engine import RayEngine
+
+def work(folder):
+    (Path(folder[0]) / "begun").touch()
+    time.sleep(3600)
+
+with RayEngine("auto", processes=1) as engine:
+    list(engine.mapped(work, [[sys.argv[1]]]))
+"""
+
+
+def test_ctrl_c_ends_scoring_at_once_whatever_is_at_work(nodes, tmp_path):
+    words = [sys.executable, "-c", ENDLESS, str(tmp_path)]
+    scoring = subprocess.Popen(words, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
+    while scoring.poll() is None and not (tmp_path / "begun").exists():
+        time.sleep(0.1)
+
+    scoring.send_signal(signal.SIGINT)
+    _, err = scoring.communicate(timeout=600)
+
+    assert err.splitlines()[-1:] == ["KeyboardInterrupt"], err
