@@ -5,7 +5,6 @@ import json
 import pytest
 
 from maseval.core.outcome import termination_of
-from maseval.core.storage import strict_json
 from maseval.core.storage.seal import sealed
 from maseval.runs.log import report_record
 from maseval.runs.skim import skimmed
@@ -14,7 +13,7 @@ from tests.report.builders import broken, simulated
 
 
 def line_of(report):
-    return strict_json.dumps(sealed(report_record(report, "shared"))).encode("ascii") + b"\n"
+    return sealed(report_record(report, "shared")) + b"\n"
 
 
 def with_traces(**traces):
