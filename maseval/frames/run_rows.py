@@ -28,7 +28,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "path": str(source.path),
         "form": source.form,
         "benchmark": config.get("benchmark"),
-        "version": config.get("version") or config.get("rules"),
+        "version": _version(config),
         "agent": _named(config.get("agent")),
         "user": _named(config.get("user")),
         "seed": config.get("seed"),
@@ -48,6 +48,12 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "damaged": len(opened.damaged),
         "config": redact(config) if config else None,
     }
+
+
+def _version(config: Mapping[str, object]) -> object:
+    """As run folders name it; of a results file of tau2-bench only the number is known."""
+    version, of_tau2 = config.get("version"), config.get("benchmark") == "tau2"
+    return config.get("rules") or (f"tau2-bench v{version}" if version and of_tau2 else version)
 
 
 def _named(player: object) -> object:

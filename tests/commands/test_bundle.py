@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from maseval.commands import bundle, show, tau2, unbundle
+from maseval.commands import bundle, gate, show, tau2, unbundle
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
@@ -78,6 +78,23 @@ def test_a_bundle_holds_the_run_its_certificate_its_report_and_what_it_was_made_
     assert versions["python"].startswith("3.")
     assert manifest["notes"] == []
     assert b"<html" in files["report.html"]
+
+
+@pytest.mark.data
+def test_a_run_of_another_release_is_checked_by_that_releases_data(
+    tmp_path, monkeypatch, shared_data, tau2_data_of_1_0_1
+):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+    options = {"domain": "retail", "task_id": ["0"], "data_version": "1.0.1"}
+    runs = {
+        agent: tau2.run(agent=agent, output=tmp_path / agent, **options).folder
+        for agent in ("gold", "noop")
+    }
+
+    found = unbundle(bundle(runs["gold"], tmp_path / "gold.zip").path, tmp_path / "theirs")
+
+    assert (found.data, found.unchecked, found.certificate) == ([], None, [])
+    assert gate(runs["noop"], runs["gold"]).comparison.notes == []
 
 
 def test_the_same_run_gives_the_same_bytes(run, archive, tmp_path):

@@ -198,6 +198,7 @@ def test_the_rewards_of_a_results_file_are_recomputed_beside_the_recorded_ones(
     recorded = list(frames.simulations(flattering, as_recorded=True))
 
     assert rewards(rows) == honest
+    assert {row["version"] for row in frames.runs(run, flattering)} == {"tau2-bench v0.2.0"}
     assert {row["recorded_reward"] for row in rows} == {1.0}
     assert {row["recomputed"] for row in rows} == {True}
     assert {(row["reward"], row["recomputed"]) for row in recorded} == {(1.0, False)}

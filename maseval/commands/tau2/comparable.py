@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
-from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.trust.recount.causes import causes
@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.trust.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.trust.recount.sources import collection
 from maseval.benchmark.tau2.trust.recount.tasks import meaning
 from maseval.benchmark.tau2.trust.recount.ways import Ways
+from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.commands.benchmarks import OutcomeOptions, RecordedOutcomes
 from maseval.commands.tau2.judges import own_panel
 from maseval.core.exceptions import MASEvalError
@@ -139,24 +140,31 @@ def _noted(report: Any, outcomes: list[Outcome]) -> Any:
 
 def _obstacle(config: Mapping[str, object]) -> str | None:
     """Why the verdicts of a run cannot be recomputed here."""
-    version = text_or_none(config.get("version"))
     for name, recorded in mapping(config, "data").items():
         try:
-            domain: Domain = domain_named(name)
+            here = digest(_fingerprint(name, config))
         except UnknownDomainError:
             return f"rewards as recorded, not recomputed: the domain {name!r} is not known here"
-        if digest(data_fingerprint(domain, version=version)) != recorded:
+        except MASEvalError as error:  # a release that is not known here
+            return f"rewards as recorded, not recomputed: {error}"
+        if here != recorded:
             return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
     return None
 
 
+def _fingerprint(name: str, config: Mapping[str, object]) -> dict[str, str]:
+    """What a run in the domain would depend on here, by the release of the run."""
+    rules = text_or_none(config.get("rules"))
+    release = release_named(None if rules is None else rules.removeprefix("tau2-bench v"))
+    return data_fingerprint(name, version=release if name in release.domains else None)
+
+
 def differing_data(config: Mapping[str, object]) -> list[str]:
     """The files of a run's domains that are others here; ``config`` is the run's."""
-    version = text_or_none(config.get("version"))
     found = []
     for name, recorded in mapping(config, "data").items():
         try:
-            here = data_fingerprint(domain_named(name), version=version)
+            here = _fingerprint(name, config)
         except MASEvalError as error:  # a domain or a release that is not known here
             found.append(f"{name}: {error}")
             continue
