@@ -99,7 +99,7 @@ def _serve(server: "ChaosServer") -> None:
     from maseval.testing.provider_server import serving
 
     with ended_by_signals(), serving(server):
-        _say(f"Serving at [bold]{inert(server.base_url)}[/]; Ctrl-C ends it.")
+        _say(f"Serving at [bold]{inert(server.base_url)}[/] (Ctrl-C ends it)")
         _say(f"OPENAI_BASE_URL={inert(server.base_url)} OPENAI_API_KEY=no-key-needed")
         with suppress(KeyboardInterrupt):
             server.closing.wait()

@@ -118,7 +118,7 @@ def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
     with ended_by_signals():
         try:
             with suppress(KeyboardInterrupt):
-                printer.say(f"Serving at [bold]{inert(server.url)}[/]; Ctrl-C ends it.")
+                printer.say(f"Serving at [bold]{inert(server.url)}[/] (Ctrl-C ends it)")
                 printer.say(f"OPENAI_BASE_URL={inert(server.url)} OPENAI_API_KEY={PLACEHOLDER}")
                 server.serve()
         finally:

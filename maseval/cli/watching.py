@@ -31,7 +31,7 @@ class Watching:
             return
         viewer = commands.view(run, port=self._port)
         with ended_by_signals(), suppress(KeyboardInterrupt), viewer.server:
-            _say(f"The page stays at [bold]{inert(viewer.address)}[/]; Ctrl-C ends it.")
+            _say(f"The page stays at [bold]{inert(viewer.address)}[/] (Ctrl-C ends it)")
             viewer.server.wait()
 
 

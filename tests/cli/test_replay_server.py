@@ -74,7 +74,7 @@ def test_it_says_where_it_is_and_sums_up_in_the_end(tape, tmp_path, number):
         assert ask(server.url, asking("one")).content == "1"
         code, out, errors = server.end(number)
 
-    assert server.said[0] == f"Serving at {server.url}; Ctrl-C ends it.\n"
+    assert server.said[0] == f"Serving at {server.url} (Ctrl-C ends it)\n"
     assert server.said[1] == f"OPENAI_BASE_URL={server.url} OPENAI_API_KEY=no-key-needed\n"
     assert out == "1 played, 0 recorded, 0 missed, 1 never asked for (line 3)\n"
     assert (code, errors) == (0, "")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -140,9 +141,7 @@ def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answe
     os.write(ours, b"Hello there\n")
     screen.wait_for(b"born on 2 June 1984")
     screen.wait_for(b"> ")
-    time.sleep(1)  # readline misses a signal between writing its prompt and waiting for a key
-    process.send_signal(signal.SIGINT)
-    screen.wait_for(b"Keep what happened?")
+    interrupt_until(process, screen, b"Keep what happened?")
     os.write(ours, f"{answer}\n".encode())
     process.wait(300)
     os.close(ours)
@@ -168,12 +167,27 @@ def test_the_page_is_served_where_runs_are_put(tmp_path):
     assert process.returncode == 0 and (tmp_path / "games").is_dir()
 
 
+def interrupt_until(process, screen, words):
+    """Ctrl-C; readline misses one between writing its prompt and waiting for a key."""
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    while not screen.shows(words, seconds=30):
+        process.send_signal(signal.SIGINT)
+
+
 class Screen:
     """What a process writes to its terminal."""
 
     def __init__(self, descriptor):
         self.descriptor = descriptor
         self.text = b""
+
+    def shows(self, words, seconds):
+        until = time.monotonic() + seconds
+        while words not in self.text and (left := until - time.monotonic()) > 0:
+            if select.select([self.descriptor], [], [], left)[0]:
+                self.text += os.read(self.descriptor, 4096)
+        return words in self.text
 
     def wait_for(self, words):
         while words not in self.text:
