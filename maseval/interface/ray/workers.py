@@ -18,13 +18,14 @@ from typing import Any
 from maseval.core.conversations import Said
 from maseval.core.engine.engines import Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import Delivery, Order, sent
+from maseval.core.engine.shipping import Delivery, sent
 from maseval.core.engine.surroundings import Surroundings
 from maseval.core.engine.workers import Finished
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
 from maseval.core.report import TaskExecutionStatus
 from maseval.interface.ray.code import own_modules
 from maseval.interface.ray.connection import connected
+from maseval.interface.ray.dispatch import given_out, packed_orders, patience_of, send
 from maseval.interface.ray.environment import needed_by_workers
 from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
 from maseval.interface.ray.flights import Backlog, Flight
@@ -42,12 +43,8 @@ from maseval.interface.ray.worker import Equipment
 
 # Between two looks at whether the run is stopping.
 _LONGEST_WAIT = 0.5
-# Of a process, if nothing is finished there: in seconds, and a second over all processes.
-_SHORTEST_WAIT, _MOST_REPLIES = 1.0, 50
 # What a process has done of a repetition that is late; it may hang itself.
 _WAIT_FOR_LATE = 60.0
-# A call of Ray costs about as much as a small repetition, whatever it carries.
-_SENT_AT_ONCE = 64
 # A process that dies before it can do anything says that the next one will as well.
 _MOST_FAILED_STARTS = 5
 
@@ -312,41 +309,13 @@ class RayWorkers:
     # Flights.
 
     def _dispatch(self) -> None:
-        given: dict[Process, list[Flight]] = {}
-        while pair := self._next_pair():
-            process, flight = pair
-            process.flights[flight.number] = flight
-            given.setdefault(process, []).append(flight)
+        given = given_out(self._processes, self._backlog)
         for process in self._processes:
             if process.stage is Stage.WORKING:
-                self._send(process, given.get(process, []))
+                send(process, given.get(process, []), patience_of(len(self._processes)))
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._processes.append(Process(self._ray, quarantine=True))
-
-    def _next_pair(self) -> tuple[Process, Flight] | None:
-        """A flight that waits, and the process with the fewest that has room for it."""
-        if self._backlog.is_empty:
-            return None
-        working = [one for one in self._processes if one.stage is Stage.WORKING]
-        for process in sorted(working, key=lambda one: len(one.flights)):
-            if flight := self._backlog.next_for(process.flights, quarantine=process.quarantine):
-                return process, flight
-        return None
-
-    def _send(self, process: Process, flights: Sequence[Flight]) -> None:
-        """Send flights to a process, with the call that asks what it has finished if possible."""
-        for first in range(0, len(flights), _SENT_AT_ONCE):
-            together = flights[first : first + _SENT_AT_ONCE]
-            orders = _orders(together)
-            if process.pending is None:
-                process.collect(self._patience, together, orders)
-            else:
-                process.submit(together, orders)
-            for flight in together:
-                flight.since = time.monotonic()
-        if process.pending is None:
-            process.collect(self._patience)
 
     def _sort_out(self, process: Process, flights: Sequence[Flight], why: str) -> None:
         """Of flights that cannot be read there together, find out which one is the reason."""
@@ -355,12 +324,7 @@ class RayWorkers:
             if len(flights) == 1:
                 self._end(flight, WorkerExceptionError(why))
             else:
-                process.submit([flight], _orders([flight]))
-
-    @property
-    def _patience(self) -> float:
-        """How long a process waits before it replies, if nothing is finished."""
-        return max(_SHORTEST_WAIT, len(self._processes) / _MOST_REPLIES)
+                process.submit([flight], packed_orders([flight]))
 
     def _forget(self, flight: Flight) -> None:
         self._job.setting.conversations.forget(flight.key)
@@ -401,7 +365,6 @@ _WAY_FOR_TOKENS = (
     "to what the cluster has: 'token' or 'disabled'"
 )
 _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
-_WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
 
 
 def _cut_off(repetition: Repetition) -> RepetitionResult:
@@ -413,14 +376,3 @@ def _cut_off(repetition: Repetition) -> RepetitionResult:
 
 def _simulations(number: int) -> str:
     return "1 simulation in it" if number == 1 else f"{number} simulations in it"
-
-
-def _orders(flights: Sequence[Flight]) -> bytes:
-    """Packed as one value: what their tasks have in common is sent once."""
-    orders = [Order.of(flight.number, flight.repetition) for flight in flights]
-    try:
-        return packed(orders)
-    except Exception:  # of whatever a task consists of: which one is it?
-        for each in orders:
-            packed_for_worker(f"task {str(each.task.id)!r}", each, _WAY_FOR_TASK)
-        raise
