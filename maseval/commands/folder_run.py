@@ -68,6 +68,8 @@ class FolderRun(ABC):
         check_followers(self.options)
         with RunFolder.open(self.path, noted, fork=self.options.fork) as folder:
             on_folder(folder.path)
+            # All are in the folder; in memory only somebody's own callbacks could want them.
+            benchmark.keep_reports = self.has_listeners(benchmark)
             follower = follower_of(self.options, folder.path)
             benchmark.add_callback(follower)
             session = Session(
@@ -85,6 +87,10 @@ class FolderRun(ABC):
             with self._view_of(folder.path):
                 result = session.run(parts, agent_data)
         return replace(result, notes=follower.finish())
+
+    def has_listeners(self, benchmark: Benchmark) -> bool:
+        """Whether callbacks of the user's are given all reports at the end of the run."""
+        return False
 
     @contextmanager
     def _view_of(self, folder: Path) -> Iterator[None]:

@@ -12,6 +12,7 @@ from maseval.commands.own_tasks import by_domain, fingerprints, tasks_to_run
 from maseval.commands.prices import AgentPrices, Prices
 from maseval.commands.results import RunResult
 from maseval.commands.run_options import BenchmarkRunOptions
+from maseval.core.benchmark import Benchmark
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 from maseval.runs import task_ids
@@ -62,6 +63,9 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark.use_prices(AgentPrices(self.prices))
         parts = by_domain(self.tasks)
         return self.run(benchmark, parts, self.agent_data, time_limit=options.timeout)
+
+    def has_listeners(self, benchmark: Benchmark) -> bool:
+        return bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
 
     @cached_property
     def config(self) -> dict[str, object]:

@@ -92,6 +92,8 @@ class Benchmark(ABC):
         self._default_agent_data = {} if agent_data is None else lasting(agent_data)
         self.tasks: BaseTaskQueue = self._default_tasks or SequentialTaskQueue([])
         self.reports: list[Report] = []
+        self.keep_reports = True
+        """Whether ``run()`` keeps reports and returns them; callbacks receive each in any case."""
         self._seed_generator = (
             DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
         )

@@ -10,6 +10,7 @@ from maseval import (
     AdaptiveTaskQueue,
     AgentAdapter,
     Benchmark,
+    BenchmarkCallback,
     Environment,
     Evaluator,
     ScriptedModelAdapter,
@@ -61,6 +62,21 @@ def shopping(tmp_path, monkeypatch):
 
 def planned(result):
     return [one.task_id for one in RunFolder.read(result.folder).planned]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_reports_are_kept_in_memory_only_for_callbacks_of_ones_own(listens):
+    received = []
+
+    class Listener(BenchmarkCallback):
+        def on_run_end(self, benchmark, results):
+            received.append(len(results))
+
+    benchmark = BookingBenchmark(callbacks=[Listener()] if listens else [], tasks=load_tasks()[:2])
+    done = run(benchmark=benchmark, output="r")
+
+    assert done.summary.overall.recorded == 2 and len(benchmark.reports) == (2 if listens else 0)
+    assert received == ([2] if listens else [])
 
 
 def test_a_class_is_run_on_the_tasks_beside_it():

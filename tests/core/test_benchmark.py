@@ -115,6 +115,18 @@ def test_the_reports_returned_are_those_of_the_benchmark_and_new_for_each_run():
     assert [task.id for task in shop.tasks] == ["b", "c"]
 
 
+def test_reports_that_are_not_kept_are_received_by_callbacks_alone():
+    class Watch(BenchmarkCallback):
+        seen = 0
+
+        def on_task_repeat_end(self, benchmark, report):
+            self.seen += 1
+
+    shop = Shop(callbacks=[watch := Watch()])
+    shop.keep_reports = False
+    assert shop.run(tasks("a", "b")) == shop.reports == [] and watch.seen == 2
+
+
 def agent_data_seen(shop, *args, **kwargs):
     seen = []
 

@@ -29,6 +29,7 @@ class RunOwner(Protocol):
 
     tasks: BaseTaskQueue
     reports: list[Report]
+    keep_reports: bool
     callbacks: list[BenchmarkCallback]
     callback_handler: CallbackHandler
     n_task_repeats: int
@@ -58,6 +59,7 @@ class RunInProgress:
         self._announcer = Announcer(_listening(owner), owner.callback_handler)
         self._context = copy_context()
         self._lost_cause = LostCause()
+        self._finished = 0
 
     def execute(self) -> None:
         """Run everything; ``on_run_end`` follows even if the run ends early."""
@@ -67,7 +69,7 @@ class RunInProgress:
                 self._runner().run(interrupts)
             finally:
                 self._announce("on_run_end", results=self._owner.reports)
-        self._lost_cause.tell(finished=len(self._owner.reports))
+        self._lost_cause.tell(finished=self._finished)
 
     def _runner(self) -> Runner:
         owner = self._owner
@@ -113,7 +115,9 @@ class RunInProgress:
         self._announce("on_task_repeat_start", task=task, repeat_idx=repeat_idx)
 
     def repetition_finished(self, report: Report) -> None:
-        self._owner.reports.append(report)
+        self._finished += 1
+        if self._owner.keep_reports:
+            self._owner.reports.append(report)
         self._announce("on_task_repeat_end", report=report)
 
     def task_finished(self, task: Task, report: Report) -> None:
