@@ -72,7 +72,7 @@ def slow_agent(folder, delay, times=50):
 def wait_for_some(folder, count):
     """Wait until so many simulations of a run are recorded."""
     log = folder / "log.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if log.exists() and log.read_bytes().count(b'"kind": "report"') >= count:
             return

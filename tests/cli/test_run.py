@@ -212,12 +212,12 @@ def told_in(folder):
 
 @pytest.mark.slow
 def test_ctrl_c_finishes_what_runs_and_the_run_can_go_on(tmp_path):
-    run = [*LIBRARY, *slow_agent(tmp_path, 0.1), "--concurrency", 2, "--json"]
+    run = [*LIBRARY, *slow_agent(tmp_path, 0.6), "--concurrency", 2, "--json"]
     process = started(*run, "--output", "r", folder=tmp_path)
     wait_for_some(tmp_path / "r", 2)
 
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=300)
 
     told = last_json(out)
     assert process.returncode == 3
@@ -242,7 +242,7 @@ def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     assert any("still to finish" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
 
     assert process.returncode == 3
     assert last_json(out)["overall"]["done"] == 0

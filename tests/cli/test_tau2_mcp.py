@@ -178,7 +178,7 @@ def test_a_task_is_solved_by_http_and_the_process_ends_by_itself(tmp_path):
     url = process.stderr.readline().removeprefix("MCP server at ").strip()
 
     _, closing = connected(url, solve)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=300)
 
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
     assert (process.returncode, out) == (0, "")
@@ -202,7 +202,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path):
         process.stdin.flush()
         if "id" in message:
             answers.append(json.loads(process.stdout.readline()))
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=300)
 
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert "policy" in answers[0]["result"]["instructions"]
@@ -253,7 +253,7 @@ def begun_by_stdio(folder):
 @pytest.mark.slow
 def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
     process = begun_by_stdio(tmp_path)
-    _, errors = process.communicate(timeout=60)  # closes its standard input
+    _, errors = process.communicate(timeout=300)  # closes its standard input
 
     report = report_in("run")
     assert report["status"] == "agent_error"
@@ -270,7 +270,7 @@ def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
 def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path):
     process = begun_by_stdio(tmp_path)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
 
     assert process.returncode == 3
     assert "interrupted" in errors and "Incomplete" in errors
@@ -409,7 +409,7 @@ def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
         return await waiting
 
     said = connected(url, play)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
 
     assert said == "The conversation is over: it failed (interrupted)."
     assert process.returncode == 3

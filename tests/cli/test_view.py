@@ -27,7 +27,7 @@ def test_it_prints_the_address_and_ends_cleanly_while_somebody_listens(tmp_path,
         with httpx.stream("GET", f"{address}api/events", timeout=60) as events:
             next(events.iter_lines())
             program.send_signal(way)
-            _, errors = program.communicate(timeout=60)
+            _, errors = program.communicate(timeout=300)
 
     assert str(tmp_path) in line and "Ctrl-C" in line
     assert (program.returncode, errors) == (0, "")

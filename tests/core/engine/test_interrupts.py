@@ -174,7 +174,7 @@ def test_ctrl_c_leaves_every_finished_report_on_disk_and_ends_the_run_properly(t
     process = started(tmp_path, workers)
     done = read_until(process, 20)
     process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=30)
+    rest, errors = process.communicate(timeout=300)
 
     assert process.returncode == -signal.SIGINT
     assert errors.rstrip().endswith("KeyboardInterrupt")
@@ -192,7 +192,7 @@ def test_kill_9_leaves_every_finished_report_on_disk(tmp_path, workers):
     process = started(tmp_path, workers)
     done = read_until(process, 10)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
 
     try:
         reports = read_reports(tmp_path / "results.jsonl")
@@ -223,7 +223,7 @@ print({report["task_id"]: report["status"] for report in reports}, flush=True)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
     process = started(tmp_path, workers, HANGING)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=300)
 
     assert process.returncode == 0, errors
     assert "'hang': 'task_timeout'" in output
