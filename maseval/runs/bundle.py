@@ -17,7 +17,7 @@ from uuid import uuid4
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import SUFFIX, atomic_file, sync_folder
+from maseval.core.storage.atomic import SUFFIX, atomic_file, make_room, sync_folder
 from maseval.core.storage.zip_archive import (
     CHUNK,
     ArchiveLimits,
@@ -143,12 +143,7 @@ def opened_bundle(
         raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
     if os.path.lexists(target):
         raise OutputExistsError(f"{target} already exists; choose another folder with --to")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise OutputExistsError(
-            f"{target} cannot be made: {target.parent} is not a folder"
-        ) from None
+    make_room(target)
     hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
         hidden.mkdir()

@@ -28,6 +28,11 @@ class Secrets:
         self._values = sorted(spellings, key=lambda value: (-len(value), value))
         self._written = list(map(_escaped, self._values))
 
+    @property
+    def spellings(self) -> list[str]:
+        """The values as they may stand in a text, also within JSON in that text."""
+        return list(self._values)
+
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "Secrets":
         """Those of a configuration and of the environment variables."""

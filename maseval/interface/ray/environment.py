@@ -4,7 +4,6 @@ They are sent as an argument. Ray's own way, ``runtime_env``, would show them on
 write them to its logs.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 
@@ -38,8 +37,7 @@ class OwnSecrets:
             if is_secret(name, value) and value not in given.values()
         ]
         self._secrets = Secrets(values)
-        spellings = {*values, *(json.dumps(value)[1:-1] for value in values)}
-        self._written = [each.encode("utf-8", "surrogatepass") for each in spellings]
+        self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
 
     def are_in(self, data: bytes) -> bool:
         """Whether any may be in a pickled value: its texts are in there as they are."""

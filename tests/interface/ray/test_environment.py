@@ -33,3 +33,10 @@ def test_the_secrets_of_a_machine_are_those_that_were_not_sent_to_it(monkeypatch
         "answer": "<redacted>, sk-of-the-driver",
         "arguments": '{"key": "<redacted>"}',
     }
+
+
+def test_a_key_that_is_empty_or_short_is_nowhere(monkeypatch):
+    monkeypatch.setenv("NODE_API_KEY", "")
+    monkeypatch.setenv("OTHER_API_KEY", "ab")
+
+    assert not OwnSecrets({}).are_in(pickle.dumps(["drab"], 5))
