@@ -20,8 +20,8 @@ from unittest import mock
 
 from benchmarks.table import best, show
 from maseval import Benchmark, commands
-from maseval.commands import tracking
-from maseval.commands.follower import Follower
+from maseval.app.running import tracking
+from maseval.app.running.follower import Follower
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
 from maseval.interface.trackers.tracked_run import Finished, tasks_of

@@ -10,12 +10,12 @@ from typing import Any
 
 from benchmarks.table import best, seconds, show
 from benchmarks.tau2 import contract_folder, conversations
+from maseval.benchmark.tau2.audit import audit
+from maseval.benchmark.tau2.certify import certify
+from maseval.benchmark.tau2.explain import explain
+from maseval.benchmark.tau2.labels import label
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.trust.audit import audit
-from maseval.benchmark.tau2.trust.certify import certify
-from maseval.benchmark.tau2.trust.explain import explain
-from maseval.benchmark.tau2.trust.labels import label
 
 DOMAINS = ("airline", "retail", "telecom")
 ROUNDS = 3

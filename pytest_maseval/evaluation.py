@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from maseval.app.results.results import RunResult
+from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
 from maseval.commands import tau2
-from maseval.commands.results import RunResult
-from maseval.commands.tau2.own_agents import MakeAgent
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement

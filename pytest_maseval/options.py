@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from maseval.commands.options import spelled
-from maseval.commands.tau2.options import RunOptions
+from maseval.app.running.options import spelled
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.requirement import ALPHA, check_alpha, check_at_least
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.forms.message import Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation

@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from maseval import commands
-from maseval.commands.tau2.options import PlayOptions
+from maseval.benchmark.tau2.app.running.options import PlayOptions
 from scripts import viewer_screenshots
 from tests.browser.conftest import QUIET, chromium
 

@@ -117,7 +117,9 @@ def internal(*, type_checking: bool = False) -> list[Import]:
 def room(module: str) -> str:
     """The part of the package a module belongs to; each benchmark is a room of its own."""
     parts = module.split(".")[1:]
-    return ".".join(parts[:2]) if parts[:1] == ["benchmark"] else (parts or [""])[0]
+    if parts[:1] != ["benchmark"]:
+        return (parts or [""])[0]
+    return "benchmark.app" if parts[2:3] == ["app"] else ".".join(parts[:2])
 
 
 def test_the_checks_see_the_package():
@@ -135,12 +137,14 @@ def test_rooms_import_only_the_rooms_below_them():
     allowed |= {"stats": {"core"}, "data": {"core"}, "testing": {"core", "server", "runs"}}
     allowed |= {"compat": {"core", "benchmark.tau2"}}
     allowed |= {"view": {"core", "stats", "data", "runs", "report"}}
-    allowed |= {"frames": {"commands", "interface", "report", "runs", "core"}}
+    allowed |= {"frames": {"app", "interface", "report", "runs", "core"}}
     others = {"core", "stats", "data", "compat"}
 
     def may(importer: str, target: str) -> bool:
-        if importer in ("cli", "commands"):  # what is built is put together here
-            return importer == "cli" or target not in ("cli", "frames")
+        if importer in ("cli", "commands", "benchmark.app"):  # what is built is put together here
+            return importer != "benchmark.app" or target not in ("cli", "commands", "frames")
+        if importer == "app":
+            return target not in ("cli", "commands", "frames")
         return target == importer or target in allowed.get(importer, others)
 
     assert [
@@ -159,7 +163,7 @@ def test_below_the_commands_only_the_arithmetic_of_the_statistics_is_imported():
         found
         for found in internal()
         if room(found.target) == "stats"
-        and room(found.importer) not in ("stats", "commands", "cli")
+        and room(found.importer) not in ("stats", "app", "benchmark.app", "cli")
         and found.target.removeprefix("maseval.stats.") not in ARITHMETIC
     ]
 
@@ -246,7 +250,7 @@ def test_imports_for_the_type_checker_stand_only_in_callbacks_and_the_quick_comm
 def test_the_package_is_imported_inside_a_function_only_for_a_quick_command_line():
     late = {room(found.importer) for found in internal() if found.in_function}
 
-    assert late <= {"cli", "commands"}
+    assert late <= {"cli", "app", "benchmark.app"}
 
 
 @pytest.mark.parametrize("library", ["tqdm", "rich"])

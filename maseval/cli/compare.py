@@ -23,7 +23,7 @@ from maseval.cli.options import (
 )
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.compare import RunComparison
+    from maseval.app.comparing.compare import RunComparison
     from maseval.stats import Comparison, ComparisonTable, Difference, Estimate, Flip
 
 EXAMPLES = examples(
@@ -63,7 +63,7 @@ def compare(
 
     Every reward is recomputed first.
     """
-    from maseval.commands.benchmarks import OutcomeOptions  # help must not load it
+    from maseval.app.benchmarks import OutcomeOptions  # help must not load it
 
     with counting("judged") as count:
         options = OutcomeOptions(

@@ -28,7 +28,7 @@ def domains(incomplete: str) -> Offer:
 
 def runs(incomplete: str) -> Offer:
     """The runs below the folder of all runs, by name."""
-    from maseval.commands.finding import LAST
+    from maseval.app.results.finding import LAST
     from maseval.runs import list_runs
 
     found = [(state.name, f"{state.done}/{state.planned}") for state in list_runs()]
@@ -53,7 +53,7 @@ def _may_be_results(path: Path) -> bool:
 
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
     """The tasks of the run that the command names."""
-    from maseval.commands.finding import open_run
+    from maseval.app.results.finding import open_run
 
     simulations = open_run(context.params["run"]).planned
     tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)

@@ -10,8 +10,8 @@ from maseval.cli.console import duration, indented, inert, money, shortened
 from maseval.cli.results import MARKS
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.benchmarks import Section
-    from maseval.commands.show import SimulationView
+    from maseval.app.benchmarks import Section
+    from maseval.app.results.show import SimulationView
 
 _WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
 _RESULT_LENGTH = 300

@@ -7,7 +7,7 @@ from rich.console import Console
 from maseval.cli.console import inert
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.data_check import DataCheck
+    from maseval.app.results.data_check import DataCheck
 
 
 def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:

@@ -64,7 +64,7 @@ def demo(
 
 
 def _print_stage(stage: str, console: Console) -> None:
-    from maseval.commands.demo import STAGES
+    from maseval.benchmark.tau2.app.running.demo import STAGES
 
     number = f"{STAGES.index(stage) + 1}/{len(STAGES)}"
     console.print(f"[bold]{number}[/bold] {stage} ...", highlight=False, soft_wrap=True)

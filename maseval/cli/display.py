@@ -9,10 +9,10 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from maseval.app.results.task_names import TaskName
+from maseval.app.running.progress import Display, RunningSimulation, RunProgress, RunStatus
 from maseval.cli.console import duration, inert, shortened
 from maseval.cli.results import consumption, estimate
-from maseval.commands.progress import Display, RunningSimulation, RunProgress, RunStatus
-from maseval.commands.task_names import TaskName
 
 _SLOWEST = 5
 _LATEST = 3

@@ -67,10 +67,10 @@ def gate(
     The exit code is 0 if it is not shown to be worse, 1 if it is, and 2 if the two cannot be
     compared. Files are written in all but the last case.
     """
-    from maseval.commands.benchmarks import OutcomeOptions  # help must not load it
-    from maseval.commands.gate import cautions_of
-    from maseval.commands.gate_junit import junit as as_junit
-    from maseval.commands.gate_summary import markdown as as_markdown
+    from maseval.app.benchmarks import OutcomeOptions  # help must not load it
+    from maseval.app.comparing.gate import cautions_of
+    from maseval.app.comparing.gate_junit import junit as as_junit
+    from maseval.app.comparing.gate_summary import markdown as as_markdown
     from maseval.core.storage.atomic import write_bytes
 
     with counting("judged") as count:

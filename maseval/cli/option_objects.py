@@ -7,10 +7,10 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
+from maseval.app.running.options import ExtraArguments, Flag, Spelled, spelled
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.key_values import arguments
-from maseval.commands.options import ExtraArguments, Flag, Spelled, spelled
 
 _COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
     "domain": completion.domains,

@@ -15,7 +15,9 @@ def loaded_domain(given: str | None) -> str | None:
     """The name of a domain that was typed; one in a file is loaded first."""
     if given is None or ":" not in given:
         return given
-    from maseval.commands.tau2.own_domains import named_domain  # help must not load the benchmark
+    from maseval.benchmark.tau2.app.running.own_domains import (
+        named_domain,  # help must not load the benchmark
+    )
 
     return named_domain(given)
 

@@ -7,6 +7,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from maseval.app.results.conventions import ConventionScore, conventions_in_words
+from maseval.app.results.human import human_sides
+from maseval.app.results.results import DomainScore, RunResult, RunSummary
+from maseval.app.results.simulation_lines import SimulationLine
+from maseval.app.results.task_names import TaskName
+from maseval.app.running.prices import unpriced_models
 from maseval.cli.console import (
     count,
     duration,
@@ -19,12 +25,6 @@ from maseval.cli.console import (
 )
 from maseval.cli.errors import FAILED, INCOMPLETE
 from maseval.cli.watching import Watching
-from maseval.commands.conventions import ConventionScore, conventions_in_words
-from maseval.commands.human import human_sides
-from maseval.commands.prices import unpriced_models
-from maseval.commands.results import DomainScore, RunResult, RunSummary
-from maseval.commands.simulation_lines import SimulationLine
-from maseval.commands.task_names import TaskName
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate

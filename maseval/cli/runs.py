@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.app.results.origins import origin_in_words
+from maseval.app.running.prices import unpriced_models
 from maseval.cli.console import (
     age,
     here,
@@ -21,8 +23,6 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.options import AsJson, examples
-from maseval.commands.origins import origin_in_words
-from maseval.commands.prices import unpriced_models
 from maseval.core.shapes import mapping
 from maseval.runs import RunState, default_root
 

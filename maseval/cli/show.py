@@ -10,6 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.app.results.labels import LabelCounts, LabelRow, rows_without
+from maseval.app.results.origins import origin_in_words
+from maseval.app.results.recording import notes_on
+from maseval.app.results.simulation_lines import SimulationLine, simulation_in
+from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, indented, inert, stdout
@@ -37,15 +42,10 @@ from maseval.cli.results import (
     some_k,
     used,
 )
-from maseval.commands.labels import LabelCounts, LabelRow, rows_without
-from maseval.commands.origins import origin_in_words
-from maseval.commands.recording import notes_on
-from maseval.commands.simulation_lines import SimulationLine, simulation_in
-from maseval.commands.task_names import TaskName
 from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.show import RunView
+    from maseval.app.results.show import RunView
     from maseval.runs.worker_log import WorkerHistory
 
 EXAMPLES = examples(
@@ -85,7 +85,7 @@ def show(
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
-    from maseval.commands.show import SimulationView
+    from maseval.app.results.show import SimulationView
 
     with counting("explained") as count:
         view = commands.show(

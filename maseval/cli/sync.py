@@ -9,7 +9,7 @@ from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.options import AsJson, Looked, examples
 
 if TYPE_CHECKING:
-    from maseval.commands.sync import Synced
+    from maseval.app.sharing.sync import Synced
 
 EXAMPLES = examples(
     ("maseval sync last --to mlflow=http://localhost:5000", "the latest run, to an MLflow server"),

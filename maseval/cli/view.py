@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli.console import inert, stdout
 from maseval.cli.options import examples
 from maseval.cli.signals import ended_by_signals
-from maseval.commands.tau2.options import PlayOptions
 
 EXAMPLES = examples(
     ("maseval view", "all runs below ./runs, in the browser"),

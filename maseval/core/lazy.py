@@ -29,20 +29,18 @@ def attach(package: str, file: str) -> list[str]:
 
 
 class _Name:
-    """A name that stays what the stub says, even once a module of that name is loaded.
-
-    ``run`` may be a function in a module ``run``; Python puts every module it imports into its
-    package, in the function's place. A data descriptor takes precedence over what is put there.
-    """
+    """A name that is loaded from its home when it is used: a member of a module, or a submodule."""
 
     def __init__(self, name: str, home: str) -> None:
         self._name = name
         self._home = home
 
     def __get__(self, package: ModuleType, kind: type) -> object:
-        if self._home == package.__name__:
-            return import_module(f"{self._home}.{self._name}")
-        return getattr(import_module(self._home), self._name)
+        if self._home != package.__name__:
+            home = import_module(self._home)
+            if hasattr(home, self._name) or not hasattr(home, "__path__"):
+                return getattr(home, self._name)
+        return import_module(f"{self._home}.{self._name}")
 
     def __set__(self, package: ModuleType, value: object) -> None:
         if not isinstance(value, ModuleType):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Unpack, cast
 
-from maseval.commands.benchmarks import Judging
+from maseval.app.benchmarks import Judging
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.atomic import atomic_file
 from maseval.frames.columns import TABLES

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from maseval.commands.prices import unpriced_models
-from maseval.commands.results import RunSummary, run_summary
-from maseval.commands.simulation_lines import line_of, simulation_in
+from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.simulation_lines import line_of, simulation_in
+from maseval.app.running.prices import unpriced_models
 from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
 from maseval.frames.sources import FrameSource

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from maseval.commands.prices import unpriced_models
+from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import (
     ComponentUsage,
     evaluations,

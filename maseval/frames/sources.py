@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from maseval.commands.benchmarks import OutcomeOptions
-from maseval.commands.finding import UnknownRunError, holds_reports, open_recording, run_path
+from maseval.app.benchmarks import OutcomeOptions
+from maseval.app.results.finding import UnknownRunError, holds_reports, open_recording, run_path
 from maseval.core.outcome import checked_report
 from maseval.core.report import Report
 from maseval.core.storage.records import iter_records

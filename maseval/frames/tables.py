@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Unpack
 
-from maseval.commands.benchmarks import Judging, OutcomeOptions
+from maseval.app.benchmarks import Judging, OutcomeOptions
 from maseval.core.shapes import Shape
 from maseval.frames.check_rows import check_rows
 from maseval.frames.columns import (

@@ -95,7 +95,7 @@ def serve():
 
     A server that was closed can be started again at its ``url``.
     """
-    from maseval.commands import view
+    from maseval.app.viewing import view
 
     servers = []
 

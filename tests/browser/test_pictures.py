@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from maseval.commands.plots import write_plot
+from maseval.app.results.plots import write_plot
 from maseval.stats import label_bars
 
 DRAWING = label_bars({"agent: wrong arguments": 3, "user: empty turns": 1})

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands.tau2.options import PlayOptions
+from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.runs import list_runs
 from tests.browser.waiting import eventually
 

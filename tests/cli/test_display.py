@@ -6,9 +6,9 @@ from datetime import datetime
 import pytest
 from rich.console import Console
 
+from maseval.app.running.progress import RunningSimulation, RunStatus
 from maseval.cli.console import age, count, duration, inert, money, shortened, visible
 from maseval.cli.display import display, frame, line
-from maseval.commands.progress import RunningSimulation, RunStatus
 from maseval.runs import Simulation
 from maseval.stats import Estimate, Interval
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval import ScriptedModelAdapter
-from maseval.commands.tau2.plan import TYPICAL
+from maseval.benchmark.tau2.app.running.plan import TYPICAL
 from maseval.server import ModelServer
 from tests.cli.commandline import maseval, slow_agent
 

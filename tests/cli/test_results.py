@@ -6,10 +6,10 @@ import re
 import pytest
 from rich.console import Console
 
-from maseval.benchmark.tau2.trust.labels import Label, Labelled, summarise_labels
+from maseval.app.results.results import DomainScore, RunSummary
+from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.cli.results import consumption, scores
 from maseval.cli.show import print_labels
-from maseval.commands.results import DomainScore, RunSummary
 from maseval.stats import Estimate, Interval
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.app.running import mcp_simulation
 from maseval.benchmark.tau2.players.requests import request_for
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.commands import tau2
-from maseval.commands.tau2 import mcp_simulation
 from maseval.interface import extras
 from maseval.interface.agents.mcp.conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder

@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
+from maseval.benchmark.tau2.certify import certify, verify
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.explain import explain
+from maseval.benchmark.tau2.labels import WHO, label
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.trust.certify import certify, verify
-from maseval.benchmark.tau2.trust.explain import explain
-from maseval.benchmark.tau2.trust.labels import WHO, label
 from maseval.benchmark.tau2.world.world import World
 from tests.contract.replay import records
 

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.commands.tau2.options import PlayOptions
-from maseval.commands.tau2.play_page import PlayHost
+from maseval.benchmark.tau2.app.running.options import PlayOptions
+from maseval.benchmark.tau2.app.running.play_page import PlayHost
 from maseval.runs import RunFolder, run_state
 from tests.view.builders import ADDRESS, viewer
 

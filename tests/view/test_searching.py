@@ -229,8 +229,8 @@ def test_chunks_and_excerpts():
 
 
 def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
+    from maseval.app.viewing.reader import BenchmarkReader
     from maseval.commands import tau2
-    from maseval.commands.view_reader import BenchmarkReader
 
     run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run").folder
     (tmp_path / "files").mkdir()

@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.environment import Tau2Environment, get_environment_constructor
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import (
     compute_benchmark_metrics,
     compute_pass_at_k,

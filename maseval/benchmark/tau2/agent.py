@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
 from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.agent import AgentObserver
 from maseval.core.messages import ChatResponse

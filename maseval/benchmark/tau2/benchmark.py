@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.texts.choosing import NOT_COMPARABLE, AnyTexts, wording_of
 from maseval.benchmark.tau2.texts.wording import ModelRole, OurWording, Wording
 from maseval.benchmark.tau2.user import Tau2User

@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.data.task_files import (
     tasks_of_split,
 )
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.forms.task import RawTask, UserScenario
+from maseval.benchmark.tau2.formats.task import RawTask, UserScenario
 from maseval.benchmark.tau2.versions.releases import (
     AnyVersion,
     Release,

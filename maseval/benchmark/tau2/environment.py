@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
-from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256

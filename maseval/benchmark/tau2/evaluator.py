@@ -14,8 +14,8 @@ from maseval.benchmark.tau2.conversation.merging import (
 )
 from maseval.benchmark.tau2.conversation.recording import RecordedConversation, read_recording
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.reward import RewardInfo, replay_problem
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.reward import RewardInfo, replay_problem
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import (
     compute_benchmark_metrics,
     compute_pass_at_k,

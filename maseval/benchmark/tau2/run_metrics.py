@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, TypedDict
 
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.outcome import is_successful
 from maseval.stats.pass_k import mean_over_tasks
 from maseval.stats.trials import count_trials, fewest_trials

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.speakers import MessageUser
 from maseval.benchmark.tau2.data_loader import load_guidelines
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of

@@ -5,6 +5,7 @@ from typing import Any
 import typer
 
 from maseval import commands
+from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
@@ -13,7 +14,6 @@ from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
 from maseval.cli.watching import Watching
-from maseval.commands.macs.options import MACSRunOptions
 
 EXAMPLES = examples(
     (

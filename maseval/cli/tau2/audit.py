@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, print_json, shortened, stdout
 from maseval.cli.options import AsJson, Split, TasksVersion, examples
-from maseval.commands.tau2.options import DATA_VERSION
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.tau2.audit import Audit, Remark
+    from maseval.benchmark.tau2.app.results.audit import Audit, Remark
 
 EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),

@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.branch_options import BranchOptions
 from maseval.cli import completion
 from maseval.cli.command_line import command_line
 from maseval.cli.completion import quietly
@@ -16,10 +17,9 @@ from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, examples
 from maseval.cli.results import finish
 from maseval.cli.watching import Watching
-from maseval.commands.tau2.branch_options import BranchOptions
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.tau2.branch import BranchResult
+    from maseval.benchmark.tau2.app.running.branch import BranchResult
 
 EXAMPLES = examples(
     (

@@ -9,8 +9,8 @@ from maseval.cli.console import count, here, indented, inert, print_json, shorte
 from maseval.core.shapes import mapping
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.tau2.overheard import Prompt
-    from maseval.commands.tau2.plan import RunPlan
+    from maseval.benchmark.tau2.app.running.first_requests import Prompt
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
 
 _FEW = 5
 _BEGINNING = 300

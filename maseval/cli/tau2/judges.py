@@ -7,7 +7,7 @@ from rich.console import Console
 from maseval.cli.console import inert
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.trust.recount.panel import Panel
+    from maseval.benchmark.tau2.recount.panel import Panel
     from maseval.stats.agreement import Agreement
 
 

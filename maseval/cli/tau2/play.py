@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.app.running.folder_options import PARTICIPANTS, TASKS
+from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import command_line
 from maseval.cli.completion import quietly
@@ -19,13 +21,11 @@ from maseval.cli.options import examples, loaded_domain
 from maseval.cli.signals import ended_by_signals
 from maseval.cli.tau2.play_terminal import PlayTerminal
 from maseval.cli.view import serve
-from maseval.commands.folder_options import PARTICIPANTS, TASKS
-from maseval.commands.tau2.options import PlayOptions
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.commands.tau2.play import Play
-    from maseval.commands.view import Viewer
+    from maseval.app.viewing.view import Viewer
+    from maseval.benchmark.tau2.app.running.play import Play
 
 EXAMPLES = examples(
     ("maseval tau2 play", "a small library, no key and no download needed"),

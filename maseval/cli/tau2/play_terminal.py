@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from maseval.benchmark.tau2.app.running.tool_forms import checked_arguments
 from maseval.cli.console import inert
 from maseval.cli.tau2.play_screen import PlayScreen
 from maseval.cli.tau2.play_tools import (
@@ -15,12 +16,11 @@ from maseval.cli.tau2.play_tools import (
     listed,
     tool_called,
 )
-from maseval.commands.tau2.forms import checked_arguments
 from maseval.core.exceptions import MASEvalError
 
 if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.running.play import Play
     from maseval.benchmark.tau2.players.seat import Briefing, SeatView
-    from maseval.commands.tau2.play import Play
 
 _TICK = 0.2
 

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from maseval.benchmark.tau2.app.running.tool_forms import Field, FormError, fields_of
 from maseval.cli.console import indented, inert
-from maseval.commands.tau2.forms import Field, FormError, fields_of
 from maseval.core.exceptions import MASEvalError
 
 Tool = dict[str, Any]

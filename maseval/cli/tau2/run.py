@@ -5,6 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from maseval import commands
+from maseval.app.running.folder_options import EXECUTION
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
@@ -14,8 +16,6 @@ from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
 from maseval.cli.tau2.dry_run import show_plan
 from maseval.cli.watching import Watching
-from maseval.commands.folder_options import EXECUTION
-from maseval.commands.tau2.options import RunOptions
 
 EXAMPLES = examples(
     (

@@ -7,6 +7,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.app.results.conventions import conventions_in_words
+from maseval.app.running.folder_options import PROCESSES, RAY_ADDRESS
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
@@ -25,12 +27,10 @@ from maseval.cli.options import (
 from maseval.cli.results import estimate
 from maseval.cli.tau2.judges import print_judges
 from maseval.cli.tau2.under import print_under
-from maseval.commands.conventions import conventions_in_words
-from maseval.commands.folder_options import PROCESSES, RAY_ADDRESS
 from maseval.core.engine.engines import DEFAULT
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.tau2.score import Disagreement, FileScore, UnreadableFile
+    from maseval.benchmark.tau2.app.results.score import Disagreement, FileScore, UnreadableFile
 
 EXAMPLES = examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, stdout
 from maseval.cli.options import TasksVersion, examples
-from maseval.commands.tau2.options import DATA_VERSION
 from maseval.core.visible import visible
 
 if TYPE_CHECKING:

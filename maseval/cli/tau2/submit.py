@@ -7,15 +7,15 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
-from maseval.commands.tau2.options import SubmitOptions
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.commands.tau2.submit import WrittenSubmission
+    from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission
 
 EXAMPLES = examples(
     (

@@ -6,11 +6,11 @@ import typer
 from rich.table import Table
 
 from maseval import commands
+from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import inert, shortened, stdout
 from maseval.cli.options import Split, TasksVersion, examples
-from maseval.commands.tau2.options import DATA_VERSION
 
 EXAMPLES = examples(
     ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),

@@ -8,9 +8,9 @@ from maseval.cli.console import inert, shortened
 from maseval.cli.tau2.judges import print_judges
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.trust.under import ReleaseTotals
-    from maseval.commands.tau2.score import FileScore
-    from maseval.commands.tau2.score_under import FileUnder, ScoresUnder
+    from maseval.benchmark.tau2.app.results.score import FileScore
+    from maseval.benchmark.tau2.app.results.score_under import FileUnder, ScoresUnder
+    from maseval.benchmark.tau2.rescoring import ReleaseTotals
 
 _SHOWN = 12
 _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
@@ -42,7 +42,7 @@ def _print_file(file: "FileUnder", console: Console) -> None:
 
 
 def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
-    from maseval.benchmark.tau2.trust.under.change import counted_reasons  # help must not load it
+    from maseval.benchmark.tau2.rescoring.change import counted_reasons  # help must not load it
 
     changes = file.changes(name)
     reasons = counted_reasons(changes).most_common()

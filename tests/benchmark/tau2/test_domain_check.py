@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.domain_check import check_domain
+from maseval.benchmark.tau2.audit import check_domain
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk, task
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
+from maseval.benchmark.tau2.audit import audit
 from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import (
     load_guidelines,
@@ -25,9 +26,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import Search
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
 from maseval.benchmark.tau2.domains.base import state_hash
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.explain import explain
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.trust.audit import audit
-from maseval.benchmark.tau2.trust.explain import explain
 from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting

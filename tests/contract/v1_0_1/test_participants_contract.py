@@ -19,9 +19,9 @@ from maseval.benchmark.tau2.conversation.orchestrator import follows_protocol, i
 from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.recount.suspicion import passport_of
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
-from maseval.benchmark.tau2.trust.recount.suspicion import passport_of
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.core.scripted import ScriptedModelAdapter

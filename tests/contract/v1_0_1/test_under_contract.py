@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from maseval.benchmark.tau2.trust.recount.ways import Ways
-from maseval.benchmark.tau2.trust.under.change import counted_reasons
-from maseval.benchmark.tau2.under import score_under
+from maseval.benchmark.tau2.recount.ways import Ways
+from maseval.benchmark.tau2.rescoring import score_under
+from maseval.benchmark.tau2.rescoring.change import counted_reasons
 
 GOLD, SAID, JUDGE = "changed gold", "COMMUNICATE no longer counts", "judge needed"
 

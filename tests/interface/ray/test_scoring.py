@@ -8,9 +8,9 @@ import pytest
 
 from maseval.commands import tau2
 from maseval.core.exceptions import WorkerDiedError
+from tests.benchmark.tau2.app.doctored import CORPUS, doctored
+from tests.benchmark.tau2.app.test_own_domains import SHOP, task
 from tests.cli.commandline import maseval
-from tests.commands.tau2.doctored import CORPUS, doctored
-from tests.commands.tau2.test_own_domains import SHOP, task
 from tests.interface.libraries import needing
 
 pytestmark = needing("ray")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from maseval import commands
-from maseval.commands import tracking as tracking_module
+from maseval.app.running import tracking as tracking_module
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.trackers import callback as callback_module
 from tests.interface.libraries import needing, py_example

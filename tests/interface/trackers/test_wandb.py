@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from maseval import commands
-from maseval.commands import tracking as tracking_module
+from maseval.app.running import tracking as tracking_module
 from tests.interface.libraries import needing
 
 pytestmark = [*needing("wandb"), pytest.mark.filterwarnings("ignore::DeprecationWarning")]

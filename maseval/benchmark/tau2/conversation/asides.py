@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 from maseval.benchmark.tau2.conversation.orchestrator import EmptyUserTurnError, is_empty
 from maseval.benchmark.tau2.conversation.speakers import MessageUser
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.core.event_loop import settled
 from maseval.core.user import User
 

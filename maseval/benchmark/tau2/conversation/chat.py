@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     message_text_of_1_0_1,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.forms.message import (
+from maseval.benchmark.tau2.formats.message import (
     Requestor,
     Tau2Message,
     Tau2ToolCall,

@@ -14,7 +14,7 @@ from typing import Any, cast
 from maseval.benchmark.tau2.conversation.messages import is_tool_call, is_user_stop, tool_calls_of
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
 from maseval.benchmark.tau2.conversation.participants import Participant, Recalling
-from maseval.benchmark.tau2.forms.message import (
+from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,

@@ -5,7 +5,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.trajectory import Trajectory
-from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.core.tracing import TraceableMixin
 
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 from maseval.benchmark.tau2.conversation.chat import from_chat
 from maseval.benchmark.tau2.conversation.messages import is_tool_call, is_user_stop
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
-from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 
 
 class NoConversationError(SimulationFormatError):

@@ -6,7 +6,7 @@ After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
 import json
 from typing import TypedDict, Unpack
 
-from maseval.benchmark.tau2.forms.message import (
+from maseval.benchmark.tau2.formats.message import (
     Requestor,
     SpokenMessage,
     Tau2Message,

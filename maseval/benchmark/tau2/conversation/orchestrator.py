@@ -20,13 +20,13 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import (
+from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
 )
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, LoopRules
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
 

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     is_user_stop,
     user_message,
 )
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.core.event_loop import settled
 from maseval.core.messages import MessageHistory
 from maseval.core.user import User

@@ -6,8 +6,8 @@ After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
-from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.exceptions import MASEvalError
 
 _ROLES = ("assistant", "user", "tool", "system")

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.conversation.messages import (
     is_user_stop,
     user_message,
 )
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, UserError, UserExhaustedError
 from maseval.core.messages import MessageHistory

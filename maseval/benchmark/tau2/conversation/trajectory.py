@@ -12,8 +12,8 @@ from typing import cast
 from uuid import uuid4
 
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
-from maseval.benchmark.tau2.forms.message import Requestor, Tau2Message, ToolMessage, complete
-from maseval.benchmark.tau2.forms.reward import RewardInfo
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, ToolMessage, complete
+from maseval.benchmark.tau2.formats.reward import RewardInfo
 from maseval.core.tracing import now
 
 

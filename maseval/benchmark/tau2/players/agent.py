@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, request_for
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS, Script
 from maseval.core.exceptions import ConfigurationError

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.conversation.speakers import (
     MessageUser,
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import Requestor, SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import Requestor, SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.seat import Briefing, Seat
 from maseval.core.agent import HUMAN
 from maseval.core.task import Task

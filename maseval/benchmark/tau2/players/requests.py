@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.forms.message import Requestor, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2ToolCall
 
 
 def request_for(tool_name: str, arguments: Mapping[str, Any]) -> str:

@@ -15,7 +15,12 @@ from maseval.benchmark.tau2.conversation.messages import (
     assistant_message,
     user_message,
 )
-from maseval.benchmark.tau2.forms.message import Requestor, SpokenMessage, Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import (
+    Requestor,
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+)
 from maseval.benchmark.tau2.players.requests import call
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError

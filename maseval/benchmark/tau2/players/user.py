@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.conversation.messages import (
 )
 from maseval.benchmark.tau2.conversation.speakers import MessageUser
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.forms.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, requests_in
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.core.task import Task

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.forms.file_form import filled
+from maseval.benchmark.tau2.formats.file_form import filled
 from maseval.benchmark.tau2.results.checking import SIMULATION, TASK, checked
 from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import (

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.data.store import domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.benchmark.tau2.versions.releases import (
     DEFAULT_RELEASE,

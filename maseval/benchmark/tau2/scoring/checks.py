@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from maseval.benchmark.tau2.conversation.messages import spoken_text
-from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
-from maseval.benchmark.tau2.forms.reward import (
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.reward import (
     ActionCheck,
     CommunicateCheck,
     DBCheck,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 
-from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.forms.reward import NLCheck, RewardInfo
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.reward import NLCheck, RewardInfo
 from maseval.benchmark.tau2.texts.wording import OURS, Wording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter

@@ -11,7 +11,7 @@ from typing import Any, cast
 from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.prompts import function_text
 from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
-from maseval.benchmark.tau2.forms.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.texts.schemas import ToolSchema, described
 from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, filled
 from maseval.benchmark.tau2.texts.wording import (

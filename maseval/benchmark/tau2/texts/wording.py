@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.conversation.prompts import (
     user_prompt,
 )
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.forms.message import Tau2Message
+from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.schemas import ToolSchema
 from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ParticipantRules
 from maseval.core.messages import Message, MessageForm

@@ -11,9 +11,9 @@ from maseval.benchmark.tau2.conversation.messages import (
     message_text,
     message_text_of_1_0_1,
 )
-from maseval.benchmark.tau2.forms.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
-from maseval.benchmark.tau2.forms.message import Tau2Message
-from maseval.benchmark.tau2.forms.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.exceptions import ConfigurationError
 
 FIRST_ENDINGS = frozenset(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from maseval.benchmark.tau2.forms.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.world import World
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.messages import call_text, message_text, tool_calls_of
-from maseval.benchmark.tau2.forms.message import (
+from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,

@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.conversation.recording import SimulationFormatError,
 from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
-from maseval.benchmark.tau2.forms.reward import RewardInfo
+from maseval.benchmark.tau2.formats.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.tasks import Action

@@ -1,0 +1,223 @@
+"""``maseval compare``: runs side by side, on the tasks that they share."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from maseval.app.benchmarks import OutcomeOptions, all_support, support_for
+from maseval.app.results.finding import open_run_or_file
+from maseval.app.results.human import human_sides
+from maseval.app.results.plots import write_plot
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
+from maseval.runs import RunFolder
+from maseval.stats import (
+    Comparison,
+    ComparisonTable,
+    Outcome,
+    Summary,
+    compare_all,
+    cost_and_score,
+    pass_curves,
+)
+from maseval.stats import compare as compare_two
+from maseval.stats.intervals import LEVEL
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs; of the simulations ``planned``, those in ``outcomes`` are there.
+
+    ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
+    """
+
+    name: str
+    path: Path
+    outcomes: Sequence[Outcome]
+    planned: int
+    config: Mapping[str, object]
+    notes: Sequence[str] = ()
+    tasks: Mapping[TaskKey, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
+
+    ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
+    texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
+    ``incomplete`` those of them that lack simulations, ``drawn`` the plots' files.
+    """
+
+    runs: Mapping[str, ComparedRun]
+    table: ComparisonTable
+    two: Comparison | None
+    cautions: Sequence[str]
+    drawn: Sequence[Path] = ()
+    texts: str | None = None
+    notes: Sequence[str] = ()
+    other_tasks: Sequence[str] = ()
+    incomplete: Sequence[str] = ()
+
+    @property
+    def summaries(self) -> Mapping[str, Summary]:
+        """Each run's numbers on the tasks that all share."""
+        return self.table.runs
+
+    @property
+    def dropped(self) -> Sequence[str]:
+        """What was left out."""
+        return [*self.other_tasks, *(self.two or self.table).dropped]
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms: a comparison of two, or a table of several."""
+        return {
+            **({} if self.texts is None else {"texts": self.texts}),
+            **(self.two or self.table).to_dict(),
+            "paths": {name: str(run.path) for name, run in self.runs.items()},
+            "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
+            "cautions": list(self.cautions),
+            "dropped": list(self.dropped),
+            "notes": [*self.notes, *(self.two or self.table).notes],
+        }
+
+
+def compare(
+    runs: Sequence[str | os.PathLike[str]],
+    *,
+    k: int = 1,
+    plot: str | os.PathLike[str] | None = None,
+    plot_cost: str | os.PathLike[str] | None = None,
+    options: OutcomeOptions | None = None,
+    level: float = LEVEL,
+) -> RunComparison:
+    """Compare two runs or more, each a run folder or a results file of tau2-bench.
+
+    Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
+    Runs under different rules are refused; domains with different data, and tasks that differ or
+    that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
+    PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
+    intervals of two runs.
+    """
+    if len(runs) < 2:
+        raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
+    sources = [open_run_or_file(run) for run in runs]
+    named = zip(_names(sources), sources, strict=True)
+    whole = {name: _loaded(name, source, options or OutcomeOptions()) for name, source in named}
+    loaded, other_tasks = _on_equal_tasks(whole)
+    table = compare_all(
+        {name: run.outcomes for name, run in loaded.items()},
+        configs={name: run.config for name, run in loaded.items()},
+        k=k,
+    )
+    two = _two(list(loaded.values()), k, level) if len(loaded) == 2 else None
+    drawn = []
+    if plot is not None:
+        drawn.append(write_plot(pass_curves(table.runs), plot))
+    if plot_cost is not None:
+        drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
+    incomplete = _incomplete(whole)
+    cautions = [*_human(loaded), *_rehearsed(loaded), *incomplete, *(two or table).cautions]
+    notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
+    return RunComparison(
+        loaded,
+        table,
+        two,
+        cautions,
+        drawn,
+        _different_texts(loaded),
+        notes,
+        other_tasks,
+        incomplete,
+    )
+
+
+def _two(runs: Sequence[ComparedRun], k: int, level: float) -> Comparison:
+    first, second = runs
+    return compare_two(
+        first.outcomes,
+        second.outcomes,
+        names=(first.name, second.name),
+        configs=(first.config, second.config),
+        k=k,
+        level=level,
+    )
+
+
+def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
+    """Short names, or whole paths where two would be the same."""
+    paths = [source if isinstance(source, Path) else source.path for source in sources]
+    whole = [os.path.abspath(path) for path in paths]
+    if len(set(whole)) < len(whole):
+        twice = next(path for path in whole if whole.count(path) > 1)
+        raise ConfigurationError(f"{twice} is named twice; a run does not differ from itself")
+    short = [source.stem if isinstance(source, Path) else source.path.name for source in sources]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _loaded(name: str, source: RunFolder | Path, options: OutcomeOptions) -> ComparedRun:
+    if isinstance(source, Path):
+        read = (each.recorded_outcomes(source, options) for each in all_support())
+        return ComparedRun(name, source, *next(filter(None, read)))
+    found = support_for(source).run_outcomes(source, options)
+    if not found.outcomes:
+        raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
+    return ComparedRun(name, source.path, *found)
+
+
+def _on_equal_tasks(
+    runs: Mapping[str, ComparedRun],
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """The runs without the tasks whose content is not the same in all of them, and which."""
+    contents: dict[TaskKey, set[str]] = {}
+    for run in runs.values():
+        for key, content in run.tasks.items():
+            contents.setdefault(key, set()).add(content)
+    other = [key for key, several in contents.items() if len(several) > 1]
+    kept = {name: _without(run, other) for name, run in runs.items()}
+    if other and not all(run.outcomes for run in kept.values()):
+        notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
+        raise ConfigurationError(
+            f"all {len(other)} tasks differ between {' and '.join(runs)}, so there is no task in "
+            f"common to compare. {notes}"
+        )
+    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+
+
+def _without(run: ComparedRun, tasks: Collection[TaskKey]) -> ComparedRun:
+    return replace(run, outcomes=[each for each in run.outcomes if each.key not in tasks])
+
+
+def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+    read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
+    if len(set(read.values())) < 2:
+        return None
+    each = ", ".join(f"{name} {texts}" for name, texts in read.items())
+    return f"Different texts: {each}. Models read other words, so these are different experiments."
+
+
+def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:
+    agents = {name: run.config.get("agent") for name, run in runs.items()}
+    return [
+        f"{name} is a rehearsal: the agent's model was played by {agent['rehearse']}"
+        for name, agent in agents.items()
+        if isinstance(agent, Mapping) and agent.get("rehearse")
+    ]
+
+
+def _human(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """A person is not a model: neither as what is compared, nor as what it is compared against."""
+    return [
+        f"{name}: a person played the {side}, not a model"
+        for name, run in runs.items()
+        for side in human_sides(run.config)
+    ]
+
+
+def _incomplete(runs: Mapping[str, ComparedRun]) -> list[str]:
+    return [
+        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
+        for name, run in runs.items()
+        if len(run.outcomes) < run.planned
+    ]

@@ -1,0 +1,1 @@
+"""Reading results: show, report, plots, notes and tags."""

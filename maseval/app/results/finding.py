@@ -1,0 +1,113 @@
+"""From what somebody calls a run, or a task of it, to the thing itself."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from maseval.app.benchmarks import OutcomeOptions, all_support
+from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs.recording import Recording
+
+LAST = "last"
+
+
+class UnknownRunError(ConfigurationError):
+    """There is no run of that name."""
+
+
+class UnknownSimulationError(ConfigurationError):
+    """The run has no such task or trial."""
+
+
+def run_path(run: str | os.PathLike[str]) -> Path:
+    """The folder of a run: a path, a name below the folder of all runs, or ``last``."""
+    path = Path(run)
+    if (path / "config.json").exists():
+        return path
+    named = default_root() / path
+    if (named / "config.json").exists():
+        return named
+    known = [state.path for state in list_runs()]
+    if str(run) == LAST and known:
+        return known[0]
+    listed = f"the latest is {known[0]}" if known else f"there is none below {default_root()}"
+    raise UnknownRunError(f"no run at {path}; {listed}, and `maseval runs` lists all")
+
+
+def open_run(run: str | os.PathLike[str]) -> RunFolder:
+    """The run, to be looked at."""
+    return RunFolder.read(run_path(run))
+
+
+def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
+    """The run, or the path of a results file, or of a folder that holds one."""
+    path = run_or_file_path(name)
+    return RunFolder.read(path) if (path / "config.json").exists() else path
+
+
+def run_or_file_path(name: str | os.PathLike[str]) -> Path:
+    """The folder of a run, or the path of a results file, or of a folder that holds one."""
+    path = Path(name)
+    holds_results = (path / "results.json").is_file() and not (path / "config.json").exists()
+    if path.is_file() or holds_results:
+        return path
+    try:
+        return run_path(name)
+    except UnknownRunError:
+        raise UnknownRunError(
+            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
+        ) from None
+
+
+def holds_reports(name: str | os.PathLike[str]) -> bool:
+    """Whether it is a file of a ``FileResultLogger``: empty, or a report in its first line."""
+    path = Path(name)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        line = file.readline()
+    return not line.strip() or (line.lstrip().startswith(b"{") and b'"repeat_idx"' in line)
+
+
+def open_recording(
+    name: str | os.PathLike[str], options: OutcomeOptions | None = None
+) -> Recording:
+    """A run, or a results file, to be looked at; ``options`` are for files."""
+    found = open_run_or_file(name)
+    if isinstance(found, RunFolder):
+        return found
+    files = (each.recording(found, options or OutcomeOptions()) for each in all_support())
+    return next(filter(None, files))
+
+
+def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
+    """The one task that is called so: by its id, its number in the list, or a part of its id."""
+    tasks = [TaskName(one.domain, one.task_id) for one in simulations]
+    found = tasks_called(name, tasks)
+    if len(found) == 1:
+        return found[0]
+    words = why_not_one(name, found, tasks)
+    raise UnknownSimulationError(words if found else f"the run has no task {name!r}; {words}")
+
+
+def trials_named(
+    name: str, planned: Iterable[Simulation], recorded: Iterable[Simulation], path: Path
+) -> list[Simulation]:
+    """All recorded trials of a task that is called by a name, in order."""
+    task = task_named(name, planned)
+    found = [one for one in recorded if TaskName(one.domain, one.task_id) == task]
+    if not found:
+        raise UnknownSimulationError(f"no trial of {task} is finished in {path}")
+    return sorted(found, key=lambda one: one.trial)
+
+
+def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
+    """One of the trials of a task."""
+    for each in trials:
+        if each.trial == trial:
+            return each
+    numbers = ", ".join(str(each.trial) for each in trials)
+    task = TaskName(trials[0].domain, trials[0].task_id)
+    raise UnknownSimulationError(f"{task} has no finished trial {trial}; it has {numbers}")

@@ -1,0 +1,105 @@
+"""``maseval plots``: a run as SVG, PNG or PDF files."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from maseval.app.benchmarks import Judging, OnProgress, OutcomeOptions, support_for
+from maseval.app.results.finding import open_recording
+from maseval.app.results.labels import LabelCounts
+from maseval.app.results.recording import beside, notes_on
+from maseval.app.results.simulation_lines import SimulationLine, lines_of
+from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.storage.atomic import write_bytes
+from maseval.interface.cairosvg import picture_of
+from maseval.report.drawings import well_formed
+from maseval.runs.recording import Recording
+from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
+from maseval.stats.plots.svg import in_plain_colours
+
+
+class Drawn(list[Path]):
+    """The files that were drawn, and in ``notes`` what is wrong with the record of them."""
+
+    def __init__(self, files: Iterable[Path], notes: Sequence[str] = ()) -> None:
+        super().__init__(files)
+        self.notes = notes
+
+
+def plots(
+    run: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    form: str = "svg",
+    explain: bool = True,
+    on_progress: OnProgress | None = None,
+    **judging: Unpack[Judging],
+) -> Drawn:
+    """Draw a run into files of a folder, by default ``plots`` in the run's own.
+
+    These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
+    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``judging``
+    says how a results file is judged.
+    """
+    folder = open_recording(run, OutcomeOptions(**judging))
+    found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
+    drawn = drawings(folder, None if found is None else found.labels)
+    target = beside(folder, "plots") if output is None else Path(output)
+    files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
+    return Drawn(files, notes_on(folder))
+
+
+def drawings(
+    folder: Recording,
+    labels: LabelCounts | None = None,
+    lines: Sequence[SimulationLine] | None = None,
+) -> dict[str, str]:
+    """The plots of a run by their names; ``lines`` saves reading the run once more."""
+    outcomes = [
+        Outcome(each.domain, each.task_id, each.trial, each.outcome == "pass")
+        for each in (lines_of(folder) if lines is None else lines)
+    ]
+    if not outcomes:
+        raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
+    drawn = {
+        "pass_curves": pass_curves({n: summarise(each) for n, each in _groups(outcomes).items()}),
+        "trial_map": trial_map([*outcomes, *_missing(folder, outcomes)]),
+    }
+    if labels is not None:
+        drawn["failure_labels"] = label_bars(labels["by_what"])
+    return drawn
+
+
+def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
+    """Each domain, and all together if there are several."""
+    names = dict.fromkeys(outcome.group for outcome in outcomes)
+    groups = {name: [each for each in outcomes if each.group == name] for name in names}
+    if len(groups) == 1:
+        return {name or "all": each for name, each in groups.items()}
+    return {**groups, "all": list(outcomes)}
+
+
+def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    there = {(each.group, each.task, each.trial) for each in outcomes}
+    return [Outcome(*one, passed=None) for one in folder.planned if tuple(one) not in there]
+
+
+def write_plot(drawing: str, path: str | os.PathLike[str]) -> Path:
+    """Write a drawing as SVG, PNG or PDF, in place of an older one; folders on the way are made."""
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigurationError(f"{target} is a folder; name the file: {target / 'plot.svg'}")
+    form, whole = target.suffix.lower().removeprefix("."), well_formed(drawing)
+    match form:
+        case "svg":
+            content = whole.encode()
+        case "png" | "pdf":
+            content = picture_of(in_plain_colours(whole), form)
+        case _:
+            raise ConfigurationError(
+                f"{target} is not an SVG, PNG or PDF file; "
+                f"name it {target.with_suffix('.svg').name}"
+            )
+    write_bytes(target, content)
+    return target

@@ -1,0 +1,175 @@
+"""``maseval show``: a run, or one of its simulations, to be read."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Unpack
+
+from maseval.app.benchmarks import Diagnosis, Judging, OnProgress, OutcomeOptions, support_for
+from maseval.app.results.finding import (
+    UnknownSimulationError,
+    open_recording,
+    trial_numbered,
+    trials_named,
+)
+from maseval.app.results.labels import LabelCounts
+from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.simulation_lines import SimulationLine, line_of, lines_of, simulation_in
+from maseval.app.results.task_names import TaskName
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import Shape
+from maseval.report.checks import judged, state_changes
+from maseval.report.conversation import conversation
+from maseval.runs import Annotations, Simulation
+from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.recording import Recording
+from maseval.runs.worker_log import WorkerHistory
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run: what it was asked to do, its numbers, and every simulation in a line.
+
+    ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
+    for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
+    were asked for, all of them by default. ``workers`` tells of processes on other machines.
+    """
+
+    folder: Recording
+    summary: RunSummary
+    lines: Sequence[SimulationLine]
+    chosen: Sequence[SimulationLine] = ()
+    labels: LabelCounts | None = None
+    label_of: Mapping[Simulation, str] = field(default_factory=dict)
+    unexplained: str | None = None
+    annotations: Annotations = field(default_factory=Annotations)
+    unreadable_annotations: str | None = None
+    workers: WorkerHistory = field(default_factory=WorkerHistory)
+
+
+@dataclass(frozen=True)
+class SimulationView:
+    """One simulation: what was said and done, what it changed, and why the verdict is what it is.
+
+    ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
+    are all recorded trials of the same task. ``diagnosis`` says who failed, and why; ``title`` is
+    what the task is about.
+    """
+
+    line: SimulationLine
+    trials: Sequence[SimulationLine]
+    task: Shape
+    messages: Sequence[Shape]
+    verdicts: Sequence[Shape]
+    changes: Sequence[Shape]
+    error: Shape | None
+    title: str | None = None
+    diagnosis: Diagnosis | None = None
+    unexplained: str | None = None
+
+
+def show(
+    run: str | os.PathLike[str],
+    task: str | None = None,
+    trial: int | None = None,
+    *,
+    failed: bool = False,
+    label: str | None = None,
+    explain: bool = True,
+    on_progress: OnProgress | None = None,
+    **judging: Unpack[Judging],
+) -> RunView | SimulationView:
+    """A run, or with ``task`` one of its simulations; by default the task's first trial.
+
+    With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
+    ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
+    trial that fits. ``judging`` also says how a results file is judged.
+    """
+    folder, domain = open_recording(run, OutcomeOptions(**judging)), judging.get("domain")
+    if label is not None and not explain:
+        raise ConfigurationError(
+            f"label is {label!r}, but labels come from explaining the failures; leave out "
+            "--no-explain (explain=False)"
+        )
+    wanted = _Wanted(failed, domain, label)
+    if task is None:
+        return _run_view(folder, wanted, explain, on_progress)
+    planned = [one for one in folder.planned if domain in (None, one.domain)]
+    trials = trials_named(task, planned, folder.recorded, folder.path)
+    if trial is None:
+        chosen = _first_wanted(folder, trials, wanted)
+    else:
+        chosen = trial_numbered(trial, trials)
+    return _simulation_view(folder, chosen, trials, explain)
+
+
+class _Wanted(NamedTuple):
+    """What was asked for of a run."""
+
+    failed: bool
+    domain: str | None
+    label: str | None
+
+    def includes(self, line: SimulationLine, label: str) -> bool:
+        return (
+            (not self.failed or line.outcome != "pass")
+            and self.domain in (None, line.domain)
+            and (self.label is None or self.label.casefold() in label.casefold())
+        )
+
+
+def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Wanted) -> Simulation:
+    for each in trials:
+        report = folder.report(each)
+        found = support_for(folder).diagnosis(report) if wanted.label else None
+        if wanted.includes(line_of(report), found.name if found else ""):
+            return each
+    task = TaskName(trials[0].domain, trials[0].task_id)
+    raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} matches")
+
+
+def _run_view(
+    folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
+) -> RunView:
+    lines, support = lines_of(folder), support_for(folder)
+    if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
+        domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
+        raise UnknownSimulationError(
+            f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
+        )
+    unexplained = support.unexplained(folder) if explain else None
+    found = None
+    if explain and lines and unexplained is None:
+        found = support.run_diagnosis(folder, on_progress)
+    named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
+    return RunView(
+        folder,
+        run_summary(lines, folder.planned, support.conventions(folder, lines)),
+        lines,
+        [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],
+        None if found is None else found.labels,
+        named,
+        unexplained,
+        *annotations_or_problem(folder.path),
+        WorkerHistory.of(folder.path),
+    )
+
+
+def _simulation_view(
+    folder: Recording, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
+) -> SimulationView:
+    report, support = folder.report(chosen), support_for(folder)
+    messages = conversation(report)
+    unexplained = support.unexplained(folder) if explain else None
+    return SimulationView(
+        line=line_of(report),
+        trials=[line_of(folder.report(one)) for one in recorded],
+        task=report["task"],
+        messages=messages,
+        verdicts=judged(report, messages),
+        changes=state_changes(report),
+        error=report["error"],
+        title=support.task_title(report),
+        diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
+        unexplained=unexplained,
+    )

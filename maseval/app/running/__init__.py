@@ -1,0 +1,1 @@
+"""Running simulations: options, the run folder, budgets, prices, progress."""

@@ -1,0 +1,80 @@
+"""Budget: how much a run may use, in money or in tokens."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from maseval.app.running.prices import without_list
+from maseval.core.exceptions import ConfigurationError
+
+_AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
+_FORMS = (
+    (re.compile(rf"\$\s*{_AMOUNT}(\s*usd)?"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(usd|dollars?|\$)"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(tokens?|tok)"), "tokens"),
+)
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+WAYS_OUT = (
+    "give it with --prices FILE (prices=...), in usd per million tokens, "
+    "or give a budget in tokens, like '2M tokens'"
+)
+
+
+class UnwatchableBudgetError(ConfigurationError):
+    """A budget in money for models whose prices are not known."""
+
+
+class Budget(NamedTuple):
+    """A limit in one unit; it holds for the whole run, earlier sessions included."""
+
+    amount: float
+    unit: Literal["usd", "tokens"]
+
+    @classmethod
+    def of(cls, text: str) -> "Budget":
+        """Read ``5usd``, ``$5``, ``500k tokens`` or ``2M tokens``."""
+        for form, unit in _FORMS:
+            if found := form.fullmatch(text.strip().lower()):
+                amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
+                if amount > 0:
+                    return cls(amount, "usd" if unit == "usd" else "tokens")
+        raise ConfigurationError(
+            f"budget is {text!r}; give money like 5usd or $5, or tokens like '2M tokens'"
+        )
+
+    def __str__(self) -> str:
+        return _dollars(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+
+    def check_watchable(self, unpriced: Sequence[str]) -> None:
+        """Raise if it is in money, and the price of a model is not known."""
+        if self.unit == "usd" and unpriced:
+            raise UnwatchableBudgetError(
+                f"the budget of {self} cannot be watched, because the price of "
+                f"{_listed(unpriced)} is not known{without_list()}; {WAYS_OUT}"
+            )
+
+    def objection(self, cost: float, tokens: int, *, priced: bool = False) -> str | None:
+        """Why no more simulation should be started after so much was used; None while it may.
+
+        ``priced`` says that the prices are known, so that a cost of nothing is believed.
+        """
+        used = cost if self.unit == "usd" else tokens
+        if used >= self.amount:
+            spent = _dollars(cost) if self.unit == "usd" else f"{tokens:,} tokens"
+            return f"the budget of {self} is reached ({spent} used); give more to resume"
+        if self.unit == "usd" and tokens and not cost and not priced:
+            return (
+                f"the budget of {self} cannot be watched, because the models' prices are not "
+                f"known; {WAYS_OUT}"
+            )
+        return None
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:.2g}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(repr(name) for name in names)

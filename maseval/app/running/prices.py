@@ -1,0 +1,209 @@
+"""What models cost: by a file of one's own, else by a price list that is installed."""
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypedDict
+
+from maseval.app.running.addresses import address_of
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import entries, mapping
+from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
+
+_MILLION = 1_000_000
+_UNIT = "usd per million tokens"
+_RATES = {"input", "output", "cached_input", "cache_creation_input"}
+_FORM = (
+    "write a table for each model with its prices in US dollars per million tokens, like "
+    '{"my-model": {"input": 0.5, "output": 1.5}} in JSON; optional: cached_input, '
+    "cache_creation_input"
+)
+# Nobody sells a million tokens for less; who writes so little means the price of a single one.
+_LEAST = 0.001
+
+
+class PriceFileError(ConfigurationError):
+    """A file of prices cannot be read."""
+
+
+class PriceRecord(TypedDict):
+    """The price of a model, for the run's configuration: US dollars per million tokens."""
+
+    source: str
+    on: str
+    input: float
+    output: float
+
+
+@dataclass(frozen=True)
+class ModelPrice:
+    """The price of one model; ``list_id`` is its name in the list."""
+
+    source: str
+    calculator: CostCalculator
+    list_id: str
+
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """The cost of ``usage``, whatever the adapter calls the model."""
+        return self.calculator.calculate_cost(usage, self.list_id)
+
+    def to_config(self) -> PriceRecord:
+        """For the run's configuration."""
+        return {
+            "source": self.source,
+            "on": date.today().isoformat(),
+            "input": self._per_million("input_tokens"),
+            "output": self._per_million("output_tokens"),
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        """For the reports."""
+        return {"type": type(self).__name__, **self.to_config()}
+
+    def _per_million(self, kind: str) -> float:
+        # Of a thousand at once: some prices rise with the length of a request.
+        usage = TokenUsage(**{kind: 1000})  # type: ignore[arg-type]
+        return round((self.calculate_cost(usage, self.list_id) or 0.0) * 1000, 6)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Where prices come from: ``own`` first, then the installed list."""
+
+    own: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    source: str = ""
+
+    @classmethod
+    def of(cls, file: str | os.PathLike[str] | None) -> "Prices":
+        """The prices in ``file``, if one is given, before those of the installed list."""
+        if file is None:
+            return cls()
+        path = Path(file)
+        content = _content(path)
+        dated = content.pop("date", None)
+        return cls(
+            {model: _rates(path, model, given) for model, given in content.items()},
+            f"{path.name} of {dated}" if dated else path.name,
+        )
+
+    def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
+        """The price of a model asked at ``base_url``, or at its provider's own address."""
+        for name in _names(model_id):
+            if name in self.own:
+                return ModelPrice(self.source, StaticPricingCalculator(self.own), name)
+        return _listed(model_id, address_of(model_id, base_url))
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """The prices of a run's models, and the models whose price is not known."""
+
+    known: Mapping[str, ModelPrice]
+    unknown: Sequence[str]
+
+    @classmethod
+    def of(cls, prices: Prices, models: Iterable[tuple[str, Mapping[str, Any]]]) -> "PriceTable":
+        """Look up models, each given with the options of its connection."""
+        found = {model_id: prices.at(model_id, how.get("base_url")) for model_id, how in models}
+        known = {model_id: price for model_id, price in found.items() if price is not None}
+        return cls(known, [model_id for model_id in found if model_id not in known])
+
+    def to_config(self) -> dict[str, object]:
+        """For the run's configuration; nothing if no model takes part."""
+        if not self.known and not self.unknown:
+            return {}
+        models = {model_id: price.to_config() for model_id, price in self.known.items()}
+        return {"prices": {"unit": _UNIT, "models": models, "unknown": list(self.unknown)}}
+
+
+def unpriced_models(config: Mapping[str, object]) -> list[str] | None:
+    """The models of a run whose price was not known; None if the run did not look for prices."""
+    noted = config.get("prices")
+    return [str(name) for name in entries(mapping(noted).get("unknown"))] if noted else None
+
+
+def without_list() -> str:
+    """Where no price list is installed, a note that says so."""
+    from maseval.interface import extras
+
+    if any(map(extras.is_installed, ("genai_prices", "litellm"))):
+        return ""
+    return " (no price list is installed: pip install genai-prices)"
+
+
+@dataclass(frozen=True)
+class AgentPrices:
+    """For agents that know by themselves which models they ask, at ``base_url`` or elsewhere."""
+
+    prices: Prices
+    base_url: str | None = None
+
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """The cost of ``usage``; None for a model whose price is not known."""
+        price = self.prices.at(model_id, self.base_url)
+        return price.calculate_cost(usage, model_id) if price else None
+
+
+def _names(model_id: str) -> list[str]:
+    """The names under which a file may have a model: ``openai/`` may be left out, or be there."""
+    bare = model_id.partition("/")[2]
+    return [model_id, *([bare] if bare else []), f"openai/{model_id}"]
+
+
+@cache
+def _listed(model_id: str, base_url: str | None) -> ModelPrice | None:
+    if model_id.startswith("scripted/"):
+        return None
+    from maseval.interface import extras  # only a run with models needs a list
+
+    price = None
+    if extras.is_installed("genai_prices"):
+        from maseval.interface.genai_prices import GenAIPricesCalculator
+
+        listed = GenAIPricesCalculator(base_url)
+        whole = model_id if "/" in model_id else f"openai/{model_id}"
+        price = ModelPrice(listed.source, listed, whole)
+    elif extras.is_installed("litellm") and base_url is None:
+        from maseval.interface.usage import LiteLLMCostCalculator
+
+        source = f"litellm {version('litellm')}"
+        price = ModelPrice(source, LiteLLMCostCalculator(), model_id.removeprefix("litellm/"))
+    known = price and price.calculate_cost(TokenUsage(input_tokens=1000), model_id) is not None
+    return price if known else None
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise PriceFileError(f"the prices in {str(path)!r} cannot be read: {reason}") from None
+    try:
+        content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ValueError as error:
+        kind = "TOML" if path.suffix == ".toml" else "JSON"
+        raise PriceFileError(f"{path} is not {kind}: {error}; {_FORM}") from None
+    if not isinstance(content, dict) or not content:
+        raise PriceFileError(f"{path} has no prices; {_FORM}")
+    return content
+
+
+def _rates(path: Path, model: str, given: object) -> dict[str, float]:
+    if not isinstance(given, dict) or not {"input", "output"} <= given.keys() <= _RATES:
+        named = sorted(given) if isinstance(given, dict) else given
+        raise PriceFileError(f"{path} has {named!r} for model {model!r}; {_FORM}")
+    for kind, rate in given.items():
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < 1e6:
+            raise PriceFileError(f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}")
+        if 0 < rate < _LEAST:
+            raise PriceFileError(
+                f"{path} has {rate!r} as the {kind} price of {model!r}, which looks like the price "
+                f"of a single token; {_FORM}"
+            )
+    return {kind: rate / _MILLION for kind, rate in given.items()}

@@ -1,0 +1,97 @@
+"""One call of each model before a run begins: what cannot work should fail in seconds."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from maseval.app.running.addresses import address_of
+from maseval.core.call_policy import CallPolicy
+from maseval.core.exceptions import MASEvalError
+from maseval.core.messages import Message
+from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.provider_errors import ProviderConnectionError, ProviderError, RateLimitError
+from maseval.core.scripted import ScriptedModelAdapter
+
+# A hiccup passes in a second; a server that is not there stays away.
+QUICK = CallPolicy(max_attempts=2, base_delay=0.5, max_delay=0.5, max_total_wait=2.0)
+
+_QUESTION: Message = {"role": "user", "content": "Reply with the word OK."}
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "do_nothing",
+        "description": "Does nothing; there is no need to call it.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
+# A replay server has no answer to a question that was not asked when its tape was recorded.
+_NOT_ON_TAPE = "tape_miss"
+
+
+class ModelProbeError(MASEvalError, RuntimeError):
+    """A model does not answer, so that no simulation could succeed."""
+
+
+class Probe(NamedTuple):
+    """A model to ask: with what it will be asked in the run, and with a tool if it will have some.
+
+    ``foreign`` says that another client library than ours will ask it, so that only an address at
+    which nobody answers is a failure.
+    """
+
+    model_id: str
+    options: Mapping[str, Any]
+    args: Mapping[str, Any]
+    tools: bool = False
+    foreign: bool = False
+
+
+def probe(models: Iterable[Probe]) -> None:
+    """Ask each model once; raises ``ModelProbeError`` for the first that cannot be used."""
+    asked = set()
+    for each in models:
+        key = (each.model_id, str(sorted(each.options.items())), str(each.args), each.tools)
+        if key not in asked:
+            asked.add(key)
+            _probe(each)
+
+
+def _probe(model: Probe) -> None:
+    adapter = _adapter(model)
+    if adapter is None or isinstance(adapter, ScriptedModelAdapter):
+        return
+    try:
+        adapter.chat(
+            [_QUESTION],
+            generation_params=dict(model.args),
+            tools=[_TOOL] if model.tools else None,
+        )
+    except ProviderError as error:
+        if _is_decisive(error, model.foreign):
+            raise _failure(model, error) from error
+
+
+def _adapter(model: Probe) -> ModelAdapter | None:
+    """The model, or None if only the client library of an own agent can ask it."""
+    try:
+        return resolve_model(model.model_id, policy=QUICK, **model.options)
+    except MASEvalError:
+        if model.foreign:
+            return None
+        raise
+
+
+def _is_decisive(error: ProviderError, foreign: bool) -> bool:
+    if foreign:
+        return isinstance(error, ProviderConnectionError)
+    # Being asked too often passes, and the run waits for it.
+    return not isinstance(error, RateLimitError) and _NOT_ON_TAPE not in error.text
+
+
+def _failure(model: Probe, error: ProviderError) -> ModelProbeError:
+    address = address_of(model.model_id, model.options.get("base_url"))
+    where = f" at {address}" if address else ""
+    return ModelProbeError(
+        f"the model {model.model_id!r}{where} cannot be used, so nothing was started: {error}. "
+        "--no-probe (probe=False) starts without asking first",
+        details=error.details,
+    )

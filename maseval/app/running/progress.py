@@ -1,0 +1,158 @@
+"""How far a run is: counted while it is running, and looked at by what shows it."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from maseval.app.results.simulation_lines import SimulationLine, any_verdict, simulation_in
+from maseval.runs import Simulation
+from maseval.runs.log import RERUN_STATUSES
+from maseval.stats.estimation import Estimate, estimate
+from maseval.stats.trials import count_trials
+
+Turn = Callable[[Simulation], tuple[str, float] | None]
+"""For whom a running simulation waits, and for how many seconds; None before it has begun."""
+
+
+class RunningSimulation(NamedTuple):
+    """A simulation that is under way: since when, for whom it waits, and how long already.
+
+    ``waits_for`` is None if the benchmark does not say.
+    """
+
+    simulation: Simulation
+    seconds: float
+    waits_for: str | None
+    waiting: float
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """A run at one moment; counts include what earlier sessions finished.
+
+    ``pass_1`` is None before the first verdict. ``running`` begins with the slowest. ``left`` is
+    how many seconds the rest will take at this rate, and ``stopping`` why nothing more is started.
+    """
+
+    planned: int
+    done: int
+    failed: int
+    passed: int
+    running: list[RunningSimulation]
+    pass_1: Estimate | None
+    cost: float
+    tokens: int
+    elapsed: float
+    left: float | None
+    stopping: str | None
+    time_limit: float | None
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """How many simulations each machine has, where they are not threads of this process."""
+    incidents: Sequence[str] = ()
+    """What became of worker processes, the latest last."""
+
+    @property
+    def grace(self) -> float | None:
+        """At most how long the running simulations can still take."""
+        if self.time_limit is None or not self.running:
+            return None
+        return max(0.0, self.time_limit - self.running[-1].seconds)
+
+
+class RunProgress:
+    """Keeps count of a run; ``status`` may be asked from any thread."""
+
+    def __init__(self, planned: int, turn: Turn | None, time_limit: float | None = None) -> None:
+        self.planned = planned
+        self.time_limit = time_limit
+        self.stopping: str | None = None
+        self.ran = 0
+        self.cost = 0.0
+        self.tokens = 0
+        self._turn = turn
+        self.nodes: Callable[[], Mapping[str, int]] = dict
+        self.incidents: list[str] = []
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self.lines: dict[Simulation, SimulationLine] = {}
+        self._running: dict[Simulation, float] = {}
+
+    def recall(self, line: SimulationLine) -> None:
+        """Count what an earlier session finished."""
+        with self._lock:
+            self._count(line)
+
+    def started(self, simulation: Simulation) -> None:
+        """A simulation is under way."""
+        with self._lock:
+            self._running[simulation] = time.monotonic()
+
+    def finished(self, line: SimulationLine) -> None:
+        """A simulation is over."""
+        with self._lock:
+            self._running.pop(simulation_in(line), None)
+            self.ran += 1
+            self._count(line)
+
+    def _count(self, line: SimulationLine) -> None:
+        # What a simulation that is run again cost before was spent all the same.
+        self.lines[simulation_in(line)] = line
+        self.cost += line.cost
+        self.tokens += line.tokens
+
+    def status(self) -> RunStatus:
+        """The run as it is now."""
+        moment = time.monotonic()
+        with self._lock:
+            lines = list(self.lines.values())
+        failed = sum(line.status in RERUN_STATUSES for line in lines)
+        passed = sum(line.outcome == "pass" for line in lines)
+        return RunStatus(
+            planned=self.planned,
+            done=len(lines) - failed,
+            failed=failed,
+            passed=passed,
+            running=self.running(),
+            pass_1=_pass_1(lines) if any_verdict(lines) else None,
+            cost=self.cost,
+            tokens=self.tokens,
+            elapsed=moment - self._began,
+            left=self._left(moment, len(lines)),
+            stopping=self.stopping,
+            time_limit=self.time_limit,
+            nodes=self.nodes(),
+            incidents=tuple(self.incidents),
+        )
+
+    def running(self) -> list[RunningSimulation]:
+        """The simulations that are under way, the slowest first."""
+        moment = time.monotonic()
+        with self._lock:
+            running = dict(self._running)
+        looked = (self._look_at(one, moment - since) for one, since in running.items())
+        return sorted(looked, key=lambda each: -each.seconds)
+
+    def _left(self, moment: float, recorded: int) -> float | None:
+        if not self.ran:
+            return None
+        return (moment - self._began) / self.ran * (self.planned - recorded)
+
+    def _look_at(self, simulation: Simulation, seconds: float) -> RunningSimulation:
+        if self._turn is None:
+            return RunningSimulation(simulation, seconds, None, seconds)
+        return RunningSimulation(
+            simulation, seconds, *(self._turn(simulation) or ("set-up", seconds))
+        )
+
+
+def _pass_1(lines: Sequence[SimulationLine]) -> Estimate:
+    """The number that the finished run will show, of what is there so far."""
+    results = (((line.domain, line.task_id), line.outcome == "pass") for line in lines)
+    return estimate([*count_trials(results).values()])
+
+
+Display = Callable[[RunProgress], AbstractContextManager[object]]
+"""Shows a run for as long as the context is open."""

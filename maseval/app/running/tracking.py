@@ -1,0 +1,78 @@
+"""A run that is sent elsewhere while it runs and when it ends, and does not depend on it.
+
+Traces go through a background thread, whole runs through ``maseval sync`` in processes of its own
+that are ended if they take too long. What could not be sent is one sentence at the end.
+"""
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from maseval.app.running.follower import Follower
+from maseval.app.sharing.destinations import Destination
+from maseval.app.sharing.sent import SENT, Sent
+from maseval.core.benchmark import Benchmark
+from maseval.core.report import Report
+from maseval.interface.telemetry.sender import END_SECONDS, Sender
+from maseval.interface.telemetry.simulation import trace_of
+from maseval.interface.trackers.bounded import BoundedProcess
+from maseval.interface.trackers.sending import TRACKER_SECONDS
+
+
+@dataclass(frozen=True)
+class _Traced:
+    destination: Destination
+    sender: Sender[Report]
+
+
+class Tracking(Follower):
+    """Sends every finished simulation of a run, and the run at its end."""
+
+    def __init__(
+        self, destinations: Sequence[Destination], folder: Path, *, content: bool = False
+    ) -> None:
+        self._folder = folder
+        self._trackers = [each for each in destinations if not each.sends_traces]
+        self._traced = [
+            _Traced(each, self._sender(each, content)) for each in destinations if each.sends_traces
+        ]
+
+    def _sender(self, destination: Destination, content: bool) -> Sender[Report]:
+        sent = Sent(self._folder / SENT, destination)
+
+        def note(reports: Sequence[Report]) -> None:
+            sent.note_traces([f"{trace_of(report):032x}" for report in reports])
+
+        return Sender(destination.receiver(self._folder.name, content=content), note)
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        for each in self._traced:
+            each.sender.put(report)
+
+    def finish(self) -> list[str]:
+        """Wait for what is still to be sent, within bounds; returns what to say of the rest."""
+        notes = []
+        processes = [(each, self._started(each)) for each in self._trackers]
+        deadline = time.monotonic() + END_SECONDS
+        for traced in self._traced:
+            delivery = traced.sender.finish(max(0.0, deadline - time.monotonic()))
+            if delivery.unsent:
+                notes.append(self._note(traced.destination, str(delivery)))
+        deadline = time.monotonic() + TRACKER_SECONDS
+        for destination, process in processes:
+            if (failure := process.failure(deadline)) is not None:
+                notes.append(self._note(destination, f"the run was not sent ({failure})"))
+        return notes
+
+    def _started(self, destination: Destination) -> BoundedProcess:
+        # The address as it was given, with the password it may hold.
+        to = "=".join(filter(None, (destination.name, destination.where)))
+        run = str(self._folder)
+        return BoundedProcess.start([sys.executable, "-m", "maseval.cli", "sync", run, "--to", to])
+
+    def _note(self, destination: Destination, words: str) -> str:
+        again = f"maseval sync {shlex.quote(str(self._folder))} --to {destination}"
+        return f"{destination.name}: {words}; send again with: {again}"

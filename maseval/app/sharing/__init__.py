@@ -1,0 +1,1 @@
+"""Sharing runs: bundles, and sending runs to trackers."""

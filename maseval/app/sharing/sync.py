@@ -1,0 +1,173 @@
+"""``maseval sync``: a finished run, sent to where people look at runs."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from maseval.app.results.finding import open_recording
+from maseval.app.results.recording import beside, name_of
+from maseval.app.results.report import report as write_page
+from maseval.app.results.results import run_summary
+from maseval.app.results.simulation_lines import SimulationLine, line_of
+from maseval.app.sharing.destinations import Destination, destinations_of
+from maseval.app.sharing.sent import SENT, Sent
+from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.report import Report
+from maseval.interface.telemetry.conversation import bounds
+from maseval.interface.telemetry.moments import SECOND
+from maseval.interface.telemetry.sender import BATCH, DeliveryError
+from maseval.interface.telemetry.simulation import trace_of
+from maseval.interface.trackers.sending import send_to
+from maseval.interface.trackers.tracked_run import (
+    OVERALL,
+    Finished,
+    TrackedRun,
+    key_of,
+    metrics_of,
+    parameters_of,
+    tasks_of,
+)
+from maseval.runs import RunFolder
+from maseval.runs.recording import Recording
+from maseval.stats import Estimate
+
+_NOT_PARAMETERS = ("tasks", "data")
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What was sent to one destination: traces or a run, and what it had been sent before."""
+
+    to: str
+    at: str
+    sent: int
+    before: int
+    run: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return dict(vars(self))
+
+
+def sync(
+    run: str | os.PathLike[str],
+    to: Sequence[str],
+    *,
+    content: bool = False,
+    explain: bool = False,
+) -> list[Synced]:
+    """Send a run or a results file, as far as it has not been sent yet.
+
+    Args:
+        run: The run, or a results file of tau2-bench.
+        to: ``otel``, ``langfuse``, ``mlflow``, ``wandb``; an address follows after ``=``.
+        content: Traces also hold what was said, and what tools were given and returned.
+        explain: The report that trackers get explains failures, which takes longer.
+    """
+    if not to:
+        raise ConfigurationError("nothing to send to; name one with to=['mlflow'], or --to mlflow")
+    destinations = destinations_of(to)
+    recording = open_recording(run)
+    if not recording.recorded:
+        raise NotRunError(f"{recording.path} has no finished simulation yet; nothing can be sent")
+    return [
+        _sync_traces(recording, each, content)
+        if each.sends_traces
+        else _sync_run(recording, each, explain)
+        for each in destinations
+    ]
+
+
+def _sync_traces(recording: Recording, destination: Destination, content: bool) -> Synced:
+    sent = Sent(beside(recording, SENT), destination)
+    known, fresh, before = sent.traces(), 0, 0
+    receiver = destination.receiver(name_of(recording), content=content)
+    batch: dict[str, Report] = {}
+
+    def send() -> int:
+        receiver.send(list(batch.values()))
+        sent.note_traces(list(batch))
+        count = len(batch)
+        batch.clear()
+        return count
+
+    try:
+        for report in recording.reports():
+            trace = f"{trace_of(report):032x}"
+            if trace in known:
+                before += 1
+                continue
+            batch[trace] = report
+            if len(batch) == BATCH:
+                fresh += send()
+        fresh += send() if batch else 0
+    except DeliveryError as error:
+        raise DeliveryError(
+            f"{destination} did not take the traces ({error}); {fresh + before} are there, and the "
+            "same command sends the rest"
+        ) from error
+    finally:
+        receiver.abort()
+    return Synced(destination.name, destination.address, fresh, before)
+
+
+def _sync_run(recording: Recording, destination: Destination, explain: bool) -> Synced:
+    sent = Sent(beside(recording, SENT), destination)
+    known, digest = sent.run() or (None, None)
+    with _tracked(recording, explain) as run:
+        if known is not None and digest == run.digest:
+            return Synced(destination.name, destination.address, 0, 1, known)
+        given = send_to(destination.name, run, destination.where, known)
+    sent.note_run(given, run.digest)
+    return Synced(destination.name, destination.address, 1, int(known is not None), given)
+
+
+@contextmanager
+def _tracked(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
+    """The run as trackers show it; its report is written when it is asked for."""
+    lines, times = [], []
+    for report in recording.reports():
+        lines.append(line_of(report))
+        times.append(bounds(report))
+    summary = run_summary(lines, recording.planned)
+    scores: dict[str, dict[int, Estimate]] = {OVERALL: dict(summary.overall.pass_hat)}
+    if len(summary.domains) > 1:
+        scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
+    config = recording.config.values
+    settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
+    finished = list(map(_finished, lines))
+    with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
+        page = Path(folder) / "report.html"
+        yield TrackedRun(
+            key=_key(recording),
+            name=name_of(recording),
+            parameters=parameters_of(settings),
+            metrics=metrics_of(scores, finished),
+            tasks=tasks_of(finished),
+            simulations=len(lines),
+            complete=len(recording.recorded) == len(recording.planned),
+            started=min(start for start, _ in times) / SECOND,
+            ended=max(end for _, end in times) / SECOND,
+            files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],
+        )
+
+
+def _key(recording: Recording) -> str:
+    if isinstance(recording, RunFolder):
+        return key_of(recording.created, str(recording.config.values.get("benchmark")))
+    return key_of(*sorted(f"{trace_of(report):032x}" for report in recording.reports()))
+
+
+def _finished(line: SimulationLine) -> Finished:
+    return Finished(
+        line.domain,
+        line.task_id,
+        line.outcome,
+        line.reward,
+        line.cost,
+        line.tokens,
+        line.seconds,
+    )

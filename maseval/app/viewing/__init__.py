@@ -1,0 +1,1 @@
+"""Viewing runs in the browser."""

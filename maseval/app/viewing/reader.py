@@ -1,0 +1,89 @@
+"""What the viewer learns of benchmarks, as the HTML report does: numbers, titles, explanations."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from maseval.app.benchmarks import OutcomeOptions, all_support, support_for
+from maseval.app.results.origins import origin_in_words
+from maseval.app.results.plots import drawings
+from maseval.app.results.recording import notes_on
+from maseval.app.results.results import run_summary
+from maseval.app.results.simulation_lines import SimulationLine
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
+from maseval.core.shapes import Shape
+from maseval.report.index import Entry, TaskFindings
+from maseval.runs.log import Score
+from maseval.runs.recording import Recording
+from maseval.view.reading import Overview
+
+
+class BenchmarkReader:
+    """Asks the benchmark of each run."""
+
+    def __init__(self) -> None:
+        self._findings: dict[object, TaskFindings] = {}
+
+    def is_results(self, path: Path) -> bool:
+        return any(each.holds_results(path) for each in all_support())
+
+    def open_results(self, path: Path) -> Recording:
+        for each in all_support():
+            if each.holds_results(path) and (found := each.recording(path, OutcomeOptions())):
+                return found
+        raise ConfigurationError(f"{path} is not a results file")
+
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+        if not known:
+            return Overview()
+        support, lines = support_for(run), list(map(_line, known))
+        summary = run_summary(lines, run.planned, support.conventions(run, lines)).for_report()
+        unexplained = support.unexplained(run)
+        summary["notes"] = [
+            *notes_on(run),
+            *summary["notes"],
+            *([f"Note: {unexplained}"] if unexplained else []),
+        ]
+        config = run.config.values
+        facts = [("Command", config.get("command")), ("Origin", origin_in_words(config))]
+        return Overview(
+            summary,
+            list(drawings(run, None, lines).values()),
+            support.findings(run),
+            [(name, str(value)) for name, value in facts if value],
+        )
+
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
+        found = run_summary(list(map(_line, known)), run.planned).overall.pass_hat
+        return {
+            k: {"value": each.value, "low": each.low, "high": each.high}
+            for k, each in found.items()
+            if each.value is not None
+        }
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        return support_for(run).task_title(cast(Report, report))
+
+    def completed(self, run: Recording, report: Report) -> Shape:
+        support = support_for(run)
+        shown: dict[str, object] = {**report, "title": support.task_title(report)}
+        diagnosis = None if support.unexplained(run) else support.diagnosis(report)
+        if diagnosis is not None:
+            shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
+        return shown
+
+
+def _line(entry: Entry) -> SimulationLine:
+    return SimulationLine(
+        *entry.key,
+        trial=int(entry.trial),
+        status=entry.status or "",
+        outcome=entry.outcome,
+        reward=entry.reward,
+        ended=entry.ended,
+        seconds=entry.seconds or 0.0,
+        cost=entry.cost or 0.0,
+        tokens=entry.tokens,
+        error=None,
+    )

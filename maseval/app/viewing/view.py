@@ -1,0 +1,123 @@
+"""``maseval view``: all runs of a folder as a page on this machine."""
+
+import ipaddress
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from maseval.app.results.finding import UnknownRunError, run_path
+from maseval.app.viewing.extra import check_viewer
+from maseval.benchmark.tau2.app.running.options import PlayOptions
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import default_root
+
+LOCAL = "127.0.0.1"
+DEFAULT_PORT = 8766
+
+
+_PLAY = "maseval.benchmark.tau2.app.running.play_page"
+
+
+class Viewer(NamedTuple):
+    """A server that listens already, and the address of the page to open first.
+
+    ``server`` is a ``maseval.view.serving.ViewServer``: a context manager that serves in a thread.
+    """
+
+    server: Any
+    address: str
+    folder: Path
+
+
+def view(
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    host: str = LOCAL,
+    port: int = DEFAULT_PORT,
+    edit: bool = False,
+    play: PlayOptions | None = None,
+) -> Viewer:
+    """Serve the runs below a folder; of a run or a results file, those beside it too.
+
+    Args:
+        folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
+        host: Where to listen. Other machines need the token in the address.
+        port: The port; 0 is any that is free.
+        edit: Whether the page may change tags and notes.
+        play: What is played in the page, if anything: who can play the other side, and all limits.
+    """
+    check_viewer()
+    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.view import create_app
+    from maseval.view.safety import LOCAL_NAMES
+    from maseval.view.serving import ViewServer
+
+    if play is not None and folder is None:
+        default_root().mkdir(parents=True, exist_ok=True)
+    root, first = _begin(folder)
+    token = None if _is_local(host) else secrets.token_urlsafe(24)
+    app = create_app(
+        root,
+        reader=BenchmarkReader(),
+        features=features(play),
+        edit=edit,
+        token=token,
+        hosts=LOCAL_NAMES if token is None else None,
+    )
+    server = ViewServer(app, host=host, port=port, token=token)
+    return Viewer(server, server.address(first if play is None else "/play"), root)
+
+
+@contextmanager
+def view_beside(run: Path) -> Iterator[str]:
+    """Serve the page of a run while it is running; gives the address.
+
+    The usual port, so that the page of one run is that of the next; any other if it is taken.
+    """
+    try:
+        viewer = view(run)
+    except ConfigurationError:
+        viewer = view(run, port=0)
+    with viewer.server:
+        yield viewer.address
+
+
+def features(play: PlayOptions | None = None) -> Sequence[Any]:
+    """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
+    from maseval.app.viewing.compare import comparisons
+    from maseval.app.viewing.remarks import remarks
+    from maseval.app.viewing.timeline import timelines
+    from maseval.view.searching import searches
+
+    # By name, as a run that is watched imports this file, and what plays imports how to run.
+    played = [] if play is None else [import_module(_PLAY).PlayHost(play).feature()]
+    return [comparisons(), remarks(), timelines(), searches(), *played]
+
+
+def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:
+    """The folder that is viewed, and the page to begin with."""
+    path = default_root() if folder is None else Path(folder)
+    if path.is_dir() and not (path / "config.json").exists():
+        return path, "/"
+    if not path.is_file():
+        try:
+            path = run_path(path)
+        except UnknownRunError:
+            raise UnknownRunError(
+                f"{path} is neither a folder of runs nor a run or results file; `maseval demo` "
+                "makes a run"
+            ) from None
+    path = Path(os.path.abspath(path))
+    return path.parent, f"/run/{quote(path.name)}"
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,117 @@
+"""What MACS adds to the commands that take any run: why a simulation failed, by its assertions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from maseval.app.benchmarks import (
+    BenchmarkSupport,
+    OnProgress,
+    OutcomeOptions,
+    RecordedOutcomes,
+    RunDiagnosis,
+    Section,
+)
+from maseval.benchmark.macs.metrics import judge_problems
+from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
+from maseval.core.outcome import evaluations, kind_of
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.shapes import Shape, entries, mapping
+from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import Recording
+
+_TITLE_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class GoalDiagnosis:
+    """A failed simulation's label; its evidence are the assertions that do not hold."""
+
+    label: Label
+
+    @property
+    def name(self) -> str:
+        """``agent: goal not met`` and the like."""
+        return f"{self.label.who}: {self.label.what}"
+
+    def sections(self) -> list[Section]:
+        """The label, and each assertion with what the judge says about it."""
+        return [Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)]
+
+    def for_page(self) -> dict[str, object]:
+        """The same for the HTML report."""
+        label = self.label
+        return {"label": {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}}
+
+
+def diagnosed(report: Report) -> GoalDiagnosis | None:
+    """The diagnosis of one simulation; None if it passed."""
+    if kind_of(report) == "pass":
+        return None
+    for evaluation in evaluations(report):
+        return _of_verdict(evaluation)
+    error = mapping(report.get("error"))
+    told = f"{report['status']}: {error.get('error_message')}"
+    if report["status"] == TaskExecutionStatus.AGENT_ERROR.value:
+        return GoalDiagnosis(Label("agent", "raised an error", "status of the run", (told,)))
+    return GoalDiagnosis(Label("infrastructure", "did not finish", "status of the run", (told,)))
+
+
+def _of_verdict(evaluation: Shape) -> GoalDiagnosis:
+    errors = mapping(evaluation, "judge_errors")
+    if errors:
+        told = tuple(f"{side} side: {error}" for side, error in errors.items())
+        return GoalDiagnosis(
+            Label("infrastructure", "judge's answer unreadable", "answer of the judge", told)
+        )
+    unmet = tuple(_unmet(evaluation))
+    told = tuple(
+        f"{row.get('assertion_type')}: {row.get('assertion')} ({row.get('evidence')})"
+        for row in unmet
+    )
+    visible = any(row.get("assertion_type") == "user" for row in unmet)
+    what = "goal not met" if visible else "goal met, but not as asserted"
+    return GoalDiagnosis(Label("agent", what, "answer of the judge", told))
+
+
+def _unmet(evaluation: Shape) -> Iterator[Shape]:
+    rows = (mapping(row) for row in entries(evaluation.get("report")))
+    return (row for row in rows if str(row.get("answer")).lower() == "false")
+
+
+class MACSSupport(BenchmarkSupport):
+    """Explains failures by the assertions that do not hold."""
+
+    def diagnosis(self, report: Report) -> GoalDiagnosis | None:
+        return diagnosed(report)
+
+    def run_diagnosis(self, folder: Recording, on_progress: OnProgress | None) -> RunDiagnosis:
+        found: dict[Simulation, GoalDiagnosis | None] = {}
+        for number, report in enumerate(folder.reports(), 1):
+            found[Simulation.of(report)] = diagnosed(report)
+            if on_progress is not None:
+                on_progress(number, len(folder.recorded))
+        labels = summarise_labels(
+            Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
+            for one, each in found.items()
+        )
+        return RunDiagnosis(found, labels)
+
+    def task_title(self, report: Report) -> str | None:
+        scenario = " ".join(str(report["task"]["metadata"].get("scenario") or "").split())
+        short = scenario[:_TITLE_LENGTH]
+        return (f"{short}..." if short != scenario else short) or None
+
+    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
+        found = super().run_outcomes(folder, options)
+        problems = judge_problems(folder.reports())
+        if not problems:
+            return found
+        first = problems[0]
+        note = (
+            f"{len(problems)} doubts about the judge's answers, such as {first['task']}, trial "
+            f"{first['repeat']}: {first['problem']}"
+        )
+        return found._replace(notes=[*found.notes, note])
+
+
+SUPPORT = MACSSupport()

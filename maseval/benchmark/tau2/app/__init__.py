@@ -1,0 +1,1 @@
+"""The commands of tau2: the application layer of this benchmark."""

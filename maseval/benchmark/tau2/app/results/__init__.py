@@ -1,0 +1,1 @@
+"""Reading tau2 results: score, explain, certify, audit, export."""

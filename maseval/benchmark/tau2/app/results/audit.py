@@ -1,0 +1,88 @@
+"""``maseval tau2 audit``: a benchmark's tasks, proof-read."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.app.running.own_domains import named_domain
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
+from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
+from maseval.benchmark.tau2.audit import audit as audit_domain
+from maseval.benchmark.tau2.versions import release_named
+from maseval.core.exceptions import ConfigurationError
+
+
+class Remark(NamedTuple):
+    """One finding, with what its kind means; ``task_id`` is None if it is about all tasks."""
+
+    domain: str
+    task_id: str | None
+    kind: str
+    meaning: str
+    severity: str
+    text: str
+    evidence: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found in these domains, the worst first; ``counts`` by severity."""
+
+    domains: Sequence[str]
+    remarks: Sequence[Remark]
+    counts: Mapping[str, int]
+    data_version: str
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {
+            "domains": list(self.domains),
+            "data_version": self.data_version,
+            "counts": dict(self.counts),
+            "findings": [remark._asdict() for remark in self.remarks],
+        }
+
+
+def audit(
+    domain: str | Sequence[str] = BASE_DOMAINS,
+    *,
+    severity: str = "info",
+    split: str = "base",
+    data_version: str | None = None,
+) -> Audit:
+    """Proof-read the tasks of domains; ``severity`` is the least that is listed."""
+    if severity not in SEVERITIES:
+        raise ConfigurationError(
+            f"severity is {severity!r}; choose one of: {', '.join(SEVERITIES)}"
+        )
+    listed = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    given = [domain] if isinstance(domain, str) else domain
+    names = list(dict.fromkeys(map(named_domain, given)))
+    findings = [
+        finding
+        for name in names
+        for finding in audit_domain(name, split=split, version=data_version)
+        if finding.severity in listed
+    ]
+    kinds = list(KINDS)
+    findings.sort(key=lambda found: (SEVERITIES.index(found.severity), kinds.index(found.kind)))
+    counts = Counter(finding.severity for finding in findings)
+    return Audit(
+        names,
+        [_remark(each) for each in findings],
+        {name: counts[name] for name in listed},
+        release_named(data_version).name,
+    )
+
+
+def _remark(found: Finding) -> Remark:
+    return Remark(
+        domain=found.domain,
+        task_id=found.task_id,
+        kind=found.kind,
+        meaning=KINDS.get(found.kind, ""),
+        severity=found.severity,
+        text=found.text,
+        evidence=found.evidence,
+    )

@@ -1,0 +1,64 @@
+"""``maseval tau2 certify``: numbers recomputed, and a record of what was recomputed."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from maseval.benchmark.tau2.app.results.judges import own_panel
+from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source
+from maseval.benchmark.tau2.certify import Certificate
+from maseval.benchmark.tau2.certify import certify as certify_source
+from maseval.benchmark.tau2.recount.sources import Collection
+from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.core.storage.atomic import atomic_file
+from maseval.interface.signing import signature
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A certificate, and the file it was written to."""
+
+    path: Path
+    certificate: Certificate
+    written: Path | None
+
+
+def certify(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    domain: str | None = None,
+    partial: bool = False,
+    sign: str | os.PathLike[str] | None = None,
+    data_version: str | None = None,
+    overwrite: bool = False,
+) -> Certified:
+    """Score every simulation of a results file or a run anew, and write down what came out.
+
+    ``domain`` is used whatever the file calls its own. Every task of the split should be there,
+    or with ``partial`` every task that the file lists. ``sign`` is a file with an Ed25519 private
+    key, with which the certificate is signed. ``data_version`` names the release by whose tasks and
+    rules a file is judged.
+    """
+    target = None if output is None else Path(output)
+    if target is not None and target.exists() and not overwrite:
+        raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
+    found, simulations = certifiable(source, domain, data_version)
+    certificate = certify_source(simulations, partial=partial, panel=own_panel(found.folder))
+    if sign is not None:
+        certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target) as file:
+            file.write(certificate.to_json().encode())
+    return Certified(found.path, certificate, target)
+
+
+def certifiable(
+    file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
+) -> tuple[SimulationSource, Collection]:
+    """A results file or a run, and its simulations."""
+    source = open_source(file)
+    if source.folder is not None and not source.folder.recorded:
+        raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
+    return source, source.simulations(domain, data_version)

@@ -1,0 +1,174 @@
+"""The outcomes and settings of a results file or a run, in the form in which runs are compared."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from maseval.app.benchmarks import OutcomeOptions, RecordedOutcomes
+from maseval.benchmark.tau2.app.results.judges import own_panel
+from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.domains import UnknownDomainError
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.recount.causes import causes
+from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
+from maseval.benchmark.tau2.recount.recount import Recount, recount
+from maseval.benchmark.tau2.recount.slots import PlannedTrial
+from maseval.benchmark.tau2.recount.sources import collection
+from maseval.benchmark.tau2.recount.tasks import meaning
+from maseval.benchmark.tau2.recount.ways import Ways
+from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.versions.releases import release_named
+from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.shapes import Shape, mapping, text_or_none
+from maseval.runs import RunFolder
+
+_MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
+
+
+def digest(value: object) -> str:
+    """A short hash of any JSON value."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
+
+
+def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
+    """Every planned simulation of a results file, recomputed; what is missing is a failure.
+
+    Simulations of tasks that the benchmark does not have cannot be compared and are left out.
+    """
+    results = read_results(path)
+    ways = Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
+    whole = collection(results, options.domain, version=options.data_version)
+    found = recount(whole, ways, on_progress=options.on_progress)
+    foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
+    costs = {each.slot: each.cost for each in found.judged}
+    outcomes = [
+        Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
+        for slot, passed in found.passes.items()
+        if slot not in foreign and _is_ours(found, slot)
+    ]
+    notes = [*ways.marks, *map(str, causes(found))]
+    return RecordedOutcomes(
+        outcomes, len(found.slots), _config(results, found), notes, _task_digests(found, outcomes)
+    )
+
+
+def _is_ours(found: Recount, slot: PlannedTrial) -> bool:
+    if found.ways.embedded_tasks:
+        return True
+    return found.known(found.domains[slot.domain]).raw(slot.task_id) is not None
+
+
+def _task_digests(found: Recount, outcomes: list[Outcome]) -> dict[TaskKey, str]:
+    """The content of each task: the file's where it has one under that id, else the benchmark's."""
+    digests = {}
+    for key in dict.fromkeys(outcome.key for outcome in outcomes):
+        ours = found.known(found.domains[key.group]).raw(key.task)
+        theirs = None if found.ways.remap_tasks else found.whole.tasks.get(key.task)
+        if (task := theirs or ours) is not None:
+            digests[key] = digest(meaning(task))
+    return digests
+
+
+def _config(results: ResultsFile, found: Recount) -> dict[str, Any]:
+    """The settings recorded in a file; a file of lines records none."""
+    data = {name: digest(data_fingerprint(domain)) for name, domain in found.domains.items()}
+    if results.layout != "results":
+        return {"benchmark": "tau2", "data": data}
+    info = results.raw_info
+    agent = mapping(info, "agent_info")
+    settings = {
+        "benchmark": "tau2",
+        "agent": _side(agent),
+        "user": _side(mapping(info, "user_info")),
+        "mode": _MODES.get(str(agent.get("implementation")), "normal"),
+        "max_steps": info.get("max_steps"),
+        "seed": info.get("seed"),
+        "data": data,
+    }
+    return {key: value for key, value in settings.items() if value is not None or key == "seed"}
+
+
+def _side(info: Shape) -> dict[str, Any] | str | None:
+    if info.get("llm") is None:
+        implementation = info.get("implementation")
+        return None if implementation is None else str(implementation)
+    return {"model": info["llm"], "args": info.get("llm_args") or {}}
+
+
+def outcomes_of_run(
+    folder: RunFolder, config: Mapping[str, object], options: OutcomeOptions
+) -> RecordedOutcomes:
+    """The finished simulations of a run, recomputed where the data is what it was."""
+    outcomes: list[Outcome] = []
+    reports = (_noted(report, outcomes) for report in folder.reports())
+    obstacle = None if options.as_recorded else _obstacle(config)
+    planned = len(folder.planned)
+    if options.as_recorded or obstacle is not None:
+        for _ in reports:
+            pass
+        notes = [obstacle] if obstacle else Ways(as_recorded=True).marks
+        return RecordedOutcomes(outcomes, planned, config, notes)
+    found = recount(collection(reports), panel=own_panel(folder), on_progress=options.on_progress)
+    judged = [_again(outcome, each) for outcome, each in zip(outcomes, found.judged, strict=True)]
+    changed = sum(
+        a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None
+    )
+    notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
+    if folder.damaged:
+        lost = [one for one in folder.planned if one not in folder.recorded]
+        judged += [Outcome(*one, passed=False) for one in lost]
+        notes.append(
+            f"{len(folder.damaged)} lines of its log cannot be read; {len(lost)} of {planned} "
+            "simulations have no record and count as failures"
+        )
+    return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
+
+
+def _again(outcome: Outcome, each: Judged) -> Outcome:
+    if each.open:
+        return replace(outcome, passed=None, reason=each.problem)
+    return outcome if each.problem else replace(outcome, passed=each.passed)
+
+
+def _noted(report: Any, outcomes: list[Outcome]) -> Any:
+    outcomes.append(outcome_of(checked_report(report)))
+    return report
+
+
+def _obstacle(config: Mapping[str, object]) -> str | None:
+    """Why the verdicts of a run cannot be recomputed here."""
+    for name, recorded in mapping(config, "data").items():
+        try:
+            here = digest(_fingerprint(name, config))
+        except UnknownDomainError:
+            return f"rewards as recorded, not recomputed: the domain {name!r} is not known here"
+        except MASEvalError as error:  # a release that is not known here
+            return f"rewards as recorded, not recomputed: {error}"
+        if here != recorded:
+            return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
+    return None
+
+
+def _fingerprint(name: str, config: Mapping[str, object]) -> dict[str, str]:
+    """What a run in the domain would depend on here, by the release of the run."""
+    rules = text_or_none(config.get("rules"))
+    release = release_named(None if rules is None else rules.removeprefix("tau2-bench v"))
+    return data_fingerprint(name, version=release if name in release.domains else None)
+
+
+def differing_data(config: Mapping[str, object]) -> list[str]:
+    """The files of a run's domains that are others here; ``config`` is the run's."""
+    found = []
+    for name, recorded in mapping(config, "data").items():
+        try:
+            here = _fingerprint(name, config)
+        except MASEvalError as error:  # a domain or a release that is not known here
+            found.append(f"{name}: {error}")
+            continue
+        then = mapping(recorded)
+        files = sorted(file for file in {*here, *then} if here.get(file) != then.get(file))
+        found += [f"{name}: {file} is not the file that the run was made with" for file in files]
+    return found

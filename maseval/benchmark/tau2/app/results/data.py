@@ -1,0 +1,30 @@
+"""``maseval tau2 data``: the benchmark's files, fetched, verified, found."""
+
+import os
+from pathlib import Path
+
+from maseval.app.results.data_check import DataCheck
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST
+from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
+from maseval.benchmark.tau2.texts.choosing import original_texts
+from maseval.benchmark.tau2.texts.texts import Texts
+
+
+def fetch(domain: str | None = None, *, force: bool = False) -> Path:
+    """Fetch what is missing into the cache; returns the folder that holds it."""
+    return ensure_data_exists(domain=domain, force_download=force)
+
+
+def texts(version: str = DEFAULT_VERSION) -> Texts:
+    """The original's texts, fetched into the cache if they are not there."""
+    return original_texts(version)
+
+
+def path() -> Path:
+    """Where fetched files are kept, whether there are any or not."""
+    return default_data_dir()
+
+
+def verify(data_dir: str | os.PathLike[str] | None = None) -> DataCheck:
+    """Read every file and compare it with its checksum; nothing is fetched."""
+    return DataCheck.of(default_data_dir() if data_dir is None else Path(data_dir), MANIFEST)

@@ -1,0 +1,263 @@
+"""``maseval tau2 score``: recorded conversations judged again, and compared with their record."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from maseval.app.results.conventions import ConventionScore, conventions_in_json
+from maseval.app.running.engines import chosen_engine
+from maseval.benchmark.tau2.app.results.assessing import assessing
+from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
+from maseval.benchmark.tau2.app.results.judges import judge_models, panel_for
+from maseval.benchmark.tau2.app.results.sources import files_below, open_source
+from maseval.benchmark.tau2.recount.causes import Cause, causes
+from maseval.benchmark.tau2.recount.judged import Judged
+from maseval.benchmark.tau2.recount.panel import Panel
+from maseval.benchmark.tau2.recount.recount import Recount, recount
+from maseval.benchmark.tau2.recount.ways import Ways
+from maseval.core.engine.engines import DEFAULT, AnyEngine
+from maseval.core.exceptions import MASEvalError
+from maseval.stats.estimation import Estimate
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A simulation whose verdict differs from the recorded one, and where."""
+
+    task_id: str
+    trial: int | None
+    differences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class FileScore:
+    """One file or run, judged again.
+
+    ``passes`` of ``planned`` simulations passed by the new verdicts: what is missing is a failure.
+    ``agreeing`` of ``compared`` recorded verdicts were confirmed. ``causes`` say what is wrong with
+    the record, ``marks`` how it was judged if not by the benchmark's tasks.
+    """
+
+    path: Path
+    found: Recount
+
+    @property
+    def simulations(self) -> int:
+        """How many are recorded."""
+        return len(self.found.judged)
+
+    @property
+    def judged(self) -> int:
+        """How many got a new verdict."""
+        return sum(each.reward is not None for each in self.found.judged)
+
+    @property
+    def planned(self) -> int:
+        """How many there should be: tasks times trials."""
+        return len(self.found.slots)
+
+    @property
+    def missing(self) -> list[str]:
+        """The planned simulations that are not recorded."""
+        return [str(slot) for slot in self.found.missing]
+
+    @property
+    def passes(self) -> int:
+        """How many passed."""
+        return self.found.passed
+
+    @property
+    def open(self) -> int:
+        """How many only a judge model can decide; they are not among ``passes``."""
+        return len(self.found.open)
+
+    @property
+    def recorded_passes(self) -> int:
+        """How many the record calls passed."""
+        return sum(each.passed_as_recorded for each in self.found.judged)
+
+    @property
+    def compared(self) -> int:
+        """How many have a recorded and a new verdict."""
+        return len(self.found.compared)
+
+    @property
+    def agreeing(self) -> int:
+        """How many recorded verdicts were confirmed."""
+        return sum(each.agrees for each in self.found.judged)
+
+    @property
+    def not_replayable(self) -> int:
+        """How many conversations cannot be replayed; they count as failures."""
+        return sum(each.fault is not None for each in self.found.judged)
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Why simulations were not compared, and how many."""
+        without = sum(each.recorded is None and not each.problem for each in self.found.judged)
+        return self.found.problems | ({"no recorded verdict": without} if without else {})
+
+    @cached_property
+    def disagreements(self) -> list[Disagreement]:
+        """Every simulation whose verdict differs."""
+        return [
+            Disagreement(each.named, each.passport.trial, _differences(each))
+            for each in self.found.disagreeing
+        ]
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """What is wrong with the record, with the evidence."""
+        return causes(self.found)
+
+    @property
+    def marks(self) -> list[str]:
+        """How it was judged, if not by the benchmark's own tasks."""
+        return self.found.ways.marks
+
+    @property
+    def pass_hat(self) -> Mapping[int, Estimate]:
+        """pass^k of the planned simulations."""
+        return self.found.pass_hat
+
+    @property
+    def conventions(self) -> list[ConventionScore]:
+        """pass^k of the recorded simulations, without and with infrastructure errors.
+
+        None where a judge must decide.
+        """
+        return [] if self.open else conventions_of_recount(self.found)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and nothing is wrong."""
+        return bool(self.compared) and not self.causes
+
+    @property
+    def panel(self) -> Panel:
+        """The judges that were asked, and how far they agree."""
+        return self.found.panel
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {
+            "path": str(self.path),
+            "version": self.found.version,
+            "version_from": self.found.whole.version_from,
+            "marks": self.marks,
+            "causes": [cause.to_dict() for cause in self.causes],
+            "planned": self.planned,
+            "simulations": self.simulations,
+            "missing": self.missing,
+            "compared": self.compared,
+            "agreeing": self.agreeing,
+            "passed_as_recorded": self.recorded_passes,
+            "passed": self.passes,
+            "needs_judge": self.open,
+            **self.panel.to_dict(),
+            "not_replayable": self.not_replayable,
+            "skipped": dict(self.skipped),
+            "disagreements": [
+                {"task_id": one.task_id, "trial": one.trial, "differences": list(one.differences)}
+                for one in self.disagreements
+            ],
+            **{f"pass^{k}": _in_brief(estimate) for k, estimate in self.pass_hat.items()},
+            "conventions": conventions_in_json(self.conventions),
+        }
+
+
+def _in_brief(estimate: Estimate) -> dict[str, float | None]:
+    if estimate.bounds is None:
+        return estimate.in_brief()
+    low, high = estimate.bounds
+    return {"value": None, "if_unjudged_fail": low, "if_unjudged_pass": high}
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file among several that could not be judged, and why."""
+
+    path: Path
+    error: Exception
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {"path": str(self.path), "error": str(self.error)}
+
+
+class Scores(list[FileScore]):
+    """The files that were judged, and in ``unreadable`` those that could not be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[UnreadableFile] = []
+
+
+def score(
+    files: Sequence[str | os.PathLike[str]],
+    *,
+    domain: str | None = None,
+    strict: bool = False,
+    as_recorded: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
+    data_version: str | None = None,
+    judge_model: Sequence[str] = (),
+    base_url: str | None = None,
+    engine: AnyEngine = DEFAULT,
+    ray_address: str | None = None,
+    processes: int | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> Scores:
+    """Judge the simulations of run folders and results files again, by the benchmark's rules.
+
+    Of a folder that is not a run, all results files below it are judged. A file that cannot be
+    read does not stop the others; if none can, the first error is raised.
+
+    Args:
+        domain: The domain, whatever the files call theirs.
+        strict: A conversation that cannot be replayed raises what the original raises, and is
+            shown as a disagreement; without it the reward is 0.
+        as_recorded: Count the recorded rewards.
+        embedded_tasks: Judge by the tasks in the file, not by the benchmark's.
+        remap_tasks: Judge each simulation by the task to which its recorded checks belong.
+        data_version: The release by whose tasks and rules all are judged. Without it, runs are by
+            the release that they were made with, files in the form of v1.0.x by v1.0.1, and other
+            files by v0.2.0.
+        judge_model: Models that judge natural-language assertions, where the reward depends on
+            them. The first decides; with several, their agreement is reported. Replies are kept
+            with the run or beside the file, and nothing is asked twice.
+        base_url: The address of an OpenAI-compatible server for the judges.
+        engine: Where: in this process, or as the engine of another name, such as ``ray``, does it.
+            Files are read, and judges asked, in this process.
+        ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
+        processes: For ``ray``: how many judge at once; by default one for each core.
+        on_progress: Gets the number of simulations judged so far of the file at hand.
+    """
+    ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
+    models, scores = judge_models(judge_model, base_url), Scores()
+    with assessing(chosen_engine(engine, ray_address, processes)) as assessed:
+        for file in chain.from_iterable(map(files_below, files)):
+            try:
+                source = open_source(file)
+                found = recount(
+                    source.simulations(domain, data_version),
+                    ways,
+                    panel=panel_for(source, models),
+                    on_progress=on_progress,
+                    assessed=assessed,
+                )
+                scores.append(FileScore(source.path, found))
+            except (MASEvalError, OSError) as error:
+                scores.unreadable.append(UnreadableFile(Path(file), error))
+    if scores.unreadable and not scores:
+        raise scores.unreadable[0].error
+    return scores
+
+
+def _differences(each: Judged) -> list[str]:
+    replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
+    return [*each.differences, *replay]

@@ -1,0 +1,145 @@
+"""``maseval tau2 show``: a task, or a domain's tools or policy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.benchmark.tau2.app.running.own_domains import named_domain
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, reason_for_call
+from maseval.benchmark.tau2.data_loader import (
+    UnknownTaskError,
+    load_domain_config,
+    load_raw_task,
+    load_raw_tasks,
+)
+from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
+from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.versions import Release, release_named
+from maseval.core.exceptions import ConfigurationError
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class ToolLine:
+    """One tool: who may use it, whether it reads or writes, and its description for a model."""
+
+    name: str
+    side: str
+    kind: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class DomainView:
+    """What was asked for: a task as its file has it, a domain's tools, policy or documents."""
+
+    domain: str
+    task: Mapping[str, object] | None = None
+    tools: Sequence[ToolLine] | None = None
+    policy: str | None = None
+    documents: Sequence[Hit] | None = None
+
+    @property
+    def reason(self) -> str:
+        """What the customer of the task wants."""
+        return reason_for_call(self.task or {})
+
+
+def show(
+    what: str,
+    domain: str | None = None,
+    *,
+    query: str | None = None,
+    data_version: str | None = None,
+) -> DomainView:
+    """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``.
+
+    ``documents`` are those of a knowledge base that fit ``query`` best; without one, all of them.
+    """
+    domain = None if domain is None else named_domain(domain)
+    if what == "documents":
+        return _documents(domain, query)
+    if what in ("tools", "policy"):
+        if domain is None:
+            raise ConfigurationError(
+                f"no domain is given; name the one whose {what} to show: --domain retail"
+            )
+        chosen = release_named(data_version).domain(domain)
+        if what == "tools":
+            return DomainView(chosen.name, tools=_tools(chosen))
+        return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
+    name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
+    return _task(name, [domain] if domain else _domains_of(what), release_named(data_version))
+
+
+def _documents(domain: str | None, query: str | None) -> DomainView:
+    chosen = domain_named(domain or BANKING)
+    if chosen.folder_name != BANKING:
+        raise ConfigurationError(f"{chosen.name} has no documents; {BANKING} has")
+    folder = Path(load_domain_config(chosen)["db_path"]).parent
+    knowledge = knowledge_base(folder)
+    every = [Hit(document, 0.0) for document in knowledge.documents]
+    return DomainView(
+        chosen.name, documents=every if query is None else knowledge.best(query, _SHOWN)
+    )
+
+
+def _domains_of(name: str) -> Sequence[str]:
+    """The domain before the slash, or those of the benchmark."""
+    domain, slash, _ = name.partition("/")
+    return [domain] if slash and domain in domain_names() else BASE_DOMAINS
+
+
+def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
+    every = _names(domains, release, only_base=True)
+    found = tasks_called(name, every)
+    if not found:
+        every = _names(domains, release, only_base=False)
+        found = tasks_called(name, every)
+    if len(found) == 1:
+        domain, task_id = found[0]
+        return DomainView(domain, task=load_raw_task(domain, task_id, version=release))
+    words = why_not_one(name, found, every)
+    if found:
+        raise ConfigurationError(words)
+    raise UnknownTaskError(
+        f"no task {name!r} in {', '.join(domains)}; {words} (`maseval tau2 tasks` lists them)"
+    )
+
+
+def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskName]:
+    return [
+        TaskName(name, str(raw.get("id")))
+        for name in domains
+        for split in (["base"] if only_base else _splits(release.tasks.domain(name)))
+        for raw in load_raw_tasks(name, split, version=release)
+    ]
+
+
+def _splits(domain: Domain) -> Sequence[str | None]:
+    """Splits that hold every task: one for each file, or all of the only file."""
+    return [None] if domain.splits_file else list(domain.task_files)
+
+
+def _tools(domain: Domain) -> list[ToolLine]:
+    kits = [("agent", domain.toolkit), ("user", domain.user_toolkit)]
+    return [line for side, kit in kits if kit is not None for line in _tools_of(side, kit)]
+
+
+def _tools_of(side: str, kit: type[ToolKitBase[Any]]) -> list[ToolLine]:
+    return [
+        ToolLine(
+            function["name"],
+            side,
+            kit.tool_type(function["name"]).value,
+            function.get("description", ""),
+            (function.get("parameters") or {}).get("properties", {}),
+        )
+        for function in (definition["function"] for definition in kit.definitions())
+    ]

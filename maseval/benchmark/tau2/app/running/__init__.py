@@ -1,0 +1,1 @@
+"""Running tau2: run, branch, play, mcp, and who takes part."""

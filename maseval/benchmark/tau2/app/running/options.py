@@ -1,0 +1,254 @@
+"""The options of ``maseval tau2 run``, ``mcp``, ``play`` and ``submit``."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from maseval.app.results.results import RunResult
+from maseval.app.running.folder_options import (
+    EXECUTION,
+    OUTPUT,
+    PARTICIPANTS,
+    TASKS,
+    FolderRunOptions,
+    OutputOptions,
+    check_timeout,
+)
+from maseval.app.running.options import ExtraArguments, Flag
+from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
+from maseval.benchmark.tau2.app.running.person import Human
+from maseval.core.exceptions import ConfigurationError
+
+SUBMISSION = "Submission"
+
+# The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
+DATA_VERSION = "0.2.0"
+MAX_STEPS = 200
+MAX_ERRORS = 10
+SEED = 300
+TIMEOUT = 600.0
+MCP_TIMEOUT = 3600.0
+
+OnResult = Callable[[RunResult, str], None]
+"""Called with the result of a run, and how the conversation ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationOptions(OutputOptions):
+    """What every conversation is held by: its user and judge, its limits, and where it is kept."""
+
+    split: Annotated[
+        str, Flag("Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
+    ] = "base"
+    data_version: Annotated[
+        str, Flag("Release of tau2-bench whose tasks and rules are used: 0.2.0 or 1.0.1", TASKS)
+    ] = DATA_VERSION
+    user: Annotated[
+        str | None,
+        Flag("llm or scripted (the default if the agent is scripted)", PARTICIPANTS),
+    ] = None
+    user_model: Annotated[
+        str | None,
+        Flag("Model that plays the user", PARTICIPANTS, env=True, alias="user_llm"),
+    ] = None
+    judge_model: Annotated[
+        str | None, Flag("Model that judges natural-language assertions", PARTICIPANTS)
+    ] = None
+    user_args: Annotated[
+        ExtraArguments | None,
+        Flag(
+            "JSON or key=value for the user's model: temperature=0",
+            PARTICIPANTS,
+            env=True,
+            alias="user_llm_args",
+            typed=list[str],
+        ),
+    ] = None
+    texts: Annotated[
+        str | None,
+        Flag(
+            "Prompts and descriptions: original or ours (default: original if fetched)",
+            PARTICIPANTS,
+        ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        Flag("URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True),
+    ] = None
+    max_steps: Annotated[
+        int, Flag("Maximum number of steps of a conversation", EXECUTION, recorded=True)
+    ] = MAX_STEPS
+    max_errors: Annotated[
+        int, Flag("Failed tool calls that end a conversation; 0.2.0 does not count them", EXECUTION)
+    ] = MAX_ERRORS
+    seed: Annotated[
+        int | None,
+        Flag("Seed of scripted agents and of models that take one", EXECUTION, recorded=True),
+    ] = SEED
+    timeout: Annotated[
+        float | None,
+        Flag(
+            "Seconds per simulation (0: no limit); then 1.0.1 ends it, and under 0.2.0, which has "
+            "no such limit, it is an error",
+            EXECUTION,
+            recorded=True,
+        ),
+    ] = TIMEOUT
+
+    def __post_init__(self) -> None:
+        check_timeout(self.timeout)
+        for name in ("max_steps", "max_errors"):
+            if (limit := getattr(self, name)) < 1:
+                raise ConfigurationError(f"{name} is {limit}; give at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ConversationOptions, FolderRunOptions):
+    """What ``run`` is asked to do.
+
+    ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
+    as its ``timeout``, and longer where the release's rules end it by that. ``human`` is a person
+    who plays one side, see ``play``. ``agent_prompt`` is the system prompt of the reference agent,
+    if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
+    """
+
+    domain: Annotated[
+        str | Sequence[str],
+        Flag(
+            "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
+            TASKS,
+            short="-d",
+            typed=list[str],
+        ),
+    ]
+    agent: Annotated[
+        str | MakeAgent,
+        Flag(
+            "llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
+            PARTICIPANTS,
+            typed=str,
+        ),
+    ] = "llm"
+    agent_model: Annotated[
+        str | None,
+        Flag("Model of the agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True, alias="agent_llm"),
+    ] = None
+    agent_args: Annotated[
+        ExtraArguments | None,
+        Flag(
+            "JSON or key=value for the agent: temperature=0, error_rate=0.2",
+            PARTICIPANTS,
+            env=True,
+            alias="agent_llm_args",
+            typed=list[str],
+        ),
+    ] = None
+    rehearse: Annotated[
+        str | None,
+        Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),
+    ] = None
+    mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
+    probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
+        True
+    )
+    patience: float | None = None
+    human: Human | None = None
+    agent_prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        ConversationOptions.__post_init__(self)
+        FolderRunOptions.__post_init__(self)
+
+    @property
+    def domains(self) -> list[str]:
+        """The domains, each once."""
+        return list(dict.fromkeys([self.domain] if isinstance(self.domain, str) else self.domain))
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpOptions(ConversationOptions):
+    """What ``mcp`` is asked to do."""
+
+    domain: Annotated[str, Flag("Domain of the task", TASKS, short="-d")]
+    task_id: Annotated[str, Flag("The task", TASKS, typed=list[str])]
+    agent_name: Annotated[str, Flag("Name of the agent in reports", PARTICIPANTS)] = "mcp_agent"
+    transport: Annotated[str, Flag("stdio or http", EXECUTION)] = "stdio"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Flag("For http (0: any free port)", EXECUTION)] = 0
+    timeout: Annotated[
+        float | None,
+        Flag("Seconds from the customer's first words (0: no limit)", EXECUTION, recorded=True),
+    ] = MCP_TIMEOUT
+    on_address: Callable[[str], object] = lambda url: None
+    on_result: OnResult = lambda result, how: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions(ConversationOptions):
+    """What ``play`` is asked to do: ``side`` is the one that the person plays."""
+
+    domain: str | None = None
+    side: str = "agent"
+    resume: Annotated[
+        bool, Flag("Continue a conversation that was interrupted; else it begins anew", EXECUTION)
+    ] = True
+    task_id: str | None = None
+    agent: Annotated[
+        str | MakeAgent | None,
+        Flag(
+            "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
+            PARTICIPANTS,
+            typed=str,
+        ),
+    ] = None
+    agent_model: Annotated[
+        str | None,
+        Flag(
+            "Model of the agent, if you play the customer",
+            PARTICIPANTS,
+            env=True,
+            alias="agent_llm",
+        ),
+    ] = None
+    agent_args: Annotated[
+        ExtraArguments | None,
+        Flag("JSON or key=value for the agent", PARTICIPANTS, typed=list[str]),
+    ] = None
+    user: Annotated[
+        str | None,
+        Flag("If you play the agent: scripted (default) or llm", PARTICIPANTS),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        Flag("Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmitOptions:
+    """What ``submit`` is asked to do: which runs, as what, and where to.
+
+    What is required and not given is reported with all else that is wrong.
+    """
+
+    runs: Sequence[str | os.PathLike[str]]
+    output: Annotated[
+        str | os.PathLike[str],
+        Flag("Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path),
+    ]
+    model_name: Annotated[str | None, Flag("Name on the leaderboard (required)", SUBMISSION)] = None
+    model_organization: Annotated[str | None, Flag("Who made the model (required)", SUBMISSION)] = (
+        None
+    )
+    submitting_organization: Annotated[str | None, Flag("Who ran it (required)", SUBMISSION)] = None
+    email: Annotated[str | None, Flag("Address for questions (required)", SUBMISSION)] = None
+    contact_name: Annotated[str | None, Flag("Name of the contact", SUBMISSION)] = None
+    github: Annotated[str | None, Flag("GitHub account of the contact", SUBMISSION)] = None
+    submission_type: Annotated[
+        str | None,
+        Flag("standard or custom (default: standard for the reference agent)", SUBMISSION),
+    ] = None
+    date: Annotated[str | None, Flag("Day of the submission (default: today)", SUBMISSION)] = None
+    notes: Annotated[str | None, Flag("What readers should know", SUBMISSION)] = None

@@ -1,0 +1,259 @@
+"""Play in the viewer's page: simulations of which a person in a browser plays one side.
+
+Each lives in a thread of the server, so it survives a reload of the page. Whoever knows its key
+plays it; one that nobody looks at any more is interrupted, and what happened is kept.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.app.running.options import PlayOptions
+from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
+from maseval.benchmark.tau2.app.running.play import Play, play
+from maseval.benchmark.tau2.app.running.play_shown import shown
+from maseval.benchmark.tau2.app.running.tasks import tasks
+from maseval.benchmark.tau2.app.running.tool_forms import filled_in
+from maseval.benchmark.tau2.domains import domain_names
+from maseval.benchmark.tau2.players.scripts import PLAYERS
+from maseval.core.agent import HUMAN
+from maseval.view.answers import Answers, Body, Query
+from maseval.view.exceptions import BadRequestError, NothingThereError
+from maseval.view.library import Library
+
+# The page asks again whenever it got an answer, so somebody who looks is heard of that often.
+_LONG_POLL = 10.0
+_ABANDONED = 300.0
+_TICK = 5.0
+_MOST = 20
+SCRIPTED = "scripted"
+
+
+@dataclass
+class _Game:
+    """A simulation in progress, or over, and when its page was last heard of."""
+
+    key: str
+    play: Play
+    run: str
+    heard: float = field(default_factory=time.monotonic)
+
+
+class PlayHost:
+    """All simulations that are played in pages of this server.
+
+    Args:
+        options: What the command line said: who else may play the other side, and all limits.
+        patience: After how many seconds without a sign of its page a simulation is interrupted.
+    """
+
+    def __init__(self, options: PlayOptions | None = None, patience: float = _ABANDONED) -> None:
+        self._options = options or PlayOptions()
+        self._patience = patience
+        self._games: dict[str, _Game] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._watch: threading.Thread | None = None
+
+    def feature(self) -> Answers:
+        """What the page asks for and sends."""
+        return Answers(
+            "play",
+            asked={
+                "/api/play/choices": self._choices,
+                "/api/play/tasks": self._tasks,
+                "/api/play/state": self._state,
+            },
+            sent={
+                "/api/play/start": self._start,
+                "/api/play/say": self._say,
+                "/api/play/call": self._call,
+                "/api/play/stop": self._stop,
+                "/api/play/give-up": self._give_up,
+                "/api/play/leave": self._leave,
+            },
+            writes=True,
+            close=self.close,
+        )
+
+    def close(self) -> None:
+        """Interrupt what is being played; what happened is recorded."""
+        self._closed.set()
+        for game in self._list():
+            if not game.play.is_over:
+                game.play.interrupt()
+
+    def _list(self) -> list[_Game]:
+        with self._lock:
+            return list(self._games.values())
+
+    # What can be played.
+
+    def _others(self) -> dict[str, list[str]]:
+        """Who can play the other side, by the side that the person plays."""
+        given = self._options
+        own = given.agent if isinstance(given.agent, str) and ":" in given.agent else None
+        return {
+            "agent": [SCRIPTED, *filter(None, [given.user_model])],
+            "user": [*PLAYERS, *filter(None, [given.agent_model, own])],
+        }
+
+    def _choices(self, library: Library, query: Query) -> Mapping[str, object]:
+        return {
+            "domains": list(domain_names()),
+            "others": self._others(),
+            "named": {
+                "agent": bool(self._options.user_model),
+                "user": len(self._others()["user"]) > len(PLAYERS),
+            },
+            "domain": self._options.domain,
+            "task": self._options.task_id,
+            "side": self._options.side,
+        }
+
+    def _tasks(self, library: Library, query: Query) -> Mapping[str, object]:
+        found = tasks(_domain(query), self._options.split, data_version=self._options.data_version)
+        return {"tasks": [{"id": each.task_id, "reason": each.reason} for each in found]}
+
+    # A simulation.
+
+    def _start(self, library: Library, body: Body) -> Mapping[str, object]:
+        if sum(not game.play.is_over for game in self._list()) >= _MOST:
+            raise BadRequestError(f"{_MOST} simulations are being played; end one of them first")
+        side, other = _text(body, "side"), _text(body, "other")
+        if other not in self._others().get(side, ()):
+            raise BadRequestError(f"nobody called {other!r} can play against {side!r}")
+        output = _new_folder(library.root, f"{_domain(body)}-{HUMAN}")
+        try:
+            begun = play(**self._play_options(body, side, other), output=output)
+        except BaseException:
+            output.rmdir()
+            raise
+        game = _Game(secrets.token_urlsafe(16), begun, output.relative_to(library.root).as_posix())
+        with self._lock:
+            self._games[game.key] = game
+        begun.start()
+        self._watch_over()
+        return {**shown(game.play), "play": game.key, "run": game.run}
+
+    def _play_options(self, body: Body, side: str, other: str) -> dict[str, Any]:
+        given = {each.name: getattr(self._options, each.name) for each in fields(PlayOptions)}
+        models = {f"{name}{part}": None for name in ("agent", "user") for part in ("", "_model")}
+        return {
+            **{name: value for name, value in given.items() if name != "output"},
+            **models,
+            f"{side}_args": None,
+            **self._other_options(side, other),
+            "domain": _domain(body),
+            "task_id": _text(body, "task"),
+            "side": side,
+        }
+
+    def _other_options(self, side: str, other: str) -> dict[str, str | MakeAgent | None]:
+        if side == "agent":
+            return {"user": other} if other == SCRIPTED else {"user": "llm", "user_model": other}
+        if other in PLAYERS or ":" in other:
+            return {"agent": other, "agent_args": None}
+        return {"agent": "llm", "agent_model": other}
+
+    def _game(self, named: Mapping[str, object]) -> _Game:
+        with self._lock:
+            game = self._games.get(str(named.get("play")))
+        if game is None:
+            raise NothingThereError("this simulation is not being played here; begin a new one")
+        game.heard = time.monotonic()
+        return game
+
+    def _state(self, library: Library, query: Query) -> Mapping[str, object]:
+        """What is to be seen, as soon as it is newer than what the page has ``seen``."""
+        game = self._game(query)
+        seen = int(number) if (number := query.get("seen", "0")).isdecimal() else 0
+        game.play.seat.wait(seen, _LONG_POLL)
+        game.heard = time.monotonic()
+        return {**shown(game.play, seen), "play": game.key, "run": game.run}
+
+    def _say(self, library: Library, body: Body) -> Mapping[str, object]:
+        game = self._game(body)
+        game.play.seat.say(_text(body, "text"))
+        return {"play": game.key}
+
+    def _call(self, library: Library, body: Body) -> Mapping[str, object]:
+        game, name, texts = self._game(body), _text(body, "name"), body.get("arguments")
+        if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
+            raise BadRequestError("arguments must be an object of texts")
+        game.play.seat.call_tool(name, filled_in(_tool(game, name), texts))
+        return {"play": game.key}
+
+    def _stop(self, library: Library, body: Body) -> Mapping[str, object]:
+        game = self._game(body)
+        game.play.seat.finish(str(body.get("text") or ""), str(body.get("way") or "stop"))
+        return {"play": game.key}
+
+    def _give_up(self, library: Library, body: Body) -> Mapping[str, object]:
+        game = self._game(body)
+        game.play.seat.give_up()
+        return {"play": game.key}
+
+    def _leave(self, library: Library, body: Body) -> Mapping[str, object]:
+        """End it now, as interrupted."""
+        game = self._game(body)
+        if not game.play.is_over:
+            game.play.interrupt()
+        return {"play": game.key}
+
+    def _watch_over(self) -> None:
+        with self._lock:
+            if self._watch is None:
+                self._watch = threading.Thread(
+                    target=self._close_abandoned, daemon=True, name="maseval-play"
+                )
+                self._watch.start()
+
+    def _close_abandoned(self) -> None:
+        while not self._closed.wait(min(_TICK, self._patience)):
+            for game in self._list():
+                silent = time.monotonic() - game.heard > self._patience
+                if silent and not game.play.is_over:
+                    game.play.interrupt()
+
+
+def _new_folder(root: Path, title: str) -> Path:
+    """A folder that has just been made, for nobody else."""
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-{title}"
+    root.mkdir(parents=True, exist_ok=True)
+    for number in count(1):
+        path = root / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            path.mkdir()
+            break
+    return path
+
+
+def _tool(game: _Game, name: str) -> Mapping[str, Any]:
+    briefing = game.play.seat.view.briefing
+    for tool in briefing.tools if briefing else ():
+        if tool["function"]["name"] == name:
+            return tool
+    raise BadRequestError(f"there is no tool {name!r}")
+
+
+def _domain(named: Mapping[str, object]) -> str:
+    """A domain that is known; a page may not have a file loaded."""
+    domain = named.get("domain")
+    if not isinstance(domain, str) or domain not in domain_names():
+        raise BadRequestError(f"there is no domain {domain!r}")
+    return domain
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise BadRequestError(f"{name} must be a text")
+    return value

@@ -1,0 +1,316 @@
+"""Who takes part in a run: the meaning of its options, checked before anything is begun."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from maseval.app.running.options import ExtraArguments, recorded
+from maseval.app.running.probe import Probe
+from maseval.benchmark.tau2.app.running.agent_code import check_imports, uses_chat_model
+from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.own_agents import (
+    ANYWHERE,
+    NO_KEY,
+    AgentBrief,
+    AgentModel,
+    check_signature,
+    load_agent,
+)
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.data_loader import configure_model_ids
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.texts.choosing import wording_of
+from maseval.benchmark.tau2.texts.wording import OURS, Wording
+from maseval.benchmark.tau2.versions import RuleSet, release_named
+from maseval.core.agent import HUMAN
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import resolve_model
+from maseval.core.task import Task
+
+AGENTS = ("llm", *PLAYERS)
+USERS = ("llm", "scripted")
+
+# How tau2-bench calls the same things.
+_AGENT_ALIASES = {
+    "llm_agent": ("llm", None),
+    "llm_agent_solo": ("llm", Mode.SOLO.value),
+    "llm_agent_gt": ("llm", Mode.ORACLE_PLAN.value),
+}
+_USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
+
+# The rules look at the clock between steps: how long the last one may take, at least.
+_LAST_STEP = 60.0
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """Who takes part, and by which rules.
+
+    The agent is a model with the reference agent around it, a scripted agent's name, somebody's
+    own, or a person.
+    """
+
+    options: RunOptions
+    agent: ModelSpec | OwnAgent | SeatedHuman | str
+    user: ModelSpec | SeatedHuman | str | None
+    judge: ModelSpec | None
+    error_rate: float
+    mode: Mode
+    wording: Wording
+
+    @classmethod
+    def of(cls, options: RunOptions) -> "RunSetup":
+        """What the options mean; raises for what cannot work."""
+        kind, mode = _kind_and_mode(options)
+        _check_rehearsal(kind, options.rehearse)
+        _check_prompt(kind, mode, options.agent_prompt)
+        judge = options.judge_model
+        setup = cls(
+            options,
+            agent=_agent(kind, options),
+            user=_user(kind, mode, options),
+            judge=ModelSpec.of(judge, None, options.base_url) if judge else None,
+            error_rate=_error_rate(kind, options.agent_args),
+            mode=Mode(mode),
+            wording=OURS,
+        )
+        if options.texts is None and not setup.asks_models:
+            return setup
+        return replace(setup, wording=wording_of(options.texts, options.data_version))
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether any model reads anything, be it one of an agent's own."""
+        own = isinstance(self.agent, OwnAgent) and not self.agent.rehearse
+        return own or bool(self.models)
+
+    @property
+    def models(self) -> dict[str, ModelSpec]:
+        """The models by the name under which the benchmark asks for them."""
+        roles = {
+            "agent_model": self.agent,
+            "user_simulator": self.user,
+            "nl_evaluator": self.judge,
+        }
+        return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules of the release."""
+        return release_named(self.options.data_version).rules
+
+    @property
+    def timeout(self) -> float | None:
+        """After how many seconds the rules end a conversation; None if they do not."""
+        known = TerminationReason.TIMEOUT in self.rules.loop.endings
+        return self.options.timeout if known else None
+
+    @property
+    def deadline(self) -> float | None:
+        """After how many seconds a conversation that is not over is given up."""
+        limit = self.options.timeout
+        if limit is None or self.options.patience is not None:
+            return self.options.patience
+        return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
+
+    def assign_models(self, tasks: list[Task]) -> None:
+        """Let the tasks know which models play the user and judge."""
+        user, judge = self.user, self.judge
+        configure_model_ids(
+            tasks,
+            user_model_id=user.model_id if isinstance(user, ModelSpec) else None,
+            evaluator_model_id=judge.model_id if judge else None,
+        )
+        if isinstance(user, ModelSpec):
+            for task in tasks:
+                task.user_data["llm_args"] = user.llm_args
+
+    def check_models(self) -> None:
+        """Raise now what would make every simulation fail: an unknown name, a missing key."""
+        for model in self.models.values():
+            resolve_model(model.model_id, **model.options)
+        if isinstance(self.agent, OwnAgent):
+            self._check_own_agent(self.agent)
+
+    def _check_own_agent(self, agent: OwnAgent) -> None:
+        check_imports(agent.make)
+        if not uses_chat_model(agent.make):
+            return
+        model = AgentModel(agent.rehearse, ANYWHERE, NO_KEY) if agent.rehearse else agent.client
+        if model.id is not None:
+            AgentBrief({}, "", "", model).chat_model()  # raises if its library is missing
+
+    def check_mode(self, tasks: Mapping[str, Sequence[Task]]) -> None:
+        """Raise now if the tasks of a domain cannot be run here, or not in the mode."""
+        for domain in tasks:
+            domain_named(domain).require_ready()
+        if self.mode is not Mode.SOLO:
+            return
+        for domain, each in tasks.items():
+            lacking = [task.id for task in each if not task.metadata.get("ticket")]
+            needs_ticket = isinstance(self.agent, ModelSpec)
+            if domain_named(domain).solo_refusal or (lacking and needs_ticket):
+                raise ConfigurationError(
+                    f"mode is 'solo', but the tasks of {domain} cannot be done without a user; "
+                    "choose telecom, whose tasks have a ticket for that, or mode 'normal'"
+                )
+
+    @property
+    def probes(self) -> list[Probe]:
+        """What to ask each model before the run."""
+        roles = [
+            Probe(
+                model.model_id,
+                model.options,
+                model.args or {"temperature": 0.0},
+                tools=role == "agent_model",
+            )
+            for role, model in self.models.items()
+        ]
+        own = self.agent.model if isinstance(self.agent, OwnAgent) else None
+        if own is None or self.options.rehearse:
+            return roles
+        return [Probe(own.model_id, own.options, {}, foreign=True), *roles]
+
+    @property
+    def paid_models(self) -> list[ModelSpec]:
+        """The models that may cost something, as far as they were named."""
+        own = [self.agent.model] if isinstance(self.agent, OwnAgent) else []
+        rehearsed = isinstance(self.agent, OwnAgent) and self.agent.rehearse
+        return [*(model for model in own if model and not rehearsed), *self.models.values()]
+
+    def to_config(self) -> dict[str, object]:
+        """All that the results depend on, apart from tasks and data."""
+        scripted: dict[str, object] = {"player": self.agent}
+        if self.agent == "noisy":
+            scripted["error_rate"] = self.error_rate
+        return {
+            "benchmark": "tau2",
+            "rules": f"tau2-bench v{release_named(self.options.data_version).name}",
+            "agent": scripted if isinstance(self.agent, str) else self.agent.to_config(),
+            "user": self.user
+            if self.user is None or isinstance(self.user, str)
+            else self.user.to_config(),
+            "judge": self.judge.to_config() if self.judge else None,
+            "mode": self.mode.value,
+            **({"texts": self.wording.to_config()} if self.asks_models else {}),
+            **({"max_errors": self.options.max_errors} if self.rules.loop.counts_errors else {}),
+            **recorded(self.options),
+        }
+
+
+def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
+    """The agent, which is ``llm``, ``own`` or a scripted one, and the mode that it implies."""
+    agent = options.agent
+    if options.human is not None and options.human.side == "assistant":
+        kind, implied = HUMAN, None
+    elif not isinstance(agent, str) or ":" in agent:
+        kind, implied = "own", None
+    else:
+        kind, implied = _AGENT_ALIASES.get(agent, (agent, None))
+        if kind not in AGENTS:
+            raise ConfigurationError(
+                f"agent is {agent!r}; choose one of: {', '.join(AGENTS)}, "
+                "or name one of your own, like my_agent.py:function"
+            )
+    mode = implied or options.mode
+    _check_one_of("mode", mode, tuple(Mode))
+    if mode == Mode.ORACLE_PLAN and kind != "llm":
+        raise ConfigurationError(
+            f"mode is {mode!r}, which shows the reference solution to a model, but agent is "
+            f"{agent!r}; use agent 'llm' or mode 'normal'"
+        )
+    if mode == Mode.SOLO and kind in ("own", HUMAN):
+        raise ConfigurationError(
+            "mode is 'solo', in which nobody talks to the agent, but an agent of your own is "
+            "asked by the user; use mode 'normal'"
+        )
+    return kind, mode
+
+
+def _check_rehearsal(kind: str, rehearse: str | None) -> None:
+    if rehearse is None:
+        return
+    _check_one_of("rehearse", rehearse, tuple(PLAYERS))
+    if kind != "own":
+        raise ConfigurationError(
+            f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
+            f"agent is {kind!r}; name your agent like my_agent.py:function"
+        )
+
+
+def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
+    if prompt is None:
+        return
+    if kind != "llm":
+        raise ConfigurationError(
+            f"a prompt is for the reference agent, but agent is {kind!r}; leave the prompt out, or "
+            "take the agent llm (--agent llm --agent-model MODEL)"
+        )
+    if mode != Mode.NORMAL:
+        raise ConfigurationError(
+            f"mode is {mode!r}, in which the prompt says more than the policy; give a prompt of "
+            "your own only in mode 'normal'"
+        )
+
+
+def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
+    if kind == HUMAN and isinstance(options.human, SeatedHuman):
+        return options.human
+    if kind == "llm":
+        model = _model("agent", options.agent_model, options.agent_args, options.base_url)
+        return replace(model, prompt=options.agent_prompt)
+    if kind in PLAYERS:
+        return kind
+    make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
+    check_signature(make)
+    model = ModelSpec.of(options.agent_model or "", options.agent_args, options.base_url)
+    return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
+
+
+def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | SeatedHuman | str | None:
+    if mode == Mode.SOLO:
+        return None
+    if isinstance(options.human, SeatedHuman) and options.human.side == "user":
+        return options.human
+    user = _USER_ALIASES.get(options.user, options.user) if options.user else None
+    if user is None:
+        needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
+        user = "scripted" if needs_nobody and not options.user_model else "llm"
+    _check_one_of("user", user, USERS)
+    if user == "scripted":
+        return user
+    return _model("user", options.user_model, options.user_args, options.base_url)
+
+
+def _model(
+    role: str, model_id: str | None, args: ExtraArguments | None, base_url: str | None
+) -> ModelSpec:
+    if not model_id:
+        without = "agent gold, noop or noisy" if role == "agent" else "the scripted user"
+        raise ConfigurationError(
+            f"{role}_model is not set; name one like openai/gpt-4.1 "
+            f"(--{role}-model), or take {without}, which needs no model (--{role})"
+        )
+    return ModelSpec.of(model_id, args, base_url)
+
+
+def _error_rate(agent: str, args: ExtraArguments | None) -> float:
+    if agent not in PLAYERS:
+        return DEFAULT_ERROR_RATE
+    known = {"error_rate"} if agent == "noisy" else set()
+    unknown = sorted(set(args or ()) - known)
+    if unknown:
+        takes = f"takes {', '.join(known)}" if known else "takes no arguments"
+        raise ConfigurationError(f"agent_args has {unknown[0]!r}, but agent {agent!r} {takes}")
+    rate = (args or {}).get("error_rate", DEFAULT_ERROR_RATE)
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+        raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
+    return float(rate)
+
+
+def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigurationError(f"{name} is {value!r}; choose one of: {', '.join(choices)}")

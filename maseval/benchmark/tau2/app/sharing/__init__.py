@@ -1,0 +1,1 @@
+"""Submitting tau2 results to the public leaderboard."""

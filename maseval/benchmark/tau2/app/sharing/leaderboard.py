@@ -1,0 +1,162 @@
+"""The rules of the public leaderboard of tau2-bench for what is submitted to it.
+
+All of them are checked before anything is written, and every broken one is reported with the way
+out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.app.running.options import SubmitOptions
+from maseval.benchmark.tau2.app.sharing.submitted import SubmittedDomain
+from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.versions.releases import V1_0_1
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import mapping
+
+RELEASE = V1_0_1
+RULES = f"tau2-bench v{RELEASE.name}"
+DOMAINS = ("airline", "retail", "telecom", "banking_knowledge")
+SPLIT = "base"
+TYPES = ("standard", "custom")
+
+_FEW = 5
+_REQUIRED = ("model_name", "model_organization", "submitting_organization", "email")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+class BrokenRule(NamedTuple):
+    """A rule of the leaderboard, what breaks it, and what to do."""
+
+    rule: str
+    what: str
+    way_out: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.what}; {self.way_out}"
+
+
+class SubmissionRefusedError(ConfigurationError):
+    """The runs or the details break rules of the leaderboard; ``broken`` lists all of them."""
+
+    def __init__(self, broken: Sequence[BrokenRule]) -> None:
+        listed = "\n".join(f"  {each}" for each in broken)
+        super().__init__(f"nothing is written; broken rules of the leaderboard:\n{listed}")
+        self.broken = broken
+
+
+def broken_rules(
+    entries: Sequence[SubmittedDomain], options: SubmitOptions
+) -> Iterator[BrokenRule]:
+    """Every rule that the details, a run, or all of them together break."""
+    yield from _details(options)
+    for entry in entries:
+        yield from _world(entry)
+        if _is_comparable(entry):
+            yield from _tasks(entry)
+            yield from _verdicts(entry)
+        yield from _conditions(entry, options.submission_type)
+    yield from _together(entries)
+
+
+def _details(options: SubmitOptions) -> Iterator[BrokenRule]:
+    for name in _REQUIRED:
+        if not (getattr(options, name) or "").strip():
+            yield BrokenRule("details", f"{name} is missing", f"give --{name.replace('_', '-')}")
+    if options.email and not _EMAIL.fullmatch(options.email.strip()):
+        yield BrokenRule("details", f"email is {options.email!r}", "give an address like a@b.org")
+    if options.submission_type not in (None, *TYPES):
+        what = f"submission_type is {options.submission_type!r}"
+        yield BrokenRule("details", what, f"choose one of: {', '.join(TYPES)}")
+    if options.date is not None and not _is_date(options.date):
+        yield BrokenRule("details", f"date is {options.date!r}", "give it like 2026-07-31")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _world(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+    if entry.rules != RULES:
+        again = f"run it with --data-version {RELEASE.version}"
+        yield BrokenRule("release", f"{entry.where} was run by {entry.rules}", again)
+    if entry.domain not in DOMAINS:
+        listed = ", ".join(DOMAINS)
+        yield BrokenRule("domain", f"{entry.where} is not on the leaderboard", f"it has {listed}")
+    elif _is_comparable(entry) and _other_data(entry):
+        what = f"{entry.where} was run with other data than that of {RELEASE.version}"
+        yield BrokenRule("data", what, "run it again with the published files")
+
+
+def _is_comparable(entry: SubmittedDomain) -> bool:
+    """Whether its tasks can be compared with those of the release at all."""
+    return entry.rules == RULES and entry.domain in DOMAINS and entry.domain in RELEASE.domains
+
+
+def _other_data(entry: SubmittedDomain) -> bool:
+    published = data_fingerprint(entry.domain, version=RELEASE)
+    return bool(mapping(entry.config, "data").get(entry.domain) != published)
+
+
+def _tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+    """Exactly the base tasks, and each of them exactly as often as the run says."""
+    base = [str(task["id"]) for task in load_raw_tasks(entry.domain, SPLIT, version=RELEASE)]
+    planned = list(dict.fromkeys(one.task_id for one in entry.planned))
+    whole = f"{len(base)} {SPLIT} tasks"
+    if absent := [task for task in base if task not in planned]:
+        what = f"{entry.where} lacks {len(absent)} of the {whole} ({_few(absent)})"
+        yield BrokenRule("tasks", what, "run all of them, without --task-id or --num-tasks")
+    if foreign := [task for task in planned if task not in base]:
+        what = f"{entry.where} has {len(foreign)} that are not among the {whole} ({_few(foreign)})"
+        yield BrokenRule("tasks", what, f"run --split {SPLIT}")
+    held = Counter(str(each["task_id"]) for each in entry.simulations)
+    if odd := [task for task in planned if held[task] != entry.trials]:
+        missing = sum(max(0, entry.trials - held[task]) for task in odd)
+        what = f"{entry.where} does not have {entry.trials} trials of each task"
+        text = f"{what}: {missing} are missing ({_few(odd)})"
+        yield BrokenRule("trials", text, f"resume it with --output {entry.folder.path}")
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+def _verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+    lacking = [
+        each
+        for each in entry.simulations
+        if each["reward_info"] is None
+        and each["termination_reason"] != TerminationReason.INFRASTRUCTURE_ERROR
+    ]
+    if lacking:
+        what = f"{entry.where} has {len(lacking)} simulations without a verdict"
+        yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
+
+
+def _conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
+    if entry.config.get("mode") == "oracle-plan":
+        what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
+        yield BrokenRule("conditions", what, "run it in mode normal")
+    elif kind == "standard":
+        for deviation in entry.deviations():
+            what = f"in {entry.where} {deviation}, which is not standard"
+            yield BrokenRule("conditions", what, "submit it with --submission-type custom")
+
+
+def _together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
+    """A submission is of one agent, against one user, with each domain once."""
+    for domain, number in Counter(entry.domain for entry in entries).items():
+        if number > 1:
+            yield BrokenRule("domain", f"{number} runs hold {domain}", "name one run of it")
+    for side in ("agent", "user"):
+        if len({str(entry.config.get(side)) for entry in entries}) > 1:
+            what = f"the runs have different configurations of the {side}"
+            yield BrokenRule("one system", what, "submit them apart")

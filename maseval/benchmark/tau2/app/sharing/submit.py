@@ -1,0 +1,158 @@
+"""``maseval tau2 submit``: runs in the form of the public leaderboard's submissions."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from maseval.app.results.finding import open_run
+from maseval.app.running.options import takes
+from maseval.benchmark.tau2.app.results.score import score
+from maseval.benchmark.tau2.app.running.options import SubmitOptions
+from maseval.benchmark.tau2.app.sharing.leaderboard import (
+    RELEASE,
+    TYPES,
+    BrokenRule,
+    SubmissionRefusedError,
+    broken_rules,
+)
+from maseval.benchmark.tau2.app.sharing.submitted import SubmittedDomain
+from maseval.benchmark.tau2.results import export_results
+from maseval.core.exceptions import ConfigurationError, OutputExistsError
+from maseval.core.storage.atomic import write_json
+
+SUBMISSION_NAME = "submission.json"
+TRAJECTORIES_NAME = "trajectories"
+
+
+@dataclass(frozen=True)
+class WrittenSubmission:
+    """A submission on disk: its folder, what ``submission.json`` says, and what to know of it."""
+
+    folder: Path
+    content: dict[str, Any]
+    files: Sequence[Path]
+    notes: Sequence[str]
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {
+            "folder": str(self.folder),
+            "files": [str(file) for file in self.files],
+            "submission": self.content,
+            "notes": list(self.notes),
+        }
+
+
+@takes(SubmitOptions)
+def submit(options: SubmitOptions) -> WrittenSubmission:
+    """Write runs as a submission to the leaderboard, after checking all of its rules.
+
+    Raises ``SubmissionRefusedError``, which lists every broken rule. The folder appears whole or
+    not at all.
+    """
+    target = Path(options.output)
+    if target.exists():
+        raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+    entries = _entries(options)
+    broken = [*broken_rules(entries, options)]
+    broken += _unconfirmed(entries) if not broken else []
+    if broken:
+        raise SubmissionRefusedError(broken)
+    content = _content(entries, options)
+    names = [_file_name(options, entry) for entry in entries]
+    _write(target, content, entries, names)
+    files = [target / TRAJECTORIES_NAME / name for name in names]
+    return WrittenSubmission(target, content, files, _notes(entries))
+
+
+def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
+    if not options.runs:
+        raise ConfigurationError("no run is given; name one or more, such as runs/mine or last")
+    folders = [open_run(run) for run in options.runs]
+    return [
+        SubmittedDomain(folder, domain)
+        for folder in folders
+        for domain in dict.fromkeys(one.domain for one in folder.planned)
+    ]
+
+
+def _unconfirmed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
+    """The runs whose recorded verdicts do not come out again."""
+    paths = dict.fromkeys(entry.folder.path for entry in entries)
+    return [
+        BrokenRule(
+            "verdicts",
+            f"{found.path}: {len(found.disagreements)} recorded verdicts are not confirmed",
+            f"look at `maseval tau2 score {found.path}`",
+        )
+        for found in score(list(paths))
+        if found.disagreements
+    ]
+
+
+def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict[str, Any]:
+    """What ``submission.json`` says."""
+    deviations = list(dict.fromkeys(each for entry in entries for each in entry.deviations()))
+    standard, custom = TYPES
+    contact = {"email": options.email, "name": options.contact_name, "github": options.github}
+    return {
+        "model_name": options.model_name,
+        "model_organization": options.model_organization,
+        "submitting_organization": options.submitting_organization,
+        "submission_date": options.date or date.today().isoformat(),
+        "submission_type": options.submission_type or (custom if deviations else standard),
+        "modality": "text",
+        "contact_info": {key: value for key, value in contact.items() if value},
+        "trajectories_available": True,
+        "results": {entry.domain: entry.results() for entry in entries},
+        "methodology": {
+            "evaluation_date": _last_day(entries),
+            "tau2_bench_version": RELEASE.version,
+            "user_simulator": entries[0].user,
+            "notes": options.notes,
+            "verification": {
+                "modified_prompts": any(entry.other_texts for entry in entries),
+                "omitted_questions": False,
+                "details": "; ".join(["run and scored with maseval", *deviations]),
+            },
+        },
+    }
+
+
+def _last_day(entries: Sequence[SubmittedDomain]) -> str:
+    days = (str(each["start_time"])[:10] for entry in entries for each in entry.simulations)
+    return max(days)
+
+
+def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
+    words = (options.model_name or "", entry.domain, entry.user.rpartition("/")[2])
+    kept = ("".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words)
+    return f"{'_'.join(kept)}_{entry.trials}trials.json"
+
+
+def _write(
+    target: Path, content: dict[str, Any], entries: Sequence[SubmittedDomain], names: Sequence[str]
+) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as name:
+        folder = Path(name) / target.name
+        for entry, file in zip(entries, names, strict=True):
+            info = {"num_trials": entry.trials}
+            path = folder / TRAJECTORIES_NAME / file
+            export_results(entry.reports(), path, domain=entry.domain, info=info)
+        write_json(folder / SUBMISSION_NAME, content)
+        folder.rename(target)
+
+
+def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
+    notes = []
+    for entry in entries:
+        if errors := entry.metrics["infra_error_count"]:
+            notes.append(
+                f"{entry.domain}: {errors} infrastructure errors are counted as failures; resuming "
+                f"the run with --output {entry.folder.path} tries them again"
+            )
+    return notes

@@ -1,0 +1,170 @@
+"""A domain and its tasks as the audit looks at them."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import load_domain_config
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.domain import DomainDocument
+from maseval.benchmark.tau2.domains.records import Table, canonical_json
+from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RuleSet
+from maseval.benchmark.tau2.world.reference import GoldState, gold_state
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.data.store import AnyPath
+
+
+@dataclass(frozen=True)
+class AuditedDomain:
+    """A domain with its data at hand."""
+
+    domain: Domain
+    folder: Path
+    rules: RuleSet = RULES_0_2_0
+
+    @cached_property
+    def policy(self) -> str:
+        return self.domain.policy(self.folder)
+
+    @property
+    def documents(self) -> Sequence[DomainDocument]:
+        """The knowledge base, where there is one."""
+        return self.domain.documents(self.folder)
+
+    @cached_property
+    def world(self) -> World:
+        """The world before any task; only to be read."""
+        return World(self.domain, self.folder, rules=self.rules.replay)
+
+    @cached_property
+    def databases(self) -> Sequence[DB]:
+        kits = (self.world.tools, self.world.user_tools)
+        return [kit.db for kit in kits if kit is not None]
+
+    @cached_property
+    def tables(self) -> Mapping[str, Mapping[str, object]]:
+        """Each table's records by id, as values; short lists of records too."""
+        tables: dict[str, Mapping[str, object]] = {}
+        for db in self.databases:
+            for name, value in db:
+                if isinstance(value, Table):
+                    tables[name] = value.shared.raw
+                elif isinstance(value, list):
+                    tables[name] = _by_id(json.loads(canonical_json(_dumped(value))))
+        return tables
+
+    @cached_property
+    def text(self) -> str:
+        """All that the databases hold, to look things up in."""
+        return "\n".join(str(part) for db in self.databases for part in db.state().values())
+
+
+def _dumped(records: Sequence[Any]) -> list[object]:
+    return [each.model_dump(warnings=False) for each in records]
+
+
+def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    if not records:
+        return {}
+    key = next((name for name in records[0] if name.endswith("_id")), None)
+    return {str(each[key]): each for each in records} if key else {}
+
+
+def audited_domain(
+    domain: Domain, data_dir: AnyPath | None = None, rules: RuleSet = RULES_0_2_0
+) -> AuditedDomain:
+    """A domain over its files, which are fetched if they are missing."""
+    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    return AuditedDomain(domain, folder, rules)
+
+
+class AuditedTask:
+    """A task with what follows from it."""
+
+    def __init__(self, audited: AuditedDomain, raw: RawTask, spec: TaskSpec) -> None:
+        self.audited = audited
+        self.raw = raw
+        self.spec = spec
+        self.id = str(raw.get("id"))
+        self.setting = Setting(audited.domain, audited.folder, spec, rules=audited.rules)
+
+    @classmethod
+    def of(cls, audited: AuditedDomain, raw: RawTask) -> "AuditedTask":
+        """Read a task; one that scoring could not read is a ``TaskFormatError``."""
+        return cls(audited, raw, TaskSpec.of(raw))
+
+    @property
+    def criteria(self) -> Criteria | None:
+        return self.spec.evaluation_criteria
+
+    @cached_property
+    def gold(self) -> GoldState:
+        return gold_state(self.setting)
+
+    def begun(self) -> World:
+        """A world of its own in which the task begins."""
+        return self.setting.world(self.spec.start.history)
+
+    @cached_property
+    def start(self) -> WorldState:
+        return self.begun().state()
+
+    def is_in_the_world(self, value: str) -> bool:
+        """Whether the databases have a text, before the task or when it begins."""
+        sought = value.lower()
+        return sought in self.audited.text.lower() or sought in self._text_at_start
+
+    @cached_property
+    def _text_at_start(self) -> str:
+        parts = [*self.start.company.values(), *(self.start.customer or {}).values()]
+        return "\n".join(map(str, parts)).lower()
+
+    def counts(self, kind: RewardType) -> bool:
+        return self.criteria is not None and kind in self.criteria.reward_basis
+
+    @property
+    def looks_at_the_world(self) -> bool:
+        """Whether the end state is compared at all."""
+        return self.criteria is not None and self.criteria.look_at_the_world
+
+    @cached_property
+    def told(self) -> str:
+        """All that the user, or the ticket, says of the task."""
+        parts = (self.raw.get("user_scenario"), self.raw.get("ticket"))
+        return "\n".join(_texts(parts))
+
+
+def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
+    """The tools of whoever takes an action; None if the action's tool is not among them."""
+    kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
+    return kit if kit is not None and kit.has_tool(action.name) else None
+
+
+def no_tool(action: Action) -> str:
+    """What is wrong with an action for which there is no toolkit."""
+    return f"the {action.requestor} has no tool {action.name!r}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text, ids with their signs."""
+    return {*re.findall(r"#?[\w@.+-]*\w", text)}

@@ -1,0 +1,237 @@
+"""Findings about what a task counts: criteria that cannot fail, cannot pass, or say nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask
+from maseval.benchmark.tau2.audit.finding import Finding, Severity
+from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.explain.text import shown_call
+from maseval.benchmark.tau2.world.reference import shortfall
+from maseval.benchmark.tau2.world.tasks import RewardType
+
+
+def found(
+    task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
+) -> Finding:
+    """A finding about one task."""
+    return Finding(task.audited.domain.name, task.id, kind, severity, text, evidence)
+
+
+def gold_raises(task: AuditedTask) -> Iterator[Finding]:
+    """An action that fails; worse if it should have written."""
+    actions = {action.action_id: action for action in task.spec.actions}
+    for fault in task.gold.errors:
+        call = actions[fault.action_id].call()
+        writes = task.setting.may_write(call)
+        yield found(
+            task,
+            "gold raises",
+            "error" if writes else "warning",
+            f"{fault.name} raises {fault.error_type}: {fault.error}",
+            action_id=fault.action_id,
+            call=shown_call(call),
+            error=fault.error,
+            writes=writes,
+        )
+
+
+def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
+    """An action whose tool declines in an ordinary answer, which scoring cannot tell from success.
+
+    Only tools that answer with texts decline so; the others raise.
+    """
+    world = task.begun()
+    for action in task.spec.actions:
+        answer = world.respond(action.call())
+        text = answer["content"] or ""
+        if text.startswith("Error:") and not answer["error"]:
+            yield found(
+                task,
+                "gold is refused",
+                "warning",
+                f"{action.name} answers {text!r}",
+                action_id=action.action_id,
+                call=shown_call(action.call()),
+            )
+
+
+_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
+
+
+def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
+    """Values for the databases in a place where nobody looks for them."""
+    given = task.spec.start.initialization_data or {}
+    ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
+    if ignored:
+        text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
+        yield found(task, "initial data is ignored", "warning", text, tables=ignored)
+
+
+def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
+    """A reference solution that only reads, where the end state counts."""
+    if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
+        count = len(task.spec.actions)
+        text = f"its {count} gold actions leave the database unchanged"
+        yield found(task, "gold changes nothing", "info", text, gold_actions=count)
+
+
+def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
+    """A reference solution that does not pass when it is carried out as a run would."""
+    missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
+    if missed:
+        text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
+        yield found(task, "gold misses its own checks", "error", text, checks=missed)
+
+
+def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
+    """A task in which nothing counts that could fail."""
+    if task.criteria is None:
+        yield found(task, "criteria can only pass", "error", "the task has no criteria")
+    elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
+        basis = [kind.value for kind in task.criteria.reward_basis]
+        text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
+        yield found(task, "criteria can only pass", "error", text, basis=basis)
+
+
+def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
+    """A task that is done before it begins."""
+    criteria = task.criteria
+    if criteria is None or not task.looks_at_the_world:
+        return
+    said = task.counts(RewardType.COMMUNICATE) and criteria.communicate_info
+    done = task.counts(RewardType.ACTION) and criteria.actions
+    judged = task.counts(RewardType.NL_ASSERTION) and criteria.nl_assertions
+    if said or done or judged:
+        return
+    if task.counts(RewardType.DB) and task.gold.state != task.start:
+        return
+    if task.counts(RewardType.ENV_ASSERTION) and not _holds_at_the_start(task):
+        return
+    text = "an agent that does nothing and says nothing gets the full reward"
+    yield found(task, "doing nothing passes", "warning", text)
+
+
+def _holds_at_the_start(task: AuditedTask) -> bool:
+    world = task.begun()
+    assertions = (task.criteria and task.criteria.env_assertions) or ()
+    try:
+        return all(world.check(each.model_dump()) for each in assertions)
+    except Exception:  # a task's function in a world it did not foresee
+        return False
+
+
+def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
+    criteria = task.criteria
+    assert criteria is not None
+    match kind:
+        case RewardType.DB:
+            return not task.looks_at_the_world
+        case RewardType.ENV_ASSERTION:
+            return not criteria.env_assertions
+        case RewardType.ACTION:
+            return not criteria.actions
+        case RewardType.COMMUNICATE:
+            return not criteria.communicate_info
+        case RewardType.NL_ASSERTION:
+            return not criteria.nl_assertions
+
+
+def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+    """Checks that are scored in a task without criteria for them; one finding per check."""
+    for kind in RewardType:
+        counting = [task for task in tasks if task.counts(kind)]
+        empty = [task.id for task in counting if _is_vacuous(task, kind)]
+        if empty:
+            scored = f"{kind.value} is scored in {len(counting)} tasks"
+            text = f"{scored}, {len(empty)} of them without criteria"
+            evidence = {"check": kind.value, "tasks": empty}
+            name = audited.domain.name
+            yield Finding(name, None, "check can only pass", "info", text, evidence)
+
+
+def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
+    """Natural-language assertions outside the reward basis."""
+    criteria = task.criteria
+    if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
+        count = len(criteria.nl_assertions)
+        text = f"{count} natural-language assertions are not scored"
+        assertions = list(criteria.nl_assertions)
+        yield found(task, "assertions not counted", "info", text, assertions=assertions)
+
+
+def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
+    """Commas are removed from what the agent says, so a text with one is never found."""
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        if "," in info and task.counts(RewardType.COMMUNICATE):
+            text = f"{info!r} has a comma, and commas are removed from what the agent says"
+            yield found(task, "text can never match", "error", text, info=info)
+
+
+def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
+    """A text so short, or so common, that a wrong answer has it too."""
+    if not task.counts(RewardType.COMMUNICATE):
+        return
+    common = {
+        "the agent's greeting": INITIAL_GREETING,
+        "the policy": task.audited.policy,
+        "what the user is told to say": task.told,
+    }
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        wanted = info.lower()
+        places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
+        if len(wanted) <= 2:
+            text = f"{info!r} also matches inside any longer number or word"
+            yield found(task, "text matches by chance", "warning", text, info=info, also_in=places)
+        elif places:
+            text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
+            yield found(task, "text matches by chance", "info", text, info=info, also_in=places)
+
+
+def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+    """Tasks that are the same, and tasks that count the same from the same start."""
+    same: dict[str, list[str]] = defaultdict(list)
+    alike: dict[str, list[str]] = defaultdict(list)
+    for task in tasks:
+        counted = (task.spec.gold_key, _counted(task))
+        alike[canonical_json(counted)].append(task.id)
+        same[canonical_json((*counted, task.raw.get("user_scenario")))].append(task.id)
+    equal = [ids for ids in same.values() if len(ids) > 1]
+    for ids in equal:
+        text = f"tasks {', '.join(ids)} are the same but for their ids"
+        yield _of_several(audited, "tasks with equal content", "warning", text, ids)
+    for ids in alike.values():
+        if len(ids) > 1 and ids not in equal:
+            text = f"tasks {', '.join(ids)} differ in their words only, not in what counts"
+            yield _of_several(audited, "tasks with equal solution", "info", text, ids)
+
+
+def _of_several(
+    audited: AuditedDomain, kind: str, severity: Severity, text: str, ids: Sequence[str]
+) -> Finding:
+    return Finding(audited.domain.name, None, kind, severity, text, {"tasks": list(ids)})
+
+
+def _counted(task: AuditedTask) -> object:
+    """What a task's verdict depends on besides the reference solution."""
+    if task.criteria is None:
+        return None
+    return task.criteria.model_dump(
+        include={"env_assertions", "communicate_info", "reward_basis"}, mode="json"
+    )
+
+
+TASK_CHECKS = (
+    gold_raises,
+    gold_is_refused,
+    initial_data_is_ignored,
+    gold_changes_nothing,
+    gold_misses_its_checks,
+    criteria_can_only_pass,
+    doing_nothing_passes,
+    assertions_not_counted,
+    text_can_never_match,
+    text_matches_by_chance,
+)
+DOMAIN_CHECKS = (checks_can_only_pass, equal_tasks)

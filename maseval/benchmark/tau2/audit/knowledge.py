@@ -1,0 +1,176 @@
+"""Findings about ids: which of them can anybody know who has the task, the policy and the tools?"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask, words_of
+from maseval.benchmark.tau2.audit.criteria import found
+from maseval.benchmark.tau2.audit.finding import Finding
+from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
+from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.world import World
+
+_MOST_COMBINATIONS = 64
+
+
+def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
+    """Ids in the reference solution that no text has and no reading tool ever returns."""
+    wanted = {value for action in task.spec.actions for value in _ids(action.arguments)}
+    for value in sorted(_Reader(task).never_learns(wanted)) if wanted else ():
+        text = f"{value!r} is in no text and in no answer of a reading tool"
+        actions = [a.action_id for a in task.spec.actions if value in [*_ids(a.arguments)]]
+        yield found(task, "id nobody can know", "warning", text, id=value, actions=actions)
+
+
+def _ids(value: object) -> Iterator[str]:
+    """The texts that are ids: one word with a digit, four characters or more, no date."""
+    match value:
+        case str() if re.fullmatch(r"#?\w*\d\w*", value) and len(value) >= 4:
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _ids(each)
+        case list():
+            for each in value:
+                yield from _ids(each)
+
+
+class _Tool(NamedTuple):
+    """A reading tool of one side, and the arguments it cannot do without."""
+
+    parameters: Sequence[str]
+    ask: Callable[..., object]
+
+
+class _Reader:
+    """Reads ever more, from what is cheapest to read, until all that is wanted is known."""
+
+    def __init__(self, task: AuditedTask) -> None:
+        self._task = task
+        self._world = task.begun()
+        self._asked: set[str] = set()
+        self._heard: list[str] = []
+        self._known: set[str] = set()
+
+    def never_learns(self, wanted: set[str]) -> set[str]:
+        """The ids that stay unknown when everything is read that can be."""
+        ways: tuple[Callable[[set[str]], None], ...] = (
+            self._read_the_texts,
+            self._follow_the_gold,
+            self._read_by_id,
+            self._read_by_word,
+            self._read_without_arguments,
+            self._search,
+        )
+        for way in ways:
+            if not wanted:
+                break
+            way(wanted)
+            wanted = {each for each in wanted if not self._is_known(each)}
+        return wanted
+
+    def _is_known(self, value: str) -> bool:
+        return value in self._known or any(value in text for text in self._heard)
+
+    def _hear(self, text: str) -> None:
+        self._heard.append(text)
+        self._known |= words_of(text)
+
+    def _read_the_texts(self, wanted: set[str]) -> None:
+        self._hear(self._task.told)
+        self._hear(self._task.audited.policy)
+
+    def _follow_the_gold(self, wanted: set[str]) -> None:
+        """Answers to the gold's own calls, writes included: they make ids that are then known."""
+        for action in self._task.spec.actions:
+            answer = self._world.respond(action.call())
+            if not answer["error"]:
+                self._hear(answer["content"] or "")
+
+    def _read_by_id(self, wanted: set[str]) -> None:
+        """Ask for every record whose id is known, and for those that become known by that."""
+        while fresh := {e for e in self._known - self._asked if _is_key(self._task.audited, e)}:
+            self._ask_about(fresh)
+
+    def _read_by_word(self, wanted: set[str]) -> None:
+        """Ask with what the user knows: a phone number, an email address."""
+        words = {word for word in words_of(self._task.told) if re.search(r"[\d@]", word)}
+        self._ask_about(words - self._asked)
+        self._read_by_id(wanted)
+
+    def _ask_about(self, words: set[str]) -> None:
+        self._asked |= words
+        for tool in self._tools:
+            if len(tool.parameters) == 1:
+                for word in sorted(words):
+                    self._try(tool, {tool.parameters[0]: word})
+
+    def _read_without_arguments(self, wanted: set[str]) -> None:
+        for tool in self._tools:
+            if not tool.parameters:
+                self._try(tool, {})
+        self._read_by_id(wanted)
+
+    def _search(self, wanted: set[str]) -> None:
+        """Look with tools of several arguments, taking these from the record itself."""
+        tools = [tool for tool in self._tools if len(tool.parameters) > 1]
+        for value, tool in product(sorted(wanted), tools):
+            for arguments in self._guesses(tool, value):
+                self._try(tool, arguments)
+
+    def _guesses(self, tool: _Tool, value: str) -> Iterator[Mapping[str, object]]:
+        sources = [table[value] for table in self._task.audited.tables.values() if value in table]
+        sources += [action.arguments for action in self._task.spec.actions]
+        choices = [
+            list(dict.fromkeys(each for source in sources for each in _values_named(key, source)))
+            for key in tool.parameters
+        ]
+        for number, combination in enumerate(product(*choices)):
+            if number >= _MOST_COMBINATIONS:
+                return
+            yield dict(zip(tool.parameters, combination, strict=True))
+
+    def _try(self, tool: _Tool, arguments: Mapping[str, object]) -> None:
+        try:
+            result = tool.ask(**arguments)
+        except Exception:  # a tool that does not know the word
+            return
+        self._hear(to_json_str(result))
+
+    @property
+    def _tools(self) -> list[_Tool]:
+        return [tool for kit in _kits(self._world) for tool in _readers(kit)]
+
+
+def _kits(world: World) -> list[ToolKitBase[Any]]:
+    return [kit for kit in (world.tools, world.user_tools) if kit is not None]
+
+
+def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
+    for name, method in kit.tools.items():
+        if kit.tool_type(name) is ToolType.READ:
+            parameters = inspect.signature(method).parameters.values()
+            required = [each.name for each in parameters if each.default is each.empty]
+            yield _Tool(required, method)
+
+
+def _is_key(audited: AuditedDomain, word: str) -> bool:
+    return any(word in table for table in audited.tables.values())
+
+
+def _values_named(key: str, value: object) -> Iterator[object]:
+    match value:
+        case dict():
+            for name, each in value.items():
+                if name == key and isinstance(each, str):
+                    yield each
+                yield from _values_named(key, each)
+        case list():
+            for each in value:
+                yield from _values_named(key, each)
+
+
+TASK_CHECKS = (ids_nobody_can_know,)

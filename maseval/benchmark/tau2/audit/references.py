@@ -1,0 +1,133 @@
+"""Findings about words that name what is not there: in a persona, in a policy."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask, words_of
+from maseval.benchmark.tau2.audit.criteria import found
+from maseval.benchmark.tau2.audit.finding import Finding, Severity
+from maseval.benchmark.tau2.domains.base import ToolKitBase
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
+_PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
+_ZIP = re.compile(r"zip(?: code)?(?: is)?:? (\d{5})\b", re.IGNORECASE)
+_NAME = re.compile(r"\b(?:You are|Your name is) ([A-Z]\w+) ([A-Z]\w+)")
+_TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+
+
+def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
+    """Emails, phone numbers, names, zip codes and ids that the database does not have."""
+    text, database = task.told, task.audited.text
+    for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
+        for value in dict.fromkeys(pattern.findall(text)):
+            if not task.is_in_the_world(value):
+                yield _denied(task, what, value, "no record has it")
+    for value, table in _unknown_ids(task):
+        yield _denied(task, f"id in {table}", value, f"{table} has no such record")
+    user = _user_of(task)
+    if user is None:
+        return
+    record = str(user[1]).lower()
+    for first, last in dict.fromkeys(_NAME.findall(text)):
+        if first.lower() not in record or last.lower() not in record:
+            yield _denied(task, "name", f"{first} {last}", f"{user[0]} has another name")
+    for value in dict.fromkeys(_ZIP.findall(text)):
+        if value not in record:
+            yield _denied(task, "zip code", value, f"{user[0]} lives elsewhere")
+    for value in dict.fromkeys(_EMAIL.findall(text)):
+        if value.lower() in database.lower() and value.lower() not in record:
+            yield _denied(task, "email address", value, f"it is not that of {user[0]}")
+
+
+def _denied(task: AuditedTask, what: str, value: str, why: str) -> Finding:
+    text = f"the user is told the {what} {value!r}, but {why}"
+    return found(
+        task, "persona contradicts the database", "warning", text, fact=what, value=value, why=why
+    )
+
+
+def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
+    """Words that look like the ids of a table and are not among them."""
+    words = sorted(words_of(task.told))
+    start = task.begun()
+    for name, table in task.audited.tables.items():
+        shape = _shape(task.audited, name)
+        alike = [word for word in words if shape and shape.fullmatch(word) and word not in table]
+        for word in alike:
+            if word not in task.audited.text and word not in str(start.state()):
+                yield word, name
+
+
+@lru_cache(maxsize=256)
+def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
+    """What the ids of a table look like, if they all look alike; ids without digits never do."""
+    digits = {re.sub(r"\d", "9", key) for key in audited.tables[table]}
+    for shapes, letters in ((digits, ""), ({re.sub("[a-z]+", "w", d) for d in digits}, "w")):
+        if len(shapes) == 1:
+            pattern = re.escape(shapes.pop()).replace("9", r"\d")
+            pattern = pattern.replace("w", "[a-z]+") if letters else pattern
+            return re.compile(pattern) if r"\d" in pattern else None
+    keys = audited.tables[table]
+    lengths = {len(key) for key in keys}
+    if len(lengths) == 1 and all(re.fullmatch(r"[A-Z0-9]+", key) for key in keys):
+        return re.compile(rf"(?=.*\d)(?=.*[A-Z])[A-Z0-9]{{{lengths.pop()}}}")
+    return None
+
+
+def _user_of(task: AuditedTask) -> tuple[str, object] | None:
+    """The record of the user: named in the task's words, else in the reference solution."""
+    users = task.audited.tables.get("users", {})
+    named = [word for word in words_of(task.told) if word in users]
+    named += [
+        value
+        for action in task.spec.actions
+        for value in action.arguments.values()
+        if isinstance(value, str) and value in users
+    ]
+    known = dict.fromkeys(named)
+    if len(known) != 1:  # nobody, or several people: then no fact can be held against one
+        return None
+    (user_id,) = known
+    return user_id, users[user_id]
+
+
+def unknown_tools_in_policy(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Names in the policy that are written like tools and are not the agent's."""
+    ours = audited.domain.toolkit
+    theirs = audited.domain.user_toolkit
+    verbs = {
+        name.split("_")[0] for kit in (ours, theirs) if kit for name in kit.get_tool_descriptions()
+    }
+    fields = {*_parameter_names(ours)}
+    named = [
+        name
+        for name in dict.fromkeys(_TOOL_NAME.findall(audited.policy))
+        if name.split("_")[0] in verbs and not ours.has_tool(name) and name not in fields
+    ]
+    users = [name for name in named if theirs is not None and theirs.has_tool(name)]
+    if users:
+        text = f"it names {len(users)} tools of the user, which the agent can only ask for"
+        yield _in_policy(audited, users, "info", text)
+    for name in named:
+        if name not in users:
+            yield _in_policy(audited, [name], "warning", f"neither side has a tool {name}")
+
+
+def _in_policy(
+    audited: AuditedDomain, names: Sequence[str], severity: Severity, text: str
+) -> Finding:
+    kind = "policy names an unknown tool"
+    return Finding(audited.domain.name, None, kind, severity, text, {"tools": list(names)})
+
+
+def _parameter_names(kit: type[ToolKitBase[Any]]) -> Iterator[str]:
+    for definition in kit.definitions():
+        yield from definition["function"]["parameters"].get("properties", {})
+
+
+TASK_CHECKS = (persona_contradictions,)
+DOMAIN_CHECKS = (unknown_tools_in_policy,)

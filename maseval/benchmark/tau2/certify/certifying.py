@@ -1,0 +1,273 @@
+"""certify: recompute every reward from the messages, and write down what came out."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from maseval.benchmark.tau2.certify.certificate import (
+    FORM,
+    Certificate,
+    DomainNumbers,
+    digest,
+)
+from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.recount.causes import causes
+from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
+from maseval.benchmark.tau2.recount.panel import Panel
+from maseval.benchmark.tau2.recount.policies import policies
+from maseval.benchmark.tau2.recount.recount import Recount
+from maseval.benchmark.tau2.recount.slots import PlannedTrial
+from maseval.benchmark.tau2.recount.sources import (
+    MALFORMED,
+    Certifiable,
+    Collection,
+    Item,
+    collection,
+)
+from maseval.benchmark.tau2.recount.suspicion import (
+    Suspicion,
+    copies,
+    missing_trials,
+    oddities,
+)
+from maseval.benchmark.tau2.recount.tasks import differing_tasks
+from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.data.store import AnyPath
+from maseval.stats.pass_k import mean_over_tasks, named
+from maseval.stats.trials import count_trials, fewest_trials
+
+_TOLERANCE = 1e-9
+
+
+def certify(
+    source: Certifiable | Collection,
+    *,
+    domain: str | Domain | None = None,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    partial: bool = False,
+    version: AnyVersion = None,
+    panel: Panel | None = None,
+) -> Certificate:
+    """Score every simulation again and certify the numbers.
+
+    Args:
+        source: A results file (its path, or what ``read_results`` gives), or simulations or
+            reports from anywhere.
+        domain: The domain, whatever the simulations call theirs.
+        solo: The agent worked alone, where the simulations do not say so.
+        data_dir: A data folder other than the cache.
+        partial: The tasks that a file lists are all there should be; otherwise every task of their
+            split is, and those that are not listed count as failures.
+        version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
+            release that reports were run by.
+        panel: The judge of natural-language assertions; without one, a source with rewards that
+            depend on them cannot be certified.
+    """
+    whole = source if isinstance(source, Collection) else collection(source, domain, solo, version)
+    run = _Certification(whole, data_dir, partial, panel)
+    for item in whole.items:
+        run.add(item)
+    return run.certificate()
+
+
+def verify(
+    certificate: Certificate | Mapping[str, Any] | str,
+    source: Certifiable | Collection,
+    *,
+    domain: str | Domain | None = None,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+    panel: Panel | None = None,
+) -> list[str]:
+    """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
+
+    A certificate that was changed itself raises a ``CertificateError``.
+    """
+    read = Certificate.of(certificate)
+    partial = read.content["rules"].get("tasks") == _LISTED
+    again = certify(
+        source,
+        domain=domain,
+        solo=solo,
+        data_dir=data_dir,
+        partial=partial,
+        version=version,
+        panel=panel,
+    )
+    given, found = read.to_dict(), again.to_dict()
+    return [
+        f"{key}: certified {given[key]!r}, found {found[key]!r}"
+        for key in again.content
+        if key != "source" and given[key] != found[key]
+    ]
+
+
+_LISTED = "as listed"
+
+
+class _Certification:
+    """A certificate in the making."""
+
+    def __init__(
+        self,
+        whole: Collection,
+        data_dir: AnyPath | None,
+        partial: bool,
+        panel: Panel | None = None,
+    ) -> None:
+        self._whole = whole
+        self._data_dir = data_dir
+        planned = bool(whole.tasks or whole.planned)
+        self._found = Recount(
+            whole, whole_split=planned and not partial, data_dir=data_dir, panel=panel
+        )
+        self._hash = hashlib.sha256()
+        self._modes: set[str] = set()
+        self._texts: set[str] = set()
+        self._suspicions: list[Suspicion] = []
+        self._agreement: Counter[str] = Counter()
+
+    def add(self, item: Item) -> None:
+        judged = self._found.add(item)
+        where = judged.passport.where
+        self._modes |= {"lenient order ids"} if item.lenient else set()
+        self._modes |= {"solo"} if item.solo else set()
+        self._texts |= {item.texts} if item.texts else set()
+        self._hash.update(canonical_json((where, item.simulation)).encode())
+        if item.problem is None:
+            self._suspicions += oddities(item.simulation, where)
+        self._look_at(judged, where)
+
+    def _look_at(self, judged: Judged, where: str) -> None:
+        if judged.problem == FOREIGN_TASK:
+            text = f"{judged.slot.domain} has no task {judged.named!r}"
+            self._suspicions.append(Suspicion("unknown task", where, text))
+        if judged.fault is not None:
+            text = f"message {judged.fault.message_index}: {judged.fault.meaning}"
+            self._suspicions.append(Suspicion("impossible answer", where, text))
+        if judged.reward is None:
+            return
+        if judged.recorded is None:
+            self._agreement["without"] += 1
+            return
+        self._agreement["compared"] += 1
+        if abs(judged.recorded - judged.reward) <= _TOLERANCE:
+            self._agreement["equal"] += 1
+        else:
+            text = f"recorded {judged.recorded:g}, recomputed {judged.reward:g}"
+            self._suspicions.append(Suspicion("reward differs", where, text))
+
+    def certificate(self) -> Certificate:
+        whole, found = self._whole, self._found
+        passports = [each.passport for each in found.judged]
+        suspicions = [
+            *self._suspicions,
+            *copies(passports),
+            *missing_trials(passports, whole.num_trials),
+            *self._other_tasks(),
+            *self._other_policy(),
+        ]
+        return Certificate(
+            {
+                "form": FORM,
+                "source": whole.name,
+                "rules": self._rules(),
+                "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
+                "simulations_sha256": self._hash.hexdigest(),
+                "omitted": self._omitted(),
+                "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
+                "agreement": {
+                    "compared": self._agreement["compared"],
+                    "equal": self._agreement["equal"],
+                    "without_recorded_reward": self._agreement["without"],
+                },
+                "causes": [each.to_dict() for each in causes(found)],
+                "suspicions": [each.to_dict() for each in suspicions],
+            }
+        )
+
+    def _rules(self) -> dict[str, object]:
+        found = self._found
+        return {
+            "scoring": f"tau2-bench v{found.version}",
+            "evaluation_type": "all",
+            "modes": sorted(self._modes),
+            **({"judges": judges} if (judges := found.panel.names) else {}),
+            **({"texts": sorted(self._texts)} if self._texts else {}),
+            "tasks": _LISTED if found.split is None else found.split[0],
+        }
+
+    def _omitted(self) -> dict[str, int]:
+        counted = self._found.problems
+        del counted[FOREIGN_TASK]  # listed one by one
+        if self._whole.malformed:
+            counted[MALFORMED] = len(self._whole.malformed)
+        return dict(sorted(counted.items()))
+
+    def _other_tasks(self) -> Iterator[Suspicion]:
+        """Tasks that the file brings along and that are not the benchmark's."""
+        domain = self._found.domain
+        if domain is None:
+            return
+        known = self._found.known(domain)
+        for task_id in self._whole.tasks:
+            if known.raw(task_id) is None:
+                text = f"{domain.name} has no task {task_id!r}"
+                yield Suspicion("unknown task", f"{domain.name} task {task_id}", text)
+        for task_id, parts in differing_tasks(self._whole.tasks, known):
+            text = f"the file's task differs from the benchmark's ({', '.join(parts)})"
+            yield Suspicion("edited task", f"{domain.name} task {task_id}", text)
+
+    def _other_policy(self) -> Iterator[Suspicion]:
+        """A policy in the file that is not one of the domain's."""
+        domain, given = self._found.domain, self._whole.policy
+        own = None if self._data_dir is None else Path(self._data_dir)
+        if domain is not None and given and given not in policies(domain, own):
+            text = "the file's policy differs from the benchmark's"
+            yield Suspicion("edited policy", domain.name, text)
+
+
+def _numbers(found: Recount, domain: str) -> DomainNumbers:
+    """What was recomputed for one domain; every planned simulation counts."""
+    passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
+    tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
+    rewards = [_reward(found, slot) for slot in passes]
+    return {
+        "simulations": len(passes),
+        "missing": sum(slot.domain == domain for slot in found.missing),
+        "tasks": len(tasks),
+        "passed": sum(passes.values()),
+        "mean_reward": fmean(rewards) if rewards else 0.0,
+        "pass_hat_k": {
+            named("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
+            for k in range(1, fewest_trials(tasks) + 1)
+        },
+        "not_scorable": sum(
+            each.fault is not None for each in found.judged if each.slot.domain == domain
+        ),
+    }
+
+
+def _reward(found: Recount, slot: PlannedTrial) -> float:
+    several: Iterable[Judged] = found.by_slot.get(slot, ())
+    return min((each.reward or 0.0 for each in several), default=0.0)
+
+
+@cache
+def _basis(domain: Domain) -> dict[str, Any]:
+    """The hashes of everything that a verdict in the domain rests on."""
+    folder = load_domain_config(domain)["db_path"].parent
+    kits = {"tools": domain.toolkit, "user_tools": domain.user_toolkit}
+    return {
+        "files": data_fingerprint(domain),
+        "policy": hashlib.sha256(domain.policy(folder).encode()).hexdigest(),
+        **{name: digest(kit.definitions()) for name, kit in kits.items() if kit is not None},
+    }

@@ -1,0 +1,124 @@
+"""What the checks of a verdict amount to, and why a replay failed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.benchmark.tau2.formats.reward import RewardInfo, replay_problem
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
+
+
+@dataclass(frozen=True)
+class CheckSummary:
+    """One check: whether the reward depends on it, and what it found.
+
+    ``passed`` is None if it was not run. ``can_fail`` is False if the task has no criteria for it.
+    """
+
+    kind: str
+    gates: bool
+    passed: bool | None
+    can_fail: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class ReplayFault:
+    """Why a conversation could not be replayed."""
+
+    message_index: int | None
+    call: Mapping[str, object] | None
+    expected: str | None
+    found: str | None
+    error: str
+    meaning: str
+
+
+def check_summaries(
+    criteria: Criteria, reward_info: RewardInfo, *, looked: bool
+) -> tuple[CheckSummary, ...]:
+    """Every check; ``looked`` is False if none was run."""
+    passed: dict[RewardType, bool | None] = {kind: None for kind in RewardType}
+    if looked:
+        passed |= {
+            RewardType.DB: _db(reward_info),
+            RewardType.ENV_ASSERTION: _all(reward_info["env_assertions"], "met"),
+            RewardType.ACTION: _all(reward_info["action_checks"], "action_match"),
+            RewardType.COMMUNICATE: _all(reward_info["communicate_checks"], "met"),
+        }
+        if reward_info["nl_assertions"] is not None:
+            passed[RewardType.NL_ASSERTION] = _all(reward_info["nl_assertions"], "met")
+    contents = {
+        RewardType.DB: criteria.actions is not None or criteria.env_assertions is not None,
+        RewardType.ENV_ASSERTION: bool(criteria.env_assertions),
+        RewardType.ACTION: bool(criteria.actions),
+        RewardType.COMMUNICATE: bool(criteria.communicate_info),
+        RewardType.NL_ASSERTION: bool(criteria.nl_assertions),
+    }
+    return tuple(
+        CheckSummary(
+            kind.value,
+            kind in criteria.reward_basis,
+            passed[kind],
+            contents[kind],
+            _detail(kind, criteria, reward_info) if looked else "",
+        )
+        for kind in RewardType
+    )
+
+
+def _db(reward_info: RewardInfo) -> bool | None:
+    check = reward_info["db_check"]
+    return None if check is None else check["db_match"]
+
+
+def _all(checks: Sequence[Mapping[str, object]] | None, key: str) -> bool:
+    return all(check[key] for check in checks or ())
+
+
+def _detail(kind: RewardType, criteria: Criteria, reward_info: RewardInfo) -> str:
+    match kind:
+        case RewardType.ENV_ASSERTION:
+            return _share(reward_info["env_assertions"], "met", "assertions hold")
+        case RewardType.ACTION:
+            return _share(reward_info["action_checks"], "action_match", "actions taken")
+        case RewardType.COMMUNICATE:
+            return _share(reward_info["communicate_checks"], "met", "things said")
+        case RewardType.NL_ASSERTION if criteria.nl_assertions:
+            judged = reward_info["nl_assertions"]
+            if judged is None:
+                return f"{len(criteria.nl_assertions)} assertions, not judged"
+            return _share(judged, "met", "assertions hold")
+        case _:
+            return ""
+
+
+def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> str:
+    return f"{sum(c[key] for c in checks)} of {len(checks)} {words}" if checks else ""
+
+
+def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
+    """Why a conversation could not be replayed, if it could not."""
+    problem = replay_problem(reward_info)
+    if problem is None:
+        return None
+    expected, found = problem["expected"], problem["found"]
+    if found is not None:
+        meaning = f"the tool answers differently: {_first_difference(expected, found)}"
+    elif problem["call"] is not None and "func_name" in problem["call"]:
+        meaning = "an assertion of the task raises in the end state"
+    else:
+        meaning = "calls and answers are out of order"
+    return ReplayFault(
+        problem["message_index"], problem["call"], expected, found, problem["error"], meaning
+    )
+
+
+def _first_difference(expected: str | None, found: str) -> str:
+    recorded = expected or ""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b),
+        min(len(recorded), len(found)),
+    )
+    start = max(0, at - 20)
+    return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"

@@ -1,0 +1,203 @@
+"""explain: a recorded conversation in, the reasons for its verdict out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.explain.course import (
+    Course,
+    conversation_course,
+    gold_course,
+)
+from maseval.benchmark.tau2.explain.divergence import Divergence, divergence
+from maseval.benchmark.tau2.explain.evidence import (
+    AssertionEvidence,
+    assertion_evidence,
+    communication_evidence,
+)
+from maseval.benchmark.tau2.explain.explanation import Explanation
+from maseval.benchmark.tau2.explain.findings import check_summaries, replay_fault
+from maseval.benchmark.tau2.explain.repair import MOST_TRIALS, Repair, Workshop
+from maseval.benchmark.tau2.explain.subject import Subject, subject_of
+from maseval.benchmark.tau2.explain.text import shown_call
+from maseval.benchmark.tau2.explain.tracing import (
+    CallAt,
+    WrongField,
+    needed_actions,
+    wrong_fields,
+)
+from maseval.benchmark.tau2.scoring.case import AnyTask
+from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
+from maseval.data.store import AnyPath
+
+
+def explain(
+    simulation: Mapping[str, Any] | HasSimulation,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+    most_trials: int = MOST_TRIALS,
+    version: AnyVersion = None,
+) -> Explanation:
+    """Why a simulation got its reward, and what would have changed it.
+
+    The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
+    smallest set of tool calls that flips the verdict.
+    """
+    subject = subject_of(
+        simulation,
+        domain,
+        task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
+    )
+    return explain_subject(subject, most_trials=most_trials)
+
+
+def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Explanation:
+    """``explain`` for what is already scored."""
+    reward_info, messages = subject.reward_info, subject.case.recording.messages
+    fault = replay_fault(reward_info)
+    looked = subject.case.recording.ended_by_choice and fault is None
+    passed = is_successful(reward_info["reward"])
+    parts: dict[str, Any] = {}
+    if looked and subject.case.task.evaluation_criteria is not None:
+        said = communication_evidence(messages, reward_info["communicate_checks"] or ())
+        parts["communication"] = said
+        if subject.case.counts(RewardType.COMMUNICATE):
+            parts["to_be_said"] = tuple(each.info for each in said if not each.met)
+        parts |= _of_the_world(subject, passed, most_trials)
+    checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
+    cut_off = None
+    if not subject.case.recording.ended_by_choice:
+        cut_off = subject.case.recording.termination_reason or "none recorded"
+    explanation = Explanation(
+        domain=subject.case.setting.domain.name,
+        task_id=subject.case.recording.task_id,
+        reward=reward_info["reward"],
+        passed=passed,
+        summary="",
+        checks=checks,
+        state_gates=subject.case.counts(RewardType.DB),
+        cut_off=cut_off,
+        replay_fault=fault,
+        **parts,
+    )
+    return _summarised(explanation)
+
+
+def _of_the_world(subject: Subject, passed: bool, most_trials: int) -> dict[str, Any]:
+    """What is known about the end state and the calls that led there."""
+    workshop = Workshop(subject, most_trials=most_trials)
+    if passed:
+        return {"repair": workshop.breaking()} if workshop.writes else {}
+    wrong, course, gold = _wrong(subject)
+    calls_decide = _calls_decide(subject)
+    repair = None
+    if calls_decide:
+        doubted = [each.written_by for each in wrong if each.written_by]
+        suspects = [n for n, write in enumerate(workshop.writes) if CallAt(*write) in doubted]
+        needed: list[set[str]] = []
+        if course is not None and gold is not None:
+            needed = needed_actions(course, gold, wrong, subject.case.task.actions)
+        repair = workshop.search(suspects, needed)
+    return {
+        "wrong_fields": tuple(wrong),
+        "repair": repair,
+        "divergence": _divergence(subject, repair, course, gold) if calls_decide else None,
+        "assertions": _assertions(subject),
+        "actions_not_taken": _not_taken(subject),
+        "described_in": _described_in(subject),
+    }
+
+
+def _described_in(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """The texts of the domain that describe the calls which were not made."""
+    setting = subject.case.setting
+    found = {
+        shown_call(action.call()): setting.domain.described_in(setting.folder, action.call())
+        for action in _not_taken(subject)
+    }
+    return {call: tuple(texts) for call, texts in found.items() if texts}
+
+
+def _calls_decide(subject: Subject) -> bool:
+    """Whether the verdict failed at something that tool calls decide."""
+    info = subject.reward_info
+    failed = {
+        RewardType.DB: not (info["db_check"] or {"db_match": True})["db_match"],
+        RewardType.ENV_ASSERTION: not all(e["met"] for e in info["env_assertions"] or ()),
+        RewardType.ACTION: not all(e["action_match"] for e in info["action_checks"] or ()),
+    }
+    return any(subject.case.counts(kind) and wrong for kind, wrong in failed.items())
+
+
+def _wrong(subject: Subject) -> tuple[list[WrongField], Course | None, Course | None]:
+    check = subject.reward_info["db_check"]
+    if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
+        return [], None, None
+    played, gold = conversation_course(subject.case), gold_course(subject.case.setting)
+    return wrong_fields(played, gold, subject.case.task.actions), played, gold
+
+
+def _divergence(
+    subject: Subject, repair: Repair | None, played: Course | None, gold: Course | None
+) -> Divergence | None:
+    last = len(subject.case.recording.messages) - 1
+    open_to_the_end = repair is not None and repair.only_adds and repair.placement == "end"
+    if played is not None and gold is not None:
+        return divergence(
+            subject.case.setting.domain, played, gold.end, last, open_to_the_end=open_to_the_end
+        )
+    if open_to_the_end:
+        reason = "the missing calls could have been made until the conversation ended"
+        return Divergence(True, reason, last)
+    return Divergence(False, "assertions can be met by more than one end state")
+
+
+def _assertions(subject: Subject) -> tuple[AssertionEvidence, ...]:
+    checks = subject.reward_info["env_assertions"] or ()
+    if all(check["met"] for check in checks):
+        return ()
+    return assertion_evidence(subject.case.replayed(), checks)
+
+
+def _not_taken(subject: Subject) -> tuple[Action, ...]:
+    if not subject.case.counts(RewardType.ACTION):
+        return ()
+    return tuple(
+        Action.model_validate(check["action"])
+        for check in subject.reward_info["action_checks"] or ()
+        if not check["action_match"]
+    )
+
+
+def _summarised(explanation: Explanation) -> Explanation:
+    return Explanation(
+        **{**vars(explanation), "summary": f"{_name(explanation)}: {_reason(explanation)}"}
+    )
+
+
+def _name(explanation: Explanation) -> str:
+    return f"{explanation.domain} task {explanation.task_id}, reward {explanation.reward:g}"
+
+
+def _reason(explanation: Explanation) -> str:
+    if explanation.cut_off is not None:
+        return f"cut off before either side ended it ({explanation.cut_off})"
+    if explanation.replay_fault is not None:
+        return "not scorable, because the replay failed"
+    if not any(check.gates for check in explanation.checks):
+        return "passed, because the task has no criteria"
+    if explanation.passed:
+        return "every scored check passed"
+    return f"failed at {', '.join(explanation.failed_gates)}"

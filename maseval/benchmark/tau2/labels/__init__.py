@@ -1,0 +1,24 @@
+"""Who failed: rule-based labels for failed simulations, and what they add up to."""
+
+from maseval.benchmark.tau2.labels.counting import (
+    Labelled,
+    LabelSummary,
+    PassHatK,
+    summarise_labels,
+    summary_text,
+)
+from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
+from maseval.benchmark.tau2.labels.label import explain_and_label, label
+
+__all__ = [
+    "WHO",
+    "Label",
+    "LabelSummary",
+    "Labelled",
+    "PassHatK",
+    "Who",
+    "explain_and_label",
+    "label",
+    "summarise_labels",
+    "summary_text",
+]

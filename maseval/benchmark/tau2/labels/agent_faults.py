@@ -1,0 +1,257 @@
+"""Failures of the agent: what it did, did not do, or did not say."""
+
+from itertools import takewhile
+
+from maseval.benchmark.tau2.conversation.messages import TRANSFER
+from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.labels import words
+from maseval.benchmark.tau2.labels.failure import (
+    Failure,
+    Label,
+    LabelRule,
+    Who,
+    differences,
+    is_error,
+)
+from maseval.benchmark.tau2.labels.leaving import TRANSFER_TOOL, transferred_at
+from maseval.benchmark.tau2.labels.topics import (
+    mentions,
+    proposes,
+    record,
+    telling_values,
+)
+
+_OFTEN = 3
+
+
+def ran_out_of_steps(failure: Failure) -> Label | None:
+    """The conversation was cut off when all its steps were used up."""
+    if failure.subject.case.recording.termination_reason != TerminationReason.MAX_STEPS:
+        return None
+    what, evidence = "ran out of steps", f"cut off after {len(failure.messages)} messages"
+    last, times = _repeated_at_the_end(failure)
+    if times < _OFTEN:
+        return Label("agent", what, what, (evidence,))
+    repeated = f"the last {times} calls of the {last['requestor']} are {shown_call(last)}"
+    who: Who = "agent" if last["requestor"] == "assistant" else "unclear"
+    return Label(who, what, what, (evidence, repeated))
+
+
+def _repeated_at_the_end(failure: Failure) -> tuple[Tau2ToolCall, int]:
+    """The last call, and how often it was made without anything else in between."""
+    calls = [(call["requestor"], shown_call(call), call) for _, call, _ in failure.calls]
+    if not calls:
+        return {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}, 0
+    same = list(takewhile(lambda each: each[:2] == calls[-1][:2], reversed(calls)))
+    return calls[-1][2], len(same)
+
+
+def too_many_errors(failure: Failure) -> Label | None:
+    """The conversation was cut off because too many calls failed."""
+    if failure.subject.case.recording.termination_reason != TerminationReason.TOO_MANY_ERRORS:
+        return None
+    failed = sum(bool(m.get("error")) for m in failure.messages if m["role"] == "tool")
+    return Label("agent", "too many failed calls", "too many errors", (f"{failed} calls failed",))
+
+
+def information_not_given(failure: Failure) -> Label | None:
+    """Everything was done, and something was not said; unclear if the user did not ask for it."""
+    if failure.explanation.failed_gates != ("COMMUNICATE",):
+        return None
+    evidence = []
+    for found in failure.explanation.communication:
+        if not found.met:
+            near = f"; nearest in message {found.quote.message_index}" if found.quote else ""
+            evidence.append(f"{found.info!r} was never said{near}")
+    if _still_wanted(failure):
+        return Label("agent", "information not given", "information not given", tuple(evidence))
+    what = "information not asked for"
+    return Label(
+        "unclear", what, what, (*evidence, "the user did not ask, or only before a refusal")
+    )
+
+
+def _still_wanted(failure: Failure) -> bool:
+    """Whether the user asked for information that a refusal did not make pointless.
+
+    It did not if the user asks after it, or if the agent has given figures before it.
+    """
+    said = list(failure.said_by("assistant"))
+    wanted = [index for index, text in failure.said_by("user") if words.wants_to_know(text)]
+    refused = [index for index, text in said if words.refusal(text)]
+    if not wanted or not refused or max(wanted) > min(refused):
+        return bool(wanted)
+    return any(words.gives_figures(text) for index, text in said if index < min(refused))
+
+
+def wrong_arguments(failure: Failure) -> Label | None:
+    """A call was made with the right tool and other arguments than the gold action's."""
+    missing = [change.call for change in failure.to_add]
+    for index, call in _suspicious(failure):
+        for wanted in missing:
+            if wanted["name"] == call["name"] and _about_the_same(wanted, call, failure):
+                evidence = (f"message {index}: {shown_call(call)}", *differences(call, wanted))
+                return Label("agent", "wrong arguments", "wrong arguments", evidence)
+    return None
+
+
+def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
+    """The calls that wrote a wrong value, would have to be left out, missed, or failed."""
+    found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
+    found += [(at.message_index, at.call) for at in failure.wrong_writers]
+    found += failure.attempts
+    found += [(index, call) for index, call, answer in failure.writes if is_error(answer)]
+    return found
+
+
+def _about_the_same(wanted: Tau2ToolCall, made: Tau2ToolCall, failure: Failure) -> bool:
+    """Whether a call stands for the missing one: same subject, or a subject nobody wants.
+
+    The subject is the first argument: an order, a reservation, a customer.
+    """
+    first = next(iter(wanted["arguments"]), None)
+    if first is None or made["arguments"].get(first) == wanted["arguments"][first]:
+        return True
+    subjects = [
+        action.arguments.get(first) for action in failure.gold if action.name == made["name"]
+    ]
+    return made["arguments"].get(first) not in subjects
+
+
+def transferred_too_early(failure: Failure) -> Label | None:
+    """Nothing wrong was done, something was missing, and the agent passed it on to a human."""
+    if failure.to_leave_out or not (failure.to_add or failure.explanation.to_be_said):
+        return None
+    if TRANSFER_TOOL in {action.name for action in failure.gold}:
+        return None
+    at = transferred_at(failure)
+    if at is None and not _agreed_to_a_transfer(failure):
+        return None
+    how = "the agent proposes a transfer" if at is None else f"message {at}: the agent transfers"
+    unsaid = (f"{info!r} was never said" for info in failure.explanation.to_be_said)
+    evidence = (how, *_missing(failure), *unsaid)
+    return Label("agent", "transferred too early", "transferred too early", evidence)
+
+
+def _agreed_to_a_transfer(failure: Failure) -> bool:
+    """Whether the user ended it as transferred, after the agent had spoken of that."""
+    last = failure.messages[-1]
+    offers = list(failure.said_by("assistant"))[-1:]
+    ended = last["role"] == "user" and TRANSFER in (last.get("content") or "")
+    return ended and any(words.speaks_of_a_transfer(text) for _, text in offers)
+
+
+def refused_wrongly(failure: Failure) -> Label | None:
+    """Nothing wrong was done, something was missing, and the agent declined it."""
+    if not failure.to_add or failure.to_leave_out:
+        return None
+    for change in failure.to_add:
+        for index, text in reversed(failure.refusals_of(change.call)):
+            how = f"message {index}: {shown(words.around_refusal(text))}"
+            return Label("agent", "refused wrongly", "refused wrongly", (how, *_missing(failure)))
+    return None
+
+
+def extra_write(failure: Failure) -> Label | None:
+    """Something was done that the reference solution does not do."""
+    if not failure.to_leave_out:
+        return None
+    extra = (f"message {c.message_index}: {shown_call(c.call)}" for c in failure.to_leave_out)
+    return Label("agent", "extra write", "extra write", (*extra, *_missing(failure)))
+
+
+def permanent_write(failure: Failure) -> Label | None:
+    """What would have made it pass was not found, but what made that impossible was."""
+    found = failure.explanation.divergence
+    if found is None or found.call is None:
+        return None
+    evidence = (
+        f"message {found.call.message_index}: {shown_call(found.call.call)}",
+        f"{found.place}: {found.reason}",
+    )
+    return Label("agent", "extra write", "permanent write", evidence)
+
+
+def never_looked_up(failure: Failure) -> Label | None:
+    """The record that is missing a change was listed, and the agent never asked for it."""
+    for change in failure.to_add:
+        name = record(change.call)
+        if name is None or change.call["requestor"] == "user":
+            continue
+        listed = next((i for i, _, answer in failure.calls if _lists(answer, name)), None)
+        asked = any(name in telling_values(call["arguments"]) for _, call, _ in failure.calls)
+        if listed is not None and not asked and not _settled_for_another(failure, change.call):
+            evidence = (
+                f"message {listed}: the answer lists {name!r}, which the agent never looks up",
+                *_missing(failure),
+            )
+            return Label("agent", "missing write", "never looked up", evidence)
+    return None
+
+
+def _lists(answer: Tau2Message, name: str) -> bool:
+    return not is_error(answer) and mentions(answer.get("content") or "", name)
+
+
+def _settled_for_another(failure: Failure, call: Tau2ToolCall) -> bool:
+    """Whether the user said yes to a question that names another record of the kind."""
+    kind = next(iter(call["arguments"]))
+    looked_up = {made["arguments"].get(kind) for _, made, _ in failure.calls}
+    others = {other for other in looked_up if isinstance(other, str)}
+    for at, text in failure.said_by("assistant"):
+        reply = failure.reply_after(at)
+        named = words.asks(text) and any(mentions(text, other) for other in others)
+        if named and reply is not None and words.agrees(reply[1]):
+            return True
+    return False
+
+
+def missing_write(failure: Failure) -> Label | None:
+    """Something was not done that the user asked for, or that nobody told the user to do."""
+    if not failure.to_add:
+        return None
+    ignored = [why for change in failure.to_add if (why := _ignored(failure, change.call))]
+    if not ignored:
+        return None
+    writes = [
+        change for change in failure.to_add if failure.subject.case.setting.may_write(change.call)
+    ]
+    what = "missing write" if writes else "missing action"
+    return Label("agent", what, "missing write", (*ignored, *_missing(failure)))
+
+
+def _ignored(failure: Failure, call: Tau2ToolCall) -> str | None:
+    """What shows that the agent passed over a call; None if nothing does."""
+    if failure.subject.case.setting.solo:
+        return "the agent works alone"
+    if call["requestor"] == "user":
+        told = any(proposes(text, call) for _, text in failure.said_by("assistant"))
+        return None if told else f"the agent never speaks of {call['name']}"
+    if failure.offers_of(call):
+        return None
+    asked = [index for index, text in failure.said_by("user") if proposes(text, call)]
+    if asked:
+        return f"message {asked[0]}: the user asks for it, the agent never offers it"
+    if proposes(failure.scenario, call):
+        return None  # a wish that the user had to bring forward
+    return "the task leaves it to the agent, which never offers it"
+
+
+def _missing(failure: Failure) -> list[str]:
+    return [f"missing: {shown_call(change.call)}" for change in failure.to_add]
+
+
+AGENT_RULES: tuple[LabelRule, ...] = (
+    ran_out_of_steps,
+    too_many_errors,
+    transferred_too_early,
+    information_not_given,
+    wrong_arguments,
+    refused_wrongly,
+    extra_write,
+    never_looked_up,
+    missing_write,
+    permanent_write,
+)

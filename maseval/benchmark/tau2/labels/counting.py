@@ -1,0 +1,110 @@
+"""The failure labels of a run, counted, and pass^k without each kind of failure.
+
+The official number counts every simulation. Next to it are the numbers without the simulations
+whose failure was not the agent's, as if these had not been run. They are never given alone,
+because leaving simulations out can only improve a number.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
+from maseval.stats.pass_k import mean_over_tasks, named
+from maseval.stats.trials import Trials, count_trials
+
+APART: tuple[Who, ...] = ("user", "task", "infrastructure")
+
+
+class Labelled(NamedTuple):
+    """One simulation: its task, and its label if it failed."""
+
+    task: str
+    label: Label | None
+
+
+class PassHatK(TypedDict):
+    """pass^k over the tasks that have k trials left; ``None`` where no task has."""
+
+    values: dict[str, float | None]
+    simulations: int
+    tasks: int
+    left_out: int
+
+
+class LabelSummary(TypedDict):
+    """A run by its labels; ``official`` counts everything, ``without`` leaves failures out."""
+
+    simulations: int
+    passed: int
+    failed: int
+    by_who: dict[str, int]
+    by_what: dict[str, int]
+    official: PassHatK
+    without: dict[str, PassHatK]
+
+
+def summarise_labels(simulations: Iterable[Labelled], most_k: int | None = None) -> LabelSummary:
+    """Count the labels of a run, and compute pass^k with and without failures of others."""
+    every = list(simulations)
+    labels = [each.label for each in every if each.label is not None]
+    k_values = range(1, _most_k(every, most_k) + 1)
+    who = Counter(each.who for each in labels)
+    return {
+        "simulations": len(every),
+        "passed": len(every) - len(labels),
+        "failed": len(labels),
+        "by_who": {name: who[name] for name in WHO},
+        "by_what": dict(Counter(f"{each.who}: {each.what}" for each in labels).most_common()),
+        "official": _pass_hat(every, (), k_values),
+        "without": {
+            **{name: _pass_hat(every, (name,), k_values) for name in APART},
+            " and ".join(APART): _pass_hat(every, APART, k_values),
+        },
+    }
+
+
+def _most_k(every: Sequence[Labelled], most_k: int | None) -> int:
+    trials = Counter(each.task for each in every)
+    fewest = min(trials.values(), default=0)
+    return fewest if most_k is None else min(most_k, fewest)
+
+
+def _pass_hat(
+    every: Sequence[Labelled], without: Sequence[Who], k_values: Iterable[int]
+) -> PassHatK:
+    kept = [each for each in every if each.label is None or each.label.who not in without]
+    tasks = count_trials((each.task, each.label is None) for each in kept)
+    return {
+        "values": {named("pass^k", k): _mean(tasks.values(), k) for k in k_values},
+        "simulations": len(kept),
+        "tasks": len(tasks),
+        "left_out": len(every) - len(kept),
+    }
+
+
+def _mean(tasks: Iterable[Trials], k: int) -> float | None:
+    """The mean over the tasks that still have k trials; None if none has."""
+    enough = [each for each in tasks if each.total >= k]
+    return mean_over_tasks(enough, "pass^k", k) if enough else None
+
+
+def summary_text(summary: LabelSummary) -> str:
+    """The summary in words, the official number first."""
+    lines = [
+        f"{summary['simulations']} simulations, {summary['passed']} passed, "
+        f"{summary['failed']} failed"
+    ]
+    lines += [f"  {count:>5}  {what}" for what, count in summary["by_what"].items()]
+    lines.append(f"official           {_values(summary['official'])}")
+    for name, row in summary["without"].items():
+        lines.append(f"without {name}: {_values(row)} ({row['left_out']} left out)")
+    return "\n".join(lines)
+
+
+def _values(row: Mapping[str, Any]) -> str:
+    shown = (
+        f"{name} {'-' if value is None else f'{value:.3f}'}"
+        for name, value in row["values"].items()
+    )
+    return ", ".join(shown)

@@ -1,0 +1,97 @@
+"""Who failed: a label for a failed simulation, by the first rule that applies.
+
+The rules stand in a fixed order, from what is certain to what needs judgement. A simulation that
+none of them fits is ``unclear``, which is a label like the others.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.explain.explanation import Explanation
+from maseval.benchmark.tau2.explain.subject import subject_of
+from maseval.benchmark.tau2.explain.verdict import explain_subject
+from maseval.benchmark.tau2.labels.agent_faults import AGENT_RULES
+from maseval.benchmark.tau2.labels.doubts import DOUBT_RULES, out_of_scope
+from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule
+from maseval.benchmark.tau2.labels.outer_faults import (
+    INFRASTRUCTURE_RULES,
+    POLICY_RULES,
+    TASK_RULES,
+)
+from maseval.benchmark.tau2.labels.shown_faults import SHOWN_RULES
+from maseval.benchmark.tau2.labels.unknowable import value_nobody_can_know
+from maseval.benchmark.tau2.labels.user_faults import USER_RULES
+from maseval.benchmark.tau2.scoring.case import AnyTask
+from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
+
+RULES: Sequence[LabelRule] = (
+    *INFRASTRUCTURE_RULES,
+    *TASK_RULES,
+    *USER_RULES,
+    *SHOWN_RULES,
+    out_of_scope,
+    value_nobody_can_know,
+    *POLICY_RULES,
+    *DOUBT_RULES,
+    *AGENT_RULES,
+)
+
+
+def label(
+    simulation: Mapping[str, object] | HasSimulation,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> Label | None:
+    """Who failed in a simulation, and how; None if it passed.
+
+    The arguments are those of ``score_simulation``.
+    """
+    return explain_and_label(
+        simulation,
+        domain=domain,
+        task=task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
+    )[1]
+
+
+def explain_and_label(
+    simulation: Mapping[str, object] | HasSimulation,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> tuple[Explanation, Label | None]:
+    """Both at once, for the price of one."""
+    subject = subject_of(
+        simulation,
+        domain,
+        task,
+        solo=solo,
+        nl_model=nl_model,
+        data_dir=data_dir,
+        version=version,
+    )
+    explanation = explain_subject(subject)
+    if explanation.passed:
+        return explanation, None
+    failure = Failure(subject, explanation)
+    for rule in RULES:
+        found = rule(failure)
+        if found is not None:
+            return explanation, found
+    evidence = (f"failed at {', '.join(explanation.failed_gates)}",)
+    return explanation, Label("unclear", "no rule applies", "none", evidence)

@@ -1,0 +1,169 @@
+"""Failures that are neither side's: the recording is broken, or the task is."""
+
+import re
+
+from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.labels import words
+from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.labels.leaving import TRANSFER_TOOL
+from maseval.benchmark.tau2.labels.topics import speaks_of
+from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
+from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
+from maseval.benchmark.tau2.world.reference import gold_state, shortfall
+from maseval.benchmark.tau2.world.tasks import Action
+
+_SPEAKS_OF_PAYING = re.compile(
+    r"\b(pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"
+)
+
+
+def nothing_recorded(failure: Failure) -> Label | None:
+    """There is no conversation."""
+    if any(message["role"] != "tool" for message in failure.messages):
+        return None
+    return Label("infrastructure", "no conversation", "nothing recorded", ("no messages",))
+
+
+def ended_from_outside(failure: Failure) -> Label | None:
+    """It was ended by something outside the benchmark's rules: a time-out, a crash."""
+    reason = failure.subject.case.recording.termination_reason
+    if reason in FIRST_ENDINGS:
+        return None
+    return Label("infrastructure", "ended from outside", "ended from outside", (str(reason),))
+
+
+def cannot_be_replayed(failure: Failure) -> Label | None:
+    """Its calls do not give the recorded answers."""
+    fault = failure.explanation.replay_fault
+    if fault is None:
+        return None
+    where = "" if fault.message_index is None else f"message {fault.message_index}: "
+    return Label(
+        "infrastructure", "not replayable", "cannot be replayed", (f"{where}{fault.meaning}",)
+    )
+
+
+def gold_cannot_be_reached(failure: Failure) -> Label | None:
+    """Carried out call by call, the reference solution itself does not pass."""
+    missed = shortfall(failure.subject.case.setting).kinds
+    counted = [kind for kind in missed if kind in failure.explanation.failed_gates]
+    if not counted:
+        return None
+    evidence = (f"the reference solution, carried out, fails at {', '.join(counted)}",)
+    return Label("task", "gold cannot be reached", "gold cannot be reached", evidence)
+
+
+def text_that_cannot_match(failure: Failure) -> Label | None:
+    """The only thing unsaid has a comma, and commas are taken out of what is said."""
+    unsaid = failure.explanation.to_be_said
+    impossible = [info for info in unsaid if "," in info]
+    if failure.explanation.failed_gates != ("COMMUNICATE",) or len(impossible) < len(unsaid):
+        return None
+    evidence = tuple(f"{info!r} can never be found" for info in impossible)
+    return Label("task", "gold cannot be reached", "text that cannot match", evidence)
+
+
+def gold_raises(failure: Failure) -> Label | None:
+    """What would have to be left out is what the reference solution wants to do, and cannot."""
+    case = failure.subject.case
+    faults = {each.action_id: each for each in gold_state(case.setting).errors}
+    for action in failure.gold:
+        for change in failure.to_leave_out:
+            same = change.call["name"] == action.name and _same_subject(change.call, action)
+            if action.action_id in faults and same:
+                text = faults[action.action_id].error
+                evidence = (
+                    f"gold action {shown_call(action.model_dump())} raises: {text}",
+                    f"message {change.message_index}: {shown_call(change.call)} worked",
+                )
+                return Label("task", "gold raises", "gold raises", evidence)
+    return None
+
+
+def gold_against_the_policy(failure: Failure) -> Label | None:
+    """What is missing is forbidden by the policy: an agent that keeps to it cannot pass.
+
+    Unless the agent refused it and did nothing else on its own, it may have failed otherwise.
+    """
+    forbidden = forbidden_steps(failure.subject.case.setting)
+    broken = [each for each in failure.not_made if each.action_id in forbidden]
+    if not broken:
+        return None
+    evidence = tuple(f"{shown_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
+    return _against_the_policy(failure, [each.call() for each in broken], evidence)
+
+
+def reason_not_given(failure: Failure) -> Label | None:
+    """All that is missing is allowed only for a reason, and the task does not give it."""
+    if not failure.to_add:
+        return None
+    world = failure.subject.case.replayed()
+    calls = [change.call for change in failure.to_add]
+    found = [unspoken_reasons(world, call, failure.scenario) for call in calls]
+    if not all(found):
+        return None
+    evidence = tuple(text for texts in found for text in texts)
+    return _against_the_policy(failure, calls, evidence)
+
+
+def _against_the_policy(
+    failure: Failure, calls: list[Tau2ToolCall], evidence: tuple[str, ...]
+) -> Label:
+    what, names = "gold against the policy", {call["name"] for call in calls}
+    other = [
+        call
+        for index, call in failure.wrong_writes
+        if call["name"] not in names and failure.agreement_to(index, call) is None
+    ]
+    failed = [call for _, call, answer in failure.writes if is_error(answer)]
+    clear = _refused_for_the_policy(failure, calls) and not other and not failed
+    return Label("task" if clear else "unclear", what, what, evidence)
+
+
+def _refused_for_the_policy(failure: Failure, calls: list[Tau2ToolCall]) -> bool:
+    """Whether the agent refused a call, to the user or to the human it handed over to.
+
+    A refusal because the facts are in doubt has another reason.
+    """
+    told = [text for _, text in failure.said_by("assistant")]
+    told += [str(c["arguments"].get("summary", "")) for c in failure.calls_of(TRANSFER_TOOL)]
+    refused = [text for text in told if words.refusal(text) and not words.doubts_the_facts(text)]
+    return any(speaks_of(text, call) for text in refused for call in calls)
+
+
+def payment_left_open(failure: Failure) -> Label | None:
+    """Only the means of payment is another, and the task says nothing about how to pay."""
+    if failure.swap is None or _SPEAKS_OF_PAYING.search(failure.scenario):
+        return None
+    index, made, wanted = failure.swap
+    names = {*made["arguments"], *wanted["arguments"]}
+    differing = {n for n in names if made["arguments"].get(n) != wanted["arguments"].get(n)}
+    if not differing or not all("payment" in name for name in differing):
+        return None
+    evidence = (
+        f"message {index}: {shown_call(made)}",
+        *(f"{name}: {shown(wanted['arguments'].get(name))} expected" for name in sorted(differing)),
+        "the task says nothing about how to pay",
+    )
+    return Label("task", "choice left open", "payment left open", evidence)
+
+
+def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
+    """Whether both calls are about the same record: their first arguments are equal."""
+    first = next(iter(action.arguments), None)
+    return first is not None and call["arguments"].get(first) == action.arguments[first]
+
+
+INFRASTRUCTURE_RULES: tuple[LabelRule, ...] = (
+    nothing_recorded,
+    ended_from_outside,
+    cannot_be_replayed,
+)
+POLICY_RULES: tuple[LabelRule, ...] = (gold_against_the_policy, reason_not_given)
+TASK_RULES: tuple[LabelRule, ...] = (
+    gold_cannot_be_reached,
+    text_that_cannot_match,
+    gold_raises,
+    payment_left_open,
+)

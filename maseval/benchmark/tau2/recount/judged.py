@@ -1,0 +1,282 @@
+"""One recorded simulation judged again, and every clue to why its record says otherwise."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
+from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.recount.slots import PlannedTrial
+from maseval.benchmark.tau2.recount.sources import Item
+from maseval.benchmark.tau2.recount.suspicion import Passport
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
+from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
+from maseval.benchmark.tau2.versions.releases import release_named, release_of
+from maseval.core.exceptions import MASEvalError
+from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
+from maseval.core.shapes import entries, mapping, number
+from maseval.data.store import AnyPath
+
+NEEDS_JUDGE = "its verdict needs a judge model"
+FOREIGN_TASK = "no such task in the domain"
+_TOLERANCE = 1e-9
+_CHECKS = {
+    "DB": ("db_check", "db_match"),
+    "ENV_ASSERTION": ("env_assertions", "met"),
+    "ACTION": ("action_checks", "action_match"),
+    "COMMUNICATE": ("communicate_checks", "met"),
+    "NL_ASSERTION": ("nl_assertions", "met"),
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A recorded simulation and its new verdict.
+
+    ``named`` is the task that the record names, ``slot`` has the one by which it was judged, and
+    ``checked_task`` the other one to which its recorded checks belong. Without a ``reward``, its
+    ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists the
+    checks that came out otherwise. ``asks_judge`` if the original asks a judge about it; ``open``
+    if only a judge can decide it, and there was none, or one whose ``unread_reply`` cannot be read.
+    """
+
+    slot: PlannedTrial
+    named: str
+    passport: Passport
+    ending: str | None
+    recorded: float | None = None
+    reward: float | None = None
+    problem: str | None = None
+    differences: tuple[str, ...] = ()
+    fault: ReplayFault | None = None
+    unknown_tool: str | None = None
+    contradiction: str | None = None
+    differing: tuple[str, ...] = ()
+    checked_task: str | None = None
+    cost: float | None = None
+    version: str | None = None
+    asks_judge: bool = False
+    unread_reply: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """By the new verdict."""
+        return self.reward is not None and is_successful(self.reward)
+
+    @property
+    def open(self) -> bool:
+        """Whether a judge would decide it: everything else is as it should be."""
+        return self.problem == NEEDS_JUDGE
+
+    @property
+    def passed_as_recorded(self) -> bool:
+        """By the recorded verdict."""
+        return self.recorded is not None and is_successful(self.recorded)
+
+    @property
+    def compared(self) -> bool:
+        """Whether there are two verdicts to compare."""
+        return self.recorded is not None and (self.reward is not None or bool(self.differences))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both verdicts say the same."""
+        return self.compared and not self.differences
+
+    @property
+    def foreign_ending(self) -> bool:
+        """Whether it ended in a way that its release does not have."""
+        endings = {each.value for each in release_named(self.version).rules.loop.endings}
+        return self.ending is not None and self.ending not in endings
+
+
+@dataclass(frozen=True)
+class NewVerdict:
+    """What judging again gave: a verdict, what it raised, or why there is none.
+
+    ``so_far`` is the verdict without the judge who would be needed. Where that is a failure, it is
+    the verdict: no judge can turn it.
+    """
+
+    reward_info: RewardInfo | None = None
+    raised: Exception | None = None
+    problem: str | None = None
+    so_far: RewardInfo | None = None
+    asks_judge: bool = False
+    unread_reply: str | None = None
+
+    @property
+    def judged(self) -> RewardInfo | None:
+        """The verdict, if a judge took part in it."""
+        return self.reward_info if self.so_far is None else None
+
+    @classmethod
+    def without_judge(cls, so_far: RewardInfo | None, unread: str | None = None) -> "NewVerdict":
+        """What is known where a judge is needed and there is none, or none that is understood."""
+        decided = so_far is not None and not is_successful(so_far["reward"])
+        return cls(
+            reward_info=so_far if decided else None,
+            problem=None if decided else NEEDS_JUDGE,
+            so_far=so_far,
+            asks_judge=True,
+            unread_reply=unread,
+        )
+
+
+def judge_again(
+    item: Item,
+    task: Mapping[str, Any] | None,
+    *,
+    strict: bool = False,
+    data_dir: AnyPath | None = None,
+    nl_model: ModelAdapter | None = None,
+) -> NewVerdict:
+    """Score a simulation by a task, or without one by the benchmark's of the name it has."""
+    if item.problem is not None:
+        return NewVerdict(problem=item.problem)
+    release = release_of(item.domain, item.version)
+    try:
+        found = score_simulation(
+            item.simulation,
+            domain=item.domain,
+            task=task,
+            solo=item.solo,
+            strict=strict,
+            data_dir=data_dir,
+            version=release,
+            # v1.0.1 accepts other answers when it grades again.
+            lenient_replay=release.rules.replay.can_be_lenient and not strict,
+            nl_model=nl_model,
+            texts=item.wording,
+        )
+    except NoJudgeError as error:
+        return NewVerdict.without_judge(error.so_far)
+    except JudgeReplyError as error:
+        return NewVerdict.without_judge(error.so_far, str(error))
+    except UnknownTaskError:
+        return NewVerdict(problem=FOREIGN_TASK)
+    except MASEvalError:
+        raise
+    except Exception as error:  # strict: what the original raises for a conversation is a finding
+        if isinstance(error.__cause__, NoJudgeError):
+            return NewVerdict.without_judge(error.__cause__.so_far)
+        if not strict:
+            raise
+        return NewVerdict(raised=error)
+    return NewVerdict(found, asks_judge=bool(found["nl_assertions"]))
+
+
+def clues(item: Item, new: NewVerdict) -> dict[str, Any]:
+    """What the two verdicts and the conversation say about each other, as fields of ``Judged``."""
+    recorded, found = item.recorded, new.reward_info
+    reward = None if recorded is None else number(recorded.get("reward"))
+    fault = None if found is None else replay_fault(found)
+    return {
+        "recorded": reward,
+        "reward": None if found is None else found["reward"],
+        "problem": new.problem,
+        "fault": fault,
+        "differences": () if reward is None else tuple(_differences(new, mapping(recorded))),
+        "contradiction": contradiction(mapping(recorded)),
+        "differing": () if found is None or fault else tuple(_differing(found, mapping(recorded))),
+        "unknown_tool": unknown_tool(item),
+        "cost": _cost(item.simulation),
+        "version": item.version,
+        "asks_judge": new.asks_judge,
+        "unread_reply": new.unread_reply,
+    }
+
+
+def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[str]:
+    if new.raised is not None:
+        yield f"raises {type(new.raised).__name__}: {new.raised}"
+    if new.reward_info is None:
+        return
+    verdict: Mapping[str, object] = new.reward_info
+    if new.so_far is not None:
+        recorded = _unjudged(recorded)
+    for key in VERDICT:
+        if not _same(verdict.get(key), recorded.get(key)):
+            yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
+
+
+def _unjudged(recorded: Mapping[str, object]) -> dict[str, object]:
+    """A recorded verdict without what its judge said, to compare with one that has none."""
+    parts = mapping(recorded, "reward_breakdown")
+    known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
+    return {**recorded, "reward_breakdown": known}
+
+
+def _same(one: object, other: object) -> bool:
+    a, b = number(one), number(other)
+    return one == other if a is None or b is None else abs(a - b) <= _TOLERANCE
+
+
+def contradiction(verdict: Mapping[str, object]) -> str | None:
+    """Where a verdict contradicts its own checks, which is a sign that it was edited."""
+    reward, breakdown = number(verdict.get("reward")), mapping(verdict, "reward_breakdown")
+    for kind, value in breakdown.items():
+        met = _met(verdict, kind)
+        if met is not None and number(value) != float(met):
+            says = "passed" if met else "failed"
+            return f"its breakdown gives {kind} {value}, but its own check {says}"
+    parts = [part for value in breakdown.values() if (part := number(value)) is not None]
+    if reward is None or not parts or _same(math.prod(parts), reward):
+        return None
+    return f"its reward is {reward:g}, but its own breakdown gives {math.prod(parts):g}"
+
+
+def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[str]:
+    """The checks whose outcome is another."""
+    if not recorded.get("reward_breakdown"):
+        return
+    for kind in _CHECKS:
+        ours, theirs = _met(mapping(found), kind), _met(recorded, kind)
+        if None not in (ours, theirs) and ours != theirs:
+            yield kind
+    basis, other = recorded.get("reward_basis"), found.get("reward_basis")
+    if basis is not None and set(map(str, entries(basis))) != set(other or ()):
+        yield "reward basis"
+
+
+def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
+    """Whether a check of a verdict passed; None if it was not made."""
+    if kind not in _CHECKS:
+        return None
+    name, key = _CHECKS[kind]
+    value = verdict.get(name)
+    if value is None:
+        return None
+    return all(mapping(each).get(key) for each in ([value] if kind == "DB" else entries(value)))
+
+
+def unknown_tool(item: Item) -> str | None:
+    """A tool that was called with success, and that the domain does not have."""
+    kits = [kit for kit in (item.domain.toolkit, item.domain.user_toolkit) if kit is not None]
+    names: dict[object, str] = {}
+    for message in item.simulation["messages"]:
+        for call in message.get("tool_calls") or ():
+            names[call.get("id")] = call["name"]
+        name = names.get(message.get("id")) if message.get("role") == "tool" else None
+        if name and not message.get("error") and not _has(kits, name):
+            return name
+    return None
+
+
+def _has(kits: list[Any], name: str) -> bool:
+    return any(kit.has_tool(name) for kit in kits)
+
+
+def _cost(simulation: Mapping[str, object]) -> float | None:
+    sides = (number(simulation.get(f"{side}_cost")) for side in ("agent", "user"))
+    known = [cost for cost in sides if cost is not None]
+    return sum(known) if known else None
+
+
+def foreign_domain(name: str | None, domain: Domain) -> bool:
+    """Whether the record calls its domain otherwise."""
+    return name is not None and name != domain.name

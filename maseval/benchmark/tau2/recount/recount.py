@@ -1,0 +1,325 @@
+"""recount: every simulation of a record judged again, and counted among those that were planned.
+
+Nothing that the record says of itself is believed. The tasks are those of the benchmark, and the
+denominator is every planned simulation: tasks times trials. What is missing, was copied, or did
+not end as v0.2.0 lets it end is a failure.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import cached_property
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.recount.judged import (
+    NEEDS_JUDGE,
+    Judged,
+    NewVerdict,
+    clues,
+    judge_again,
+)
+from maseval.benchmark.tau2.recount.panel import Panel
+from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, split_of
+from maseval.benchmark.tau2.recount.sources import Collection, Item
+from maseval.benchmark.tau2.recount.suspicion import passport_of
+from maseval.benchmark.tau2.recount.tasks import KnownTasks
+from maseval.benchmark.tau2.recount.ways import Ways
+from maseval.benchmark.tau2.versions.releases import release_named
+from maseval.core.model import ModelAdapter
+from maseval.data.store import AnyPath
+from maseval.stats.estimation import Estimate, pass_hat_estimates
+from maseval.stats.pass_k import mean_over_tasks
+from maseval.stats.trials import Trials, count_trials
+
+
+class Retrial(NamedTuple):
+    """A simulation judged again: what is kept of it, its whole verdict, and by which task.
+
+    ``task`` is None if that is the benchmark's of the name that the record has.
+    """
+
+    judged: Judged
+    verdict: NewVerdict
+    task: Mapping[str, Any] | None
+
+
+class Recount:
+    """The simulations of a record, judged one after the other."""
+
+    def __init__(
+        self,
+        whole: Collection,
+        ways: Ways | None = None,
+        *,
+        whole_split: bool = False,
+        data_dir: AnyPath | None = None,
+        panel: Panel | None = None,
+    ) -> None:
+        self.whole = whole
+        self.ways = ways or Ways()
+        self.judged: list[Judged] = []
+        self.domains: dict[str, Domain] = {}
+        self._whole_split = whole_split
+        self._data_dir = data_dir
+        self.panel = panel or Panel(())
+        self._known: dict[str, KnownTasks] = {}
+        self._versions: dict[str, str | None] = {}
+        self._unnumbered: Counter[tuple[str, str]] = Counter()
+
+    def add(self, item: Item) -> Judged:
+        """Judge one simulation."""
+        return self.judge(item).judged
+
+    def judge(self, item: Item) -> Retrial:
+        """Judge one simulation, with all that was found."""
+        retrial = self.assess(item)
+        return retrial._replace(judged=self.place(item, retrial.judged))
+
+    def place(self, item: Item, assessed: Judged) -> Judged:
+        """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
+        self._versions.setdefault(item.domain.name, item.version)
+        self.known(item.domain)
+        trial = self._trial(item, assessed.slot.task_id)
+        found = replace(assessed, slot=assessed.slot._replace(trial=trial))
+        self.judged.append(found)
+        return found
+
+    def assess(self, item: Item) -> Retrial:
+        """Judge one simulation by itself: its place among the others is not known."""
+        self._versions.setdefault(item.domain.name, item.version)
+        known = self.known(item.domain)
+        named = str(item.simulation.get("task_id"))
+        checked = known.checked_task(named, item.recorded)
+        meant = named
+        if self.ways.remap_tasks:
+            meant = checked or known.embedded_task(self.whole.tasks.get(named)) or named
+        embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
+        task = embedded if meant == named else known.raw(meant)
+        new = self._verdict(item, task)
+        found = Judged(
+            PlannedTrial(item.domain.name, meant, 0),
+            named,
+            passport_of(item.domain.name, item.simulation),
+            item.simulation.get("termination_reason"),
+            checked_task=checked,
+            **clues(item, new),
+        )
+        return Retrial(found, new, task)
+
+    def _verdict(self, item: Item, task: Mapping[str, Any] | None) -> NewVerdict:
+        """By the first judge, if there is one; the others are asked where it was."""
+
+        def by(judge: ModelAdapter | None) -> NewVerdict:
+            return judge_again(
+                item, task, strict=self.ways.strict, data_dir=self._data_dir, nl_model=judge
+            )
+
+        first, *others = self.panel.judges or (None,)
+        found = by(first)
+        if found.asks_judge and others:
+            self.panel.add([found.judged, *(by(each).judged for each in others)])
+        return found
+
+    def known(self, domain: Domain) -> KnownTasks:
+        """The benchmark's tasks of a domain."""
+        self.domains[domain.name] = domain
+        if domain.name not in self._known:
+            version = self._versions.get(domain.name)
+            self._known[domain.name] = KnownTasks(domain, self._data_dir, version)
+        return self._known[domain.name]
+
+    @property
+    def version(self) -> str:
+        """The release by whose rules it was judged."""
+        named = {version or release_named().name for version in self._versions.values()}
+        return " and ".join(sorted(named)) or release_named().name
+
+    def _trial(self, item: Item, task_id: str) -> int:
+        """Its number; simulations without one, or without a plan, are numbered in their order."""
+        trial = item.simulation.get("trial")
+        if trial is not None and self.whole.has_plan:
+            return int(trial)
+        key = item.domain.name, task_id
+        self._unnumbered[key] += 1
+        return self._unnumbered[key] - 1
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The domain, if there is only one."""
+        return next(iter(self.domains.values())) if len(self.domains) == 1 else None
+
+    @cached_property
+    def slots(self) -> list[PlannedTrial]:
+        """Every planned simulation."""
+        seen = [*self.whole.planned, *(each.slot for each in self.judged)]
+        if not self.whole.has_plan:
+            return seen
+        name = None if self.domain is None else self.domain.name
+        tasks = [*self.whole.tasks, *self.tasks_left_out]
+        return planned_slots(name, tasks, self.whole.num_trials, seen)
+
+    @cached_property
+    def split(self) -> tuple[str, Sequence[str]] | None:
+        """The split that the record should hold as a whole, and its tasks."""
+        if not self._whole_split or self.domain is None:
+            return None
+        planned = {slot.task_id for slot in self.whole.planned}
+        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
+        known = self.known(self.domain)
+        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+        return split_of(self.domain, ours, self._data_dir, known.version)
+
+    @cached_property
+    def tasks_left_out(self) -> list[str]:
+        """The tasks of the split that the record does not even list."""
+        if self.split is None:
+            return []
+        planned = {slot.task_id for slot in self.whole.planned}
+        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
+        return [task_id for task_id in self.split[1] if task_id not in listed]
+
+    @cached_property
+    def by_slot(self) -> Mapping[PlannedTrial, list[Judged]]:
+        """What is recorded of each planned simulation."""
+        found: dict[PlannedTrial, list[Judged]] = defaultdict(list)
+        for each in self.judged:
+            found[each.slot].append(each)
+        return found
+
+    @property
+    def missing(self) -> list[PlannedTrial]:
+        """Planned simulations of which there is no record."""
+        return [slot for slot in self.slots if slot not in self.by_slot]
+
+    @cached_property
+    def copies(self) -> dict[int, Judged]:
+        """Copies of simulations, by their position, and what they are copies of.
+
+        Scripted agents and users do say the same thing twice.
+        """
+        originals: dict[tuple[str, ...], Judged] = {}
+        found: dict[int, Judged] = {}
+        for position, each in enumerate(self.judged):
+            keys: list[tuple[str, ...]] = []
+            if each.passport.id:
+                keys.append(("id", each.passport.id))
+            if self.whole.scripted is False and each.passport.talks:
+                keys.append(("content", each.slot.task_id, each.passport.fingerprint))
+            for key in keys:
+                if originals.setdefault(key, each) is not each:
+                    found.setdefault(position, originals[key])
+        return found
+
+    @cached_property
+    def passes(self) -> Mapping[PlannedTrial, bool]:
+        """Whether each planned simulation passed; of several in one place, all must have."""
+        return {
+            slot: slot in self.by_slot and all(map(self.passed_alone, self.by_slot[slot]))
+            for slot in self.slots
+        }
+
+    def passed_alone(self, each: Judged) -> bool:
+        """Whether one of the simulations passed, whatever else is recorded in its place."""
+        if self.copy_of(each) is not None:
+            return False
+        return each.passed_as_recorded if self.ways.as_recorded else each.passed
+
+    def copy_of(self, each: Judged) -> Judged | None:
+        """What a simulation is a copy of; None if it is none."""
+        return self._copies_by_identity.get(id(each))
+
+    @cached_property
+    def _copies_by_identity(self) -> Mapping[int, Judged]:
+        return {id(self.judged[position]): of for position, of in self.copies.items()}
+
+    @cached_property
+    def open(self) -> AbstractSet[PlannedTrial]:
+        """The planned simulations that only a judge can decide; ``passes`` has them as failed."""
+        if self.ways.as_recorded:
+            return frozenset()
+        return {slot for slot, several in self.by_slot.items() if self._is_open(several)}
+
+    def _is_open(self, several: Sequence[Judged]) -> bool:
+        may_pass = (
+            self.passed_alone(each) or (each.open and self.copy_of(each) is None)
+            for each in several
+        )
+        return any(each.open for each in several) and all(may_pass)
+
+    @property
+    def passed(self) -> int:
+        """How many planned simulations passed."""
+        return sum(self.passes.values())
+
+    @cached_property
+    def tasks(self) -> Mapping[tuple[str, str], Trials]:
+        """The trials of each task; those that a judge must decide count as failed."""
+        return count_trials((slot[:2], passed) for slot, passed in self.passes.items())
+
+    @cached_property
+    def pass_hat(self) -> Mapping[int, Estimate]:
+        """pass^k with its interval; with ``bounds`` and no value where a judge must decide."""
+        found = pass_hat_estimates([*self.tasks.values()])
+        if not self.open:
+            return found
+        passes = {slot: done or slot in self.open for slot, done in self.passes.items()}
+        best = [*count_trials((slot[:2], done) for slot, done in passes.items()).values()]
+        return {
+            k: Estimate(
+                "pass^k", k, None, bounds=(low.value or 0.0, mean_over_tasks(best, "pass^k", k))
+            )
+            for k, low in found.items()
+        }
+
+    @property
+    def compared(self) -> list[Judged]:
+        """Those with a recorded and a new verdict."""
+        return [each for each in self.judged if each.compared]
+
+    @property
+    def disagreeing(self) -> list[Judged]:
+        """Those whose two verdicts differ."""
+        return [each for each in self.judged if each.differences]
+
+    @property
+    def problems(self) -> Counter[str]:
+        """Why simulations could not be judged, and how many."""
+        return Counter(each.problem for each in self.judged if each.problem)
+
+    @property
+    def unjudged(self) -> int:
+        """How many only a judge model could judge."""
+        return self.problems[NEEDS_JUDGE]
+
+
+Assess = Callable[[Recount], Iterator[tuple[Item, Judged | None]]]
+"""Goes through the items of a record, and assesses some or all of them."""
+
+
+def recount(
+    whole: Collection,
+    ways: Ways | None = None,
+    *,
+    data_dir: AnyPath | None = None,
+    panel: Panel | None = None,
+    on_progress: Callable[[int], object] | None = None,
+    assessed: Assess | None = None,
+) -> Recount:
+    """Judge every simulation of a record; ``on_progress`` gets how many are done.
+
+    ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
+    yields all items in order; those that it has assessed elsewhere are not judged here.
+    """
+    found = Recount(whole, ways, data_dir=data_dir, panel=panel)
+    through = assessed(found) if assessed else zip(whole.items, repeat(None))
+    for number, (item, judged) in enumerate(through, 1):
+        if judged is None:
+            found.add(item)
+        else:
+            found.place(item, judged)
+        if on_progress is not None:
+            on_progress(number)
+    return found

@@ -1,0 +1,269 @@
+"""Where recorded simulations come from: a results file, simulations, or the reports of a run.
+
+What the source says of itself (its domain, tasks, policy, number of trials) is kept beside the
+simulations, to be compared with the benchmark's own. None of it is believed.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.recount.slots import PlannedTrial
+from maseval.benchmark.tau2.results import (
+    Omitted,
+    RecordedSimulation,
+    ResultsFile,
+    ResultsFormatError,
+    read_results,
+    simulation_of,
+)
+from maseval.benchmark.tau2.results.reports import release_of_report
+from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.versions.releases import (
+    DEFAULT_RELEASE,
+    AnyVersion,
+    release_named,
+    release_of,
+)
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
+from maseval.core.shapes import mapping, number, text_or_none
+
+Certifiable = (
+    str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
+)
+
+MALFORMED = "not in v0.2.0's form"
+BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
+
+
+class Item(NamedTuple):
+    """A simulation with its world, and the verdict that was recorded for it.
+
+    ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
+    ``texts`` names what models read in it, where that is recorded, and ``wording`` whose texts
+    these were, in which a judge is asked again. ``problem`` says why it cannot
+    be scored; such a simulation counts as a failure.
+    """
+
+    simulation: Mapping[str, Any]
+    domain: Domain
+    solo: bool = False
+    recorded: Mapping[str, Any] | None = None
+    lenient: bool = False
+    texts: str | None = None
+    problem: str | None = None
+    version: str | None = None
+    wording: str | None = None
+
+
+@dataclass
+class Collection:
+    """The simulations of a source while they are gone through, and what the source says of them.
+
+    ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
+    took part, and None if that is not known. ``malformed`` lists what could not be read.
+    ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
+    chose it.
+    """
+
+    items: Iterator[Item]
+    name: str | None = None
+    domain_name: str | None = None
+    tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    policy: str | None = None
+    num_trials: int | None = None
+    planned: Sequence[PlannedTrial] = ()
+    scripted: bool | None = None
+    malformed: list[str] = field(default_factory=list)
+    version: str | None = None
+    version_from: str = BY_DEFAULT
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether it is known which simulations there should be.
+
+        Simulations from anywhere, such as lines of a file, may be of several runs.
+        """
+        return bool(self.tasks or self.planned or self.num_trials)
+
+
+def collection(
+    source: Certifiable,
+    domain: str | Domain | None = None,
+    solo: bool = False,
+    version: AnyVersion = None,
+) -> Collection:
+    """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so.
+
+    ``version`` names the release by whose tasks and rules it is judged. Without it, reports are
+    judged by the release that they were run by, files in the form of v1.0.x by v1.0.1, and all
+    else by v0.2.0 or the domain's own.
+    """
+    chosen = None if domain is None else domain_named(domain)
+    if isinstance(source, str | os.PathLike):
+        source = read_results(source)
+    if isinstance(source, ResultsFile):
+        whole = _of_file(source, chosen, solo)
+    else:
+        whole = Collection(iter(()))
+        whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
+    if version is not None:
+        whole.version, whole.version_from = release_named(version).name, BY_OPTION
+    whole.items = (_in_release(item, whole.version) for item in whole.items)
+    return whole
+
+
+def _in_release(item: Item, version: str | None) -> Item:
+    """The item with its domain as the release has it."""
+    if version is None and item.version is None:
+        return item._replace(version=release_of(item.domain).name)
+    release = release_named(item.version if version is None else version)
+    domain = release.domain(item.domain)
+    if item.lenient and release is not DEFAULT_RELEASE:
+        domain = _world(item.domain.name, True, release.name)
+    return item._replace(domain=domain, version=release.name)
+
+
+def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection:
+    whole = Collection(iter(()), name=Path(file.path).name)
+    whole.items = _items(file, domain, solo, whole)
+    if file.layout != "lines":
+        # Forks write the form of v0.2.0, too; only a later one says something.
+        if file.form != DEFAULT_RELEASE.name:
+            whole.version, whole.version_from = file.form, BY_FORM
+        info = file.raw_info
+        environment = mapping(info, "environment_info")
+        trials = number(info.get("num_trials"))
+        whole.domain_name = text_or_none(environment.get("domain_name"))
+        whole.tasks = file.tasks
+        whole.policy = text_or_none(environment.get("policy"))
+        whole.num_trials = int(trials) if trials is not None and isfinite(trials) else None
+        sides = [mapping(info, side) for side in ("agent_info", "user_info")]
+        whole.scripted = all("implementation" in side for side in sides) and not any(
+            side.get("llm") for side in sides
+        )
+    return whole
+
+
+def _items(
+    file: ResultsFile, domain: Domain | None, solo: bool, whole: Collection
+) -> Iterator[Item]:
+    broken: list[ResultsFormatError] = []
+    try:
+        for record in file.records(broken.append):
+            yield from _broken(broken, domain or _known(record.domain), whole)
+            item = _of_record(record, domain, solo)
+            # A line that is a report of ours names its release.
+            yield item._replace(version=record.version) if file.layout == "lines" else item
+    except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
+        whole.malformed.append(str(error))
+    yield from _broken(broken, domain or _known(whole.domain_name), whole)
+
+
+def _broken(
+    errors: list[ResultsFormatError], domain: Domain | None, whole: Collection
+) -> Iterator[Item]:
+    for error in errors:
+        whole.malformed.append(str(error))
+        task_id = error.details.get("task_id")
+        if domain is not None and task_id is not None:
+            trial = error.details.get("trial")  # as it stands in the file, which may be anything
+            known = trial if isinstance(trial, int) else None
+            named: dict[str, object] = {"task_id": str(task_id), "trial": known, "messages": []}
+            yield Item(named, domain, problem=MALFORMED)
+    errors.clear()
+
+
+def _known(name: str | None) -> Domain | None:
+    try:
+        return None if name is None else domain_named(name)
+    except UnknownDomainError:
+        return None
+
+
+def _item(
+    each: RecordedSimulation | Mapping[str, Any],
+    domain: Domain | None,
+    solo: bool,
+    whole: Collection,
+) -> Item | None:
+    if isinstance(each, RecordedSimulation):
+        return _of_record(each, domain, solo)
+    if "repeat_idx" in each:
+        return _of_report(cast("Report", each), domain, whole)
+    return Item(each, _required(domain), solo, each.get("reward_info"))
+
+
+def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> Item:
+    simulation = cast("Mapping[str, Any]", record.simulation)
+    verdict = cast("Mapping[str, Any] | None", record.verdict)
+    world = domain or _named(record.domain)
+    return Item(simulation, world, solo or record.solo, verdict)
+
+
+def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item:
+    config: Mapping[str, Any] = report.get("config") or {}
+    environment: Mapping[str, object] = config.get("environment") or {}
+    rules: Mapping[str, object] = (config.get("benchmark") or {}).get("tau2") or {}
+    lenient = bool(rules.get("lenient_order_ids"))
+    name = environment.get("domain") or mapping(report, "task", "metadata").get("domain")
+    if domain is None and name:
+        domain = _world(str(name), lenient)
+    whole.scripted = (whole.scripted is not False) and not _models(config)
+    whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
+    version = release_of_report(report).name
+    simulation = simulation_of(report)
+    if isinstance(simulation, Omitted):
+        named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
+        problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
+        return Item(named, _required(domain), problem=problem, version=version)
+    solo = bool(environment.get("solo"))
+    texts = rules.get("texts")
+    read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
+    return Item(
+        simulation,
+        _required(domain),
+        solo,
+        simulation["reward_info"],
+        lenient,
+        read,
+        version=version,
+        wording=text_or_none(mapping(texts).get("name")),
+    )
+
+
+def _models(config: Mapping[str, Any]) -> list[object]:
+    """The language models that took part."""
+    sides = [*mapping(config, "agents").values(), config.get("user")]
+    return [model for side in sides if (model := mapping(side).get("model_id"))]
+
+
+@cache
+def _world(name: str, lenient: bool, version: str | None = None) -> Domain:
+    """The same object each time, because what is known of a domain is kept by its identity."""
+    domain = release_named(version).domain(name)
+    return domain.lenient if lenient else domain
+
+
+def _named(name: str | None) -> Domain:
+    try:
+        return _required(None if name is None else domain_named(name))
+    except UnknownDomainError as error:
+        raise UnknownDomainError(
+            f"{error}; if the simulations are of a variant of one of them, name it with --domain"
+        ) from None
+
+
+def _required(domain: Domain | None) -> Domain:
+    if domain is None:
+        raise ConfigurationError(
+            "a simulation does not name its domain; pass it, such as domain='retail' "
+            "(--domain retail)"
+        )
+    return domain

@@ -1,0 +1,167 @@
+"""Signs that a simulation was edited, copied, or cannot have happened."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from maseval.benchmark.tau2.conversation.messages import is_user_stop
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+
+_SLACK = timedelta(seconds=1)
+_VOLATILE = ("timestamp", "turn_idx", "cost", "usage", "raw_data", "id")
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Something that should not be in a record of runs, and where it is."""
+
+    kind: str
+    where: str
+    text: str
+
+    def to_dict(self) -> dict[str, str]:
+        """In JSON's terms."""
+        return asdict(self)
+
+
+def name_of(domain: str, simulation: Mapping[str, object]) -> str:
+    """How a certificate names a simulation."""
+    trial = simulation.get("trial")
+    return f"{domain} task {simulation.get('task_id')}, trial {'?' if trial is None else trial}"
+
+
+def oddities(simulation: Mapping[str, Any], where: str) -> Iterator[Suspicion]:
+    """What one simulation shows by itself, without playing it again."""
+    messages: Sequence[Tau2Message] = simulation["messages"]
+    yield from _times(simulation, messages, where)
+    turns = [message.get("turn_idx") for message in messages]
+    if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
+        first = next(n for n, turn in enumerate(turns) if turn != n)
+        text = f"message {first} has turn_idx {turns[first]}"
+        yield Suspicion("turns not in sequence", where, text)
+    if simulation.get("termination_reason") == TerminationReason.USER_STOP and not _stopped(
+        messages
+    ):
+        yield Suspicion(
+            "impossible ending",
+            where,
+            "the user ended it, but its last message is not the user's stop",
+        )
+
+
+def _times(
+    simulation: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], where: str
+) -> Iterator[Suspicion]:
+    times = [(n, m["timestamp"]) for n, m in enumerate(messages) if m.get("timestamp")]
+    for (_, before), (number, after) in pairwise(times):
+        if after < before:
+            text = f"message {number} at {after} follows one at {before}"
+            yield Suspicion("times out of order", where, text)
+            break
+    start, end = simulation.get("start_time"), simulation.get("end_time")
+    if start and end and end < start:
+        yield Suspicion("times out of order", where, f"it ends at {end} and starts at {start}")
+    elif end and times and _is_later(times[-1][1], end):
+        text = f"its last message, at {times[-1][1]}, is after its end at {end}"
+        yield Suspicion("times out of order", where, text)
+
+
+def _is_later(time: str, end: str) -> bool:
+    """Whether a time lies after an end by more than writing it down takes."""
+    try:
+        return datetime.fromisoformat(time) - datetime.fromisoformat(end) > _SLACK
+    except (ValueError, TypeError):  # not times, or only one of them in a time zone
+        return time > end
+
+
+def _stopped(messages: Sequence[Tau2Message]) -> bool:
+    return bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1])
+
+
+def fingerprint(simulation: Mapping[str, Any]) -> str:
+    """A hash of what was said and done, whenever and under whatever ids."""
+    said = [
+        {key: value for key, value in message.items() if key not in _VOLATILE}
+        | {"tool_calls": [_bare(call) for call in message.get("tool_calls") or ()]}
+        for message in simulation["messages"]
+    ]
+    return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+
+
+def _bare(call: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in call.items() if key != "id"}
+
+
+@dataclass(frozen=True)
+class Passport:
+    """What is kept of a simulation to compare it with all others.
+
+    ``talks`` if a user took part, ``stopped`` if the user's stop is its last message.
+    """
+
+    where: str
+    domain: str
+    task_id: str
+    trial: int | None
+    id: str
+    fingerprint: str
+    talks: bool
+    stopped: bool = False
+
+
+def passport_of(domain: str, simulation: Mapping[str, Any]) -> Passport:
+    """What is kept of a simulation of a domain."""
+    return Passport(
+        name_of(domain, simulation),
+        domain,
+        str(simulation.get("task_id")),
+        simulation.get("trial"),
+        str(simulation.get("id") or ""),
+        fingerprint(simulation),
+        any(message["role"] == "user" for message in simulation["messages"]),
+        _stopped(simulation["messages"]),
+    )
+
+
+def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:
+    """Simulations that appear twice, under one id or under several."""
+    by_id: dict[str, list[Passport]] = defaultdict(list)
+    by_content: dict[tuple[str, str, str], list[Passport]] = defaultdict(list)
+    for each in passports:
+        by_id[each.id].append(each)
+        by_content[each.domain, each.task_id, each.fingerprint].append(each)
+    for simulation_id, group in by_id.items():
+        if simulation_id and len(group) > 1:
+            others = "; ".join(each.where for each in group[1:])
+            text = f"its id {simulation_id} is also that of {others}"
+            yield Suspicion("duplicated id", group[0].where, text)
+    for group in by_content.values():
+        if len(group) > 1 and group[0].talks:
+            others = "; ".join(each.where for each in group[1:])
+            yield Suspicion("identical messages", group[0].where, f"same messages as {others}")
+
+
+def missing_trials(passports: Iterable[Passport], num_trials: int | None) -> Iterator[Suspicion]:
+    """Trials that every task should have and some lack, or have more than once."""
+    trials: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for each in passports:
+        if each.trial is not None:
+            trials[each.domain, each.task_id].append(each.trial)
+    most = max((max(each) + 1 for each in trials.values()), default=0)
+    expected = range(max(num_trials or 0, most))
+    for (domain, task_id), numbers in trials.items():
+        where = f"{domain} task {task_id}"
+        lacking = [number for number in expected if number not in numbers]
+        if lacking:
+            text = f"trial {', '.join(map(str, lacking))} of {len(expected)} is missing"
+            yield Suspicion("missing trials", where, text)
+        twice = sorted({number for number in numbers if numbers.count(number) > 1})
+        if twice:
+            text = f"trial {', '.join(map(str, twice))} appears more than once"
+            yield Suspicion("repeated trials", where, text)

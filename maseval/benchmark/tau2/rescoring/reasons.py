@@ -1,0 +1,119 @@
+"""Why a verdict changes from one release to another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.rescoring.standing import REPLAY, TASK, Standing
+from maseval.benchmark.tau2.world.inventory import tool_types
+from maseval.core.shapes import entries, mapping
+
+JUDGE = "NL_ASSERTION"
+_CRITERIA = {
+    "DB": ("changed gold", "actions"),
+    "ACTION": ("changed gold", "actions"),
+    "ENV_ASSERTION": ("changed assertions", "env_assertions"),
+    "COMMUNICATE": ("changed information", "communicate_info"),
+    JUDGE: ("changed assertions", "nl_assertions"),
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason: ``kind`` is what many changes have in common, ``text`` what is special."""
+
+    kind: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.text})" if self.text else self.kind
+
+    def to_dict(self) -> dict[str, str]:
+        """In JSON's terms."""
+        return {"kind": self.kind, "text": self.text}
+
+
+def reasons(before: Standing, after: Standing) -> tuple[Reason, ...]:
+    """What makes the verdict another, most telling first."""
+    gone, new = before.failed_by - after.failed_by, after.failed_by - before.failed_by
+    found = []
+    if after.open and not before.open:
+        wanted = len(entries(_criteria(after).get("nl_assertions")))
+        found.append(Reason("judge needed", f"{wanted} assertion{'' if wanted == 1 else 's'}"))
+    if before.open and not after.open:
+        found.append(Reason("judge no longer needed"))
+    if before.passed or before.open:
+        found += [_why(kind, before, after, appeared=True) for kind in sorted(new)]
+    else:
+        found += [_why(kind, before, after, appeared=False) for kind in sorted(gone)]
+    return tuple(dict.fromkeys(found)) or (Reason("other rules"),)
+
+
+def _why(kind: str, before: Standing, after: Standing, *, appeared: bool) -> Reason:
+    if kind == TASK:
+        return Reason("task added" if not appeared else "task removed")
+    if kind == REPLAY:
+        return _replay(before, after) if not appeared else _replay(after, before)
+    if kind == JUDGE:
+        return Reason("judge says no" if appeared else "judge says yes")
+    if not appeared and kind not in after.parts:
+        return Reason(f"{kind} no longer counts")
+    if appeared and kind not in before.parts:
+        return Reason(f"{kind} counts now")
+    return _other_criteria(kind, before, after)
+
+
+def _replay(failing: Standing, other: Standing) -> Reason:
+    """Why a conversation can be replayed under the one and not under the other."""
+    name = failing.unreplayable_call
+    if name is None:
+        return Reason("other replay")
+    if name not in tool_types(failing.domain) and name in tool_types(other.domain):
+        return Reason("other tools", f"{failing.release.name} has no {name}")
+    if other.release.rules.replay.mutating_only and tool_types(other.domain).get(name) != "write":
+        return Reason("only writes replayed", f"another answer of {name}")
+    return Reason("lenient replay", f"another answer of {name} is accepted")
+
+
+def _other_criteria(kind: str, before: Standing, after: Standing) -> Reason:
+    named, field = _CRITERIA[kind]
+    old, new = (entries(_criteria(each).get(field)) for each in (before, after))
+    if list(map(_content, old)) == list(map(_content, new)):
+        return Reason("other replay", kind)
+    return Reason(named, difference(old, new))
+
+
+def _criteria(standing: Standing) -> Mapping[str, Any]:
+    return mapping(standing.task, "evaluation_criteria")
+
+
+def difference(old: Sequence[object], new: Sequence[object]) -> str:
+    """What is not in a list any more, what has come, and what is there with other arguments."""
+    gone = [each for each in old if _content(each) not in map(_content, new)]
+    come = [each for each in new if _content(each) not in map(_content, old)]
+    lost, added = ([_name(each) for each in some] for some in (gone, come))
+    changed = [name for name in dict.fromkeys(lost) if name in added]
+    for name in changed:
+        lost.remove(name)
+        added.remove(name)
+    parts = {"without ": lost, "with ": added, "other arguments of ": changed}
+    told = [words + _counted(names) for words, names in parts.items() if names]
+    return "; ".join(told) or "another order"
+
+
+def _counted(names: Sequence[str]) -> str:
+    counts = ((name, names.count(name)) for name in dict.fromkeys(names))
+    return ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts)
+
+
+def _content(each: object) -> str:
+    parts = mapping(each)
+    kept = {key: value for key, value in parts.items() if key in ("name", "arguments")}
+    return canonical_json(kept or each)
+
+
+def _name(each: object) -> str:
+    if isinstance(each, str):
+        return repr(each)
+    return str(mapping(each).get("name") or mapping(each).get("func_name"))

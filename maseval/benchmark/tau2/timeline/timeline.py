@@ -1,0 +1,168 @@
+"""Time travel: what the databases were like after each message, and how they differed.
+
+Differences are those of records that were changed; the databases themselves are not copied.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.permanence import ABSENT
+from maseval.benchmark.tau2.explain.snapshot import FieldDifference, WorldSnapshot
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
+from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall, Replayed
+from maseval.benchmark.tau2.timeline.records import (
+    SHOWN,
+    FoundRecord,
+    RecordSearch,
+    search_records,
+)
+from maseval.benchmark.tau2.versions.releases import AnyVersion
+from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.tasks import RewardType
+from maseval.core.exceptions import ConfigurationError
+from maseval.data.store import AnyPath
+
+
+class UnknownMomentError(ConfigurationError):
+    """The conversation has no such message."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A conversation's messages, each with the world after it.
+
+    ``gold_counts`` says whether the reward depends on the end state being the gold one; a task
+    without criteria has no gold state.
+    """
+
+    start: WorldSnapshot
+    gold: WorldSnapshot | None
+    gold_counts: bool
+    moments: tuple[Moment, ...]
+
+    @property
+    def end(self) -> WorldSnapshot:
+        """The world after the last message."""
+        return self.moments[-1].after if self.moments else self.start
+
+    def at(self, message: int) -> Moment:
+        """The moment of a message; a tool's answer belongs to the message that called it."""
+        for moment in self.moments:
+            if moment.index <= message <= moment.last:
+                return moment
+        last = self.moments[-1].last if self.moments else None
+        has = "it has none" if last is None else f"they are numbered 0 to {last}"
+        raise UnknownMomentError(f"the conversation has no message {message}; {has}")
+
+    def search(self, text: str, message: int | None = None, *, limit: int = SHOWN) -> RecordSearch:
+        """The records with ``text`` in them after a message; by default, at the start."""
+        now = self.start if message is None else self.at(message).after
+        return search_records(now, self.start, text, limit=limit)
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms: each state once, and for every message the number of its state."""
+        states: list[dict[str, object]] = []
+        numbers: dict[int, int] = {}
+        messages = []
+        for moment in self.moments:
+            if id(moment.after) not in numbers:
+                numbers[id(moment.after)] = len(states)
+                states.append(_state(moment))
+            messages.append({**_message(moment), "state": numbers[id(moment.after)]})
+        return {
+            "gold": self.gold is not None,
+            "gold_counts": self.gold_counts,
+            "messages": messages,
+            "states": states,
+        }
+
+
+def timeline(
+    simulation: Mapping[str, object] | HasSimulation,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    *,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> Timeline:
+    """The timeline of a recorded simulation; the arguments are those of ``score_simulation``."""
+    release = release_of_task(domain, task, version)
+    recording = read_recording(
+        simulation, messages_required=release.rules.evaluation.messages_required
+    )
+    case = case_of(
+        recording, domain_named(domain), task, solo=solo, data_dir=data_dir, release=release
+    )
+    return timeline_of(case)
+
+
+def timeline_of(case: Case) -> Timeline:
+    """The timeline of a conversation in its world."""
+    setting = case.setting
+    scored = case.task.evaluation_criteria is not None
+    gold = WorldSnapshot(gold_state(setting).world) if scored else None
+    replayed = Replayed(setting.stage().world(), gold)
+    moments = tuple(replayed.moments(case.recording.messages))
+    return Timeline(replayed.start, gold, case.counts(RewardType.DB), moments)
+
+
+def _message(moment: Moment) -> dict[str, object]:
+    form: dict[str, object] = {
+        "index": moment.index,
+        "last": moment.last,
+        "role": moment.role,
+        "calls": [_call(each) for each in moment.calls],
+    }
+    return form if moment.problem is None else {**form, "problem": _mismatch(moment.problem)}
+
+
+def _call(call: RepeatedCall) -> dict[str, object]:
+    form: dict[str, object] = {
+        "name": call.call["name"],
+        "by": call.call["requestor"],
+        "index": call.index,
+        "made": call.made,
+        "changed": [_difference(each) for each in call.changed],
+    }
+    return form if call.mismatch is None else {**form, "mismatch": _mismatch(call.mismatch)}
+
+
+def _mismatch(mismatch: Mismatch) -> dict[str, object]:
+    if mismatch.expected is None and mismatch.found is None:
+        return {"error": mismatch.error}
+    return {"expected": mismatch.expected, "found": mismatch.found}
+
+
+def _state(moment: Moment) -> dict[str, object]:
+    gold = moment.from_gold
+    return {
+        "from_start": [_difference(each) for each in moment.from_start],
+        "from_gold": None if gold is None else [_difference(each) for each in gold],
+    }
+
+
+def _difference(difference: FieldDifference) -> dict[str, object]:
+    """``was`` and ``is``, each left out where there is no such value."""
+    values = {"was": difference.expected, "is": difference.found}
+    known = {name: value for name, value in values.items() if value is not ABSENT}
+    place = difference.place
+    return {"side": place.side, "place": str(place), **known}
+
+
+def search_form(found: RecordSearch) -> dict[str, object]:
+    """A search in JSON's terms."""
+    return {"total": found.total, "records": [_record(each) for each in found.records]}
+
+
+def _record(record: FoundRecord) -> dict[str, object]:
+    place = record.place
+    return {
+        "side": place.side,
+        "table": place.table,
+        "record": place.record,
+        "changed": record.changed,
+        "value": record.value,
+    }

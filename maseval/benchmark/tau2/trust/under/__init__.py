@@ -1,7 +1,0 @@
-"""The same conversations under several releases: which verdicts change, and why."""
-
-from maseval.benchmark.tau2.trust.under.change import ReleaseTotals, VerdictChange
-from maseval.benchmark.tau2.trust.under.reasons import Reason
-from maseval.benchmark.tau2.trust.under.under import ScoredUnder, score_under
-
-__all__ = ["Reason", "ReleaseTotals", "ScoredUnder", "VerdictChange", "score_under"]

@@ -1,0 +1,116 @@
+"""``maseval gate``: what it decides, and what it writes."""
+
+import shutil
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from maseval.app.comparing import gate
+from maseval.app.comparing.gate import IncompleteRunError
+from maseval.app.comparing.gate_junit import junit
+from maseval.app.comparing.gate_summary import inline, markdown, simulation_link
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
+from maseval.runs.config_file import LOG
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("gate")
+    return {
+        agent: tau2.run(domain="library", agent=agent, trials=2, output=folder / agent).folder
+        for agent in ("gold", "noisy", "noop")
+    }
+
+
+def test_a_run_that_fails_everything_is_worse(runs: dict[str, Path]) -> None:
+    found = gate(runs["noop"], runs["gold"])
+    assert found.verdict == "worse"
+    assert found.main.difference == -1 and len(found.fell) == 12 and not found.rose
+
+
+def test_a_loss_within_chance_is_not_worse(runs: dict[str, Path]) -> None:
+    found = gate(runs["noisy"], runs["gold"])
+    assert found.main.difference < 0
+    assert found.verdict == "not worse"
+
+
+def test_a_loss_is_worse_once_more_risk_is_taken(runs: dict[str, Path]) -> None:
+    assert gate(runs["noisy"], runs["gold"], alpha=0.1).verdict == "worse"
+
+
+def test_a_loss_within_the_margin_is_not_worse(runs: dict[str, Path]) -> None:
+    assert gate(runs["noisy"], runs["gold"], alpha=0.1, margin=0.2).verdict == "not worse"
+
+
+def test_a_better_run_is_not_worse(runs: dict[str, Path]) -> None:
+    found = gate(runs["gold"], runs["noop"])
+    assert found.verdict == "not worse" and len(found.rose) == 12
+
+
+@pytest.mark.parametrize("options", [{"margin": 2.0}, {"margin": -0.1}, {"alpha": 0.0}])
+def test_limits_that_mean_nothing_are_refused(
+    runs: dict[str, Path], options: dict[str, float]
+) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        gate(runs["gold"], runs["noop"], **options)
+
+
+def test_an_incomplete_run_is_refused_unless_it_is_wanted(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    part = tmp_path / "part"
+    shutil.copytree(runs["gold"], part)
+    lines = (part / LOG).read_bytes().splitlines(keepends=True)
+    (part / LOG).write_bytes(b"".join(lines[:12]))
+    with pytest.raises(IncompleteRunError, match="--allow-incomplete"):
+        gate(part, runs["gold"])
+    assert gate(part, runs["gold"], allow_incomplete=True).verdict == "not worse"
+
+
+def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]) -> None:
+    found = gate(runs["noisy"], runs["gold"])
+    text = markdown(found, "https://example.org/a b/report.html")
+    assert text.startswith("### ✅ noisy is not shown worse than gold")
+    assert "| library | pass^1 | 12 | 100.0% | 75.0% |" in text
+    assert "(https://example.org/a%20b/report.html#library/first_waiver/0)" in text
+    assert "](" not in markdown(found)
+
+
+def test_a_link_leads_to_a_trial_that_failed(runs: dict[str, Path]) -> None:
+    found = gate(runs["noisy"], runs["gold"])
+    for flip in found.fell:
+        trial = found.shown_trial(TaskKey(flip.group, flip.task))
+        assert not trial.passed
+
+
+def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, Path]) -> None:
+    found = gate(runs["noop"], runs["gold"])
+    strange = [replace(each, task="half \ud800") for each in found.run.outcomes[:1]]
+    worlds = {found.two.names[1]: replace(found.run, outcomes=strange)}
+    changed = replace(found, comparison=replace(found.comparison, runs=worlds))
+
+    link = simulation_link(changed, strange[0].key, "https://example.org/\ud800")
+
+    assert link == "https://example.org/?#library/half%20%3F/0"
+
+
+def test_words_of_others_are_no_markdown() -> None:
+    hostile = "|x|\n# h <img src=x> [a](javascript:b) @team `c` \x1b[31m"
+    shown = inline(hostile)
+    assert "\n" not in shown and "<" not in shown and "\x1b" not in shown
+    assert "\\|x\\|" in shown and "\\@team" in shown and "\\[a\\]" in shown
+
+
+@pytest.mark.parametrize(("agent", "failures", "skipped"), [("noop", 13, 0), ("noisy", 0, 4)])
+def test_junit_has_a_test_for_the_gate_and_for_each_task(
+    runs: dict[str, Path], agent: str, failures: int, skipped: int
+) -> None:
+    suite = ET.fromstring(junit(gate(runs[agent], runs["gold"])))[0]
+    assert suite.attrib["tests"] == "13" == str(len(suite))
+    assert (suite.attrib["failures"], suite.attrib["skipped"]) == (str(failures), str(skipped))
+    assert len(suite.findall("testcase/failure")) == failures
+    assert len(suite.findall("testcase/skipped")) == skipped

@@ -1,0 +1,97 @@
+"""The report of a run, of a results file, and of two runs compared."""
+
+import pytest
+
+from maseval.app.results import report
+from maseval.commands import tau2
+from maseval.runs import RunFolder
+from maseval.stats import compare, difference_plot, outcomes_of
+from tests.cli.commandline import maseval
+from tests.report.reading import index_of, packets_of
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reported")
+    return [
+        tau2.run(
+            domain="library",
+            agent="noisy",
+            agent_args={"error_rate": rate},
+            trials=2,
+            output=folder / name,
+        ).folder
+        for name, rate in (("careful", 0.05), ("hurried", 0.4))
+    ]
+
+
+def test_a_simulation_comes_with_what_the_customer_wants(runs, tmp_path):
+    page = report(runs[0], tmp_path / "page.html")
+
+    wishes = {detail["wish"] for packet in packets_of(page) for detail in packet}
+    assert "You want to renew the novel The Salt Road" in " ".join(wishes)
+    assert all(task["note"] for task in index_of(page)["tasks"])
+
+
+def test_an_audit_marks_the_tasks_it_finds_something_in(runs, tmp_path):
+    found = {
+        (remark.domain, remark.task_id)
+        for remark in tau2.audit("library").remarks
+        if remark.severity != "info" and remark.task_id is not None
+    }
+
+    page = report(runs[0], tmp_path / "page.html", explain=False)
+    bare = report(runs[0], tmp_path / "bare.html", explain=False, audit=False)
+
+    tasks = index_of(page)["tasks"]
+    assert {(task["domain"], task["id"]) for task in tasks if "findings" in task} == found
+    assert not any("findings" in task for task in index_of(bare)["tasks"])
+
+
+def test_two_runs_are_compared_on_one_page(runs, tmp_path):
+    page = report(runs[0], tmp_path / "page.html", against=runs[1], explain=False)
+
+    index = index_of(page)
+    first, second = ([*RunFolder.read(run).reports()] for run in runs)
+    main = compare(outcomes_of(first), outcomes_of(second)).main
+    assert index["runs"] == ["careful", "hurried"]
+    assert len(index["simulations"]) == len(first) + len(second)
+    rows = {row["name"]: row["measures"] for row in index["results"]["rows"]}
+    assert rows["careful"][0]["value"] == pytest.approx(main.first)
+    assert rows["hurried"][0]["value"] == pytest.approx(main.second)
+    assert rows["difference, library"][0].startswith(f"{100 * main.difference:+.1f} (")
+    assert any("hurried minus careful" in note for note in index["results"]["notes"])
+
+
+def test_the_comparison_stands_beside_the_first_run(runs):
+    result = maseval("report", runs[0], "--against", runs[1], "--no-explain")
+
+    assert result.exit_code == 0
+    assert (runs[0] / "comparison.html").is_file()
+
+
+def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):
+    first, second = (outcomes_of(RunFolder.read(run).reports()) for run in runs)
+    found = compare(first, second, names=("careful", "hurried"))
+
+    drawn = difference_plot(found)
+
+    assert "hurried minus careful" in drawn
+    for each in found.differences:
+        if each.measure == "pass^k":
+            assert f"{100 * each.difference:+.1f}" in drawn
+
+
+def test_the_page_says_how_the_run_was_started(tmp_path):
+    command = "maseval tau2 run --domain library"
+    for name in ("one", "other"):
+        tau2.run(
+            domain="library", agent="gold", num_tasks=1, output=tmp_path / name, command=command
+        )
+
+    alone = index_of(report(tmp_path / "one", tmp_path / "page.html"))
+    both = report(tmp_path / "one", tmp_path / "page.html", against=tmp_path / "other")
+
+    assert dict(alone["facts"])["Command"] == command
+    facts = dict(index_of(both)["facts"])
+    assert (facts["Command of one"], facts["Command of other"]) == (command, command)

@@ -1,0 +1,57 @@
+"""Options are spelled once, and mean the same in Python, on the command line and in the record."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+
+from maseval.app.running.options import Flag, recorded, spelled, takes
+from maseval.benchmark.tau2.app.running.options import MAX_STEPS, TIMEOUT, McpOptions, RunOptions
+from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
+from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
+from maseval.commands import tau2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    seed: Annotated[int, Flag("Seed", "Execution", recorded=True)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brewing(Shared):
+    leaves: Annotated[str, Flag("Which tea", "Tea")]
+    cups: Annotated[int, Flag("How many cups", "Tea")] = 2
+    watch: object = None
+
+
+@takes(Brewing)
+def brew(options: Brewing) -> str:
+    """Make tea."""
+    return f"{options.cups} cups of {options.leaves}"
+
+
+def test_a_function_of_options_is_called_with_keywords():
+    assert brew(leaves="assam") == "2 cups of assam"
+    with pytest.raises(TypeError, match="colour"):
+        brew(leaves="assam", colour="green")
+
+
+def test_its_signature_and_its_documentation_list_the_options_its_own_first():
+    assert list(inspect.signature(brew).parameters) == ["leaves", "cups", "watch", "seed"]
+    assert "Make tea." in brew.__doc__ and "    cups: How many cups" in brew.__doc__
+
+
+def test_only_what_results_depend_on_is_recorded():
+    assert recorded(Brewing(leaves="assam", seed=7)) == {"seed": 7}
+
+
+@pytest.mark.parametrize(("function", "options"), [(tau2.run, RunOptions), (tau2.mcp, McpOptions)])
+def test_the_functions_of_tau2_have_the_options_of_their_commands(function, options):
+    names = [each.name for each in spelled(options)]
+
+    assert list(inspect.signature(function).parameters) == names
+
+
+def test_the_limits_of_a_run_are_those_of_the_benchmark():
+    assert (MAX_STEPS, TIMEOUT) == (MAX_INVOCATIONS, DEFAULT_TIMEOUT_SECONDS)

@@ -1,0 +1,87 @@
+import json
+import time
+
+from maseval import AgentAdapter, MessageHistory
+from maseval.app.running import run
+from maseval.app.running.progress import RunProgress
+from maseval.app.running.publishing import published
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.core.conversations import Said
+from maseval.core.storage.secrets import Secrets
+from maseval.runs import Simulation
+from maseval.runs.live import LIVE
+
+ONE = Simulation("retail", "7", 0)
+
+
+def nothing(task, trial):
+    return None
+
+
+def published_once(folder, last=nothing, secrets=None):
+    """What is published first; waits for it."""
+    progress = RunProgress(3, None)
+    progress.started(ONE)
+    with published(folder, progress, last, Secrets.of(secrets or {})):
+        while not (folder / LIVE).exists():
+            time.sleep(0.01)
+        return json.loads((folder / LIVE).read_bytes())
+
+
+def test_a_running_run_says_what_was_said_last_in_each_simulation(tmp_path):
+    found = published_once(tmp_path, lambda task, trial: Said("user", f"about {task}", 4))
+
+    (flight,) = found["in_flight"]
+    assert (flight["domain"], flight["task"], flight["trial"]) == ("retail", "7", 0)
+    assert (flight["step"], flight["last"]) == (4, {"role": "user", "text": "about 7"})
+
+
+def test_what_is_published_is_withdrawn_at_the_end_and_leaves_no_trace(tmp_path):
+    published_once(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_secret_of_the_run_is_published_not_even_a_part(tmp_path):
+    secret = "open-sesame-and-more"
+    words = "x" * 490 + secret
+    found = published_once(
+        tmp_path, lambda task, trial: Said("assistant", words, 1), {"api_key": secret}
+    )
+
+    assert "open" not in found["in_flight"][0]["last"]["text"]
+
+
+class Waiting(AgentAdapter):
+    """An agent that speaks, and goes on when that was published."""
+
+    def __init__(self, live):
+        super().__init__(None, "waiting")
+        self.messages = MessageHistory()
+        self.live = live
+
+    def _run_agent(self, query):
+        self.messages.add_message("user", query)
+        self.messages.add_message("assistant", "Let me see.")
+        while "Let me see." not in self.published():
+            time.sleep(0.01)
+        return "Ash"
+
+    def published(self):
+        try:
+            return self.live.read_text()
+        except FileNotFoundError:
+            return ""
+
+
+def test_a_benchmark_of_ones_own_says_what_was_said_last(tmp_path):
+    live = tmp_path / "r" / LIVE
+
+    class Rooms(BookingBenchmark):
+        def setup_agents(self, agent_data, environment, task, user, seed_generator):
+            agent = Waiting(live)
+            return [agent], {agent.name: agent}
+
+    result = run(benchmark=Rooms, tasks=load_tasks, num_tasks=1, output=live.parent)
+
+    assert result.complete and not live.exists()  # else the agent would wait for ever

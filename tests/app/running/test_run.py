@@ -1,0 +1,338 @@
+"""Any benchmark runs into a folder, resumes there, and is refused by name if it cannot be run."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from maseval import (
+    AdaptiveTaskQueue,
+    AgentAdapter,
+    Benchmark,
+    BenchmarkCallback,
+    Environment,
+    Evaluator,
+    ScriptedModelAdapter,
+    Task,
+)
+from maseval.app.comparing import compare
+from maseval.app.results import show
+from maseval.app.running import new, run
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
+from maseval.runs import RunConfigError, RunFolder
+
+SHOPPING = """
+from maseval import Task
+from maseval.benchmark.booking import BookingBenchmark, load_tasks as booking_tasks
+
+class Shopping(BookingBenchmark):
+    pass
+
+class Rude(Shopping):
+    def __init__(self, shelves, colour="red", **kwargs):
+        super().__init__(**kwargs)
+        self.shelves = shelves
+
+def make(seed=None):
+    return Shopping(seed=seed, tasks=booking_tasks()[:2])
+
+def nothing():
+    return None
+
+def broken():
+    return 1 / 0
+
+READY = make()
+NUMBER = 5
+TASKS = booking_tasks()[:3].to_list()
+
+def some(first=0, last=None):
+    return booking_tasks()[first:last]
+"""
+
+
+@pytest.fixture(autouse=True)
+def shopping(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shopping.py").write_text(SHOPPING)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("shopping", None)
+
+
+def planned(result):
+    return [one.task_id for one in RunFolder.read(result.folder).planned]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_reports_are_kept_in_memory_only_for_callbacks_of_ones_own(listens):
+    received = []
+
+    class Listener(BenchmarkCallback):
+        def on_run_end(self, benchmark, results):
+            received.append(len(results))
+
+    benchmark = BookingBenchmark(callbacks=[Listener()] if listens else [], tasks=load_tasks()[:2])
+    done = run(benchmark=benchmark, output="r")
+
+    assert done.summary.overall.recorded == 2 and len(benchmark.reports) == (2 if listens else 0)
+    assert received == ([2] if listens else [])
+
+
+def test_a_class_is_run_on_the_tasks_beside_it():
+    result = run(benchmark="shopping.py:Shopping", trials=2, output="r")
+
+    assert result.complete and result.summary.overall.passed == 6
+    assert planned(result) == ["pair", "pair", "trio", "trio", "team", "team"]
+    assert result.config["benchmark"] == "shopping.py:Shopping"
+
+
+@pytest.mark.parametrize("benchmark", ["shopping.py:make", "shopping.py:READY", "shopping:make"])
+def test_a_function_or_an_instance_brings_its_own_tasks(benchmark):
+    assert planned(run(benchmark=benchmark, output="r")) == ["pair", "trio"]
+
+
+def test_a_class_of_python_is_run_on_the_tasks_of_its_module():
+    result = run(benchmark=BookingBenchmark, tasks=load_tasks, output="r", num_tasks=4)
+
+    assert planned(result) == ["pair", "trio", "team", "board"]
+    assert result.config["benchmark"] == "maseval.benchmark.booking.benchmark:BookingBenchmark"
+
+
+def test_what_a_class_takes_is_given_with_set():
+    made = run(benchmark="shopping.py:Rude", set={"shelves": 3}, output="r")
+
+    assert made.complete and made.config["set"] == {"shelves": 3}
+    with pytest.raises(ConfigurationError, match=r"missing.*'shelves'.*it takes shelves, colour"):
+        run(benchmark="shopping.py:Rude")
+    with pytest.raises(ConfigurationError, match=r"unexpected keyword.*'walls'.*--set"):
+        run(benchmark="shopping.py:make", set={"walls": 3})
+    with pytest.raises(ConfigurationError, match="made already"):
+        run(benchmark="shopping.py:READY", set={"shelves": 3})
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "words"),
+    [
+        ("shopping.py:Shoping", "did you mean 'Shopping'"),
+        ("shopping.py", "there are Shopping, Rude, READY"),
+        ("shop.py:Shopping", "there is no file 'shop.py'"),
+        ("nowhere.at_all:Shopping", "No module named 'nowhere'; write it like my_benchmark.py:"),
+        ("tau2", "No module named 'tau2'; write it like my_benchmark.py:MyBenchmark"),
+        ("shopping.py:NUMBER", "5 is not a benchmark"),
+        ("shopping.py:Task", "Task is not a Benchmark"),
+        ("shopping.py:nothing", "returned None; it must return a Benchmark"),
+        ("shopping.py:broken", "ZeroDivisionError: division by zero"),
+        ("maseval:Benchmark", "is abstract: it has no setup_agents, setup_environment"),
+        (3, "3 is not a benchmark"),
+    ],
+)
+def test_what_is_no_benchmark_is_refused_by_name(benchmark, words, tmp_path):
+    with pytest.raises(ConfigurationError, match=words):
+        run(benchmark=benchmark)
+
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_only_benchmark_of_a_file_need_not_be_named(tmp_path):
+    new("benchmark", "groceries", tmp_path)
+
+    assert run(benchmark="groceries.py", output="r").summary.overall.passed == 2
+    package = run(benchmark="maseval.benchmark.booking", num_tasks=1, output="p")
+    assert package.config["benchmark"].endswith(":BookingBenchmark")
+
+
+def test_tasks_come_from_a_file_a_list_or_a_function(tmp_path):
+    def ids(**options):
+        return planned(
+            run(benchmark="shopping.py:Shopping", output=tmp_path / "r", fork=True, **options)
+        )
+
+    entries = [{"query": "A room for 2 at 10.", "evaluation_data": {"booked": {"Ash": [10]}}}]
+    (tmp_path / "tasks.json").write_text(json.dumps([*entries, {**entries[0], "id": "named"}]))
+
+    assert ids(tasks="tasks.json") == ["0", "named"]
+    assert ids(tasks=entries) == ["0"]
+    assert ids(tasks="shopping.py:TASKS") == ["pair", "trio", "team"]
+    assert ids(tasks="shopping.py:some", task_args={"first": 2, "last": 4}) == ["team", "board"]
+    assert ids(tasks=load_tasks()[1]) == ["trio"]
+
+
+def test_tasks_are_chosen_by_name_and_number():
+    chosen = run(benchmark="shopping.py:Shopping", task_id=["te", "0"], output="r")
+
+    assert planned(chosen) == ["pair", "team"]
+    with pytest.raises(ConfigurationError, match="did you mean trio"):
+        run(benchmark="shopping.py:Shopping", task_id=["tiro"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tasks": "nowhere.json"}, "there is no file"),
+        ({"tasks": []}, "has no tasks"),
+        ({"tasks": "shopping.py:TASKS", "task_args": {"first": 1}}, "are a list"),
+        ({"tasks": "shopping.py:some", "task_args": {"frist": 1}}, "--task-args"),
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"timeout": -1}, "timeout is -1"),
+        ({"trials": 0}, "'trials' is 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, words, tmp_path):
+    with pytest.raises(ConfigurationError, match=words):
+        run(benchmark="shopping.py:Shopping", **options)
+
+    assert not (tmp_path / "runs").exists()
+
+
+class Choosy(AdaptiveTaskQueue):
+    def initial_state(self):
+        return {}
+
+    def select_next_task(self, remaining, state):
+        return remaining[0]
+
+    def update_state(self, task, report, state):
+        return state
+
+
+def test_a_queue_that_cannot_resume_is_refused():
+    with pytest.raises(ConfigurationError, match="could not be resumed"):
+        run(benchmark=BookingBenchmark, tasks=Choosy(load_tasks()))
+
+
+def test_a_benchmark_without_tasks_says_where_to_put_them(tmp_path):
+    (tmp_path / "bare.py").write_text(
+        "from maseval.benchmark.booking import BookingBenchmark\nclass Bare(BookingBenchmark): pass"
+    )
+    with pytest.raises(ConfigurationError, match=r"define TASKS or load_tasks\(\)"):
+        run(benchmark="bare.py")
+
+
+def test_tasks_of_one_id_need_domains():
+    one, other = (replace(load_tasks()[0], metadata={"domain": name}) for name in "ab")
+
+    result = run(benchmark=BookingBenchmark, tasks=[one, other], output="r")
+
+    assert [score.name for score in result.summary.domains] == ["a", "b"]
+    with pytest.raises(DuplicateTaskError):
+        run(benchmark=BookingBenchmark, tasks=[one, one])
+
+
+def test_a_run_resumes_and_grows_but_is_not_mixed_of_two_versions(tmp_path):
+    first = run(benchmark="shopping.py:Shopping", num_tasks=2, output="r")
+    again = run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
+
+    assert (first.ran, again.ran) == (2, 4)
+    (tmp_path / "shopping.py").write_text(SHOPPING + "# another version\n")
+    with pytest.raises(RunConfigError, match="source_sha256"):
+        run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
+
+
+def test_another_content_of_a_task_is_another_run():
+    task = load_tasks()[0]
+    run(benchmark=BookingBenchmark, tasks=[task], output="r")
+
+    with pytest.raises(RunConfigError, match=r"data\.pair"):
+        run(benchmark=BookingBenchmark, tasks=[replace(task, query="For 3 at 10.")], output="r")
+
+
+def test_agent_data_is_given_beside_that_of_the_file(tmp_path):
+    (tmp_path / "data.py").write_text(
+        SHOPPING + "AGENT_DATA = {'slip_rate': 1.0, 'delay_seconds': 0}"
+    )
+    usual = run(benchmark="data.py:Shopping", output="usual", seed=1)
+    given = run(benchmark="data.py:Shopping", output="given", seed=1, agent_data={"slip_rate": 0.0})
+
+    assert usual.config["agent"] == {"slip_rate": 1.0, "delay_seconds": 0}
+    assert given.config["agent"] == {"slip_rate": 0.0, "delay_seconds": 0}
+    assert usual.summary.overall.passed < given.summary.overall.passed == 3
+
+
+def test_runs_of_any_benchmark_are_shown_and_compared_task_by_task():
+    tasks = load_tasks()[:4].to_list()
+    one = run(benchmark=BookingBenchmark, tasks=tasks, output="one", trials=2)
+    changed = [replace(tasks[0], query="For 3 at 10."), *tasks[1:]]
+    other = run(benchmark=BookingBenchmark, tasks=changed, output="other", trials=2)
+
+    assert len(show(one.folder).lines) == 8
+    assert show(one.folder, "trio").line.outcome == "pass"
+    found = compare([one.folder, other.folder])
+    assert {outcome.task for outcome in found.runs["other"].outcomes} == {"trio", "team", "board"}
+    assert found.dropped == ["task 'pair': its content differs between the runs"]
+
+
+class Priced(BookingBenchmark):
+    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+        model = ScriptedModelAdapter(["Sorry."], model_id="mine/small")
+        self.register("models", "clerk", model)
+        agent = _Answering(model, "desk")
+        return [agent], {"desk": agent}
+
+
+class _Answering(AgentAdapter):
+    def _run_agent(self, query):
+        return self.agent.generate(query)
+
+
+def test_a_budget_in_money_stops_the_run_by_the_prices_of_a_file(tmp_path):
+    (tmp_path / "prices.json").write_text('{"mine/small": {"input": 1000, "output": 1000}}')
+
+    result = run(
+        benchmark=Priced,
+        tasks=load_tasks,
+        prices="prices.json",
+        budget="0.01usd",
+        concurrency=1,
+        output="r",
+    )
+
+    assert 0 < result.summary.cost < 0.05
+    assert not result.complete and "the budget of $0.01 is reached" in result.stopped
+
+
+def test_a_timeout_replaces_that_of_the_tasks():
+    result = run(benchmark="shopping.py:Shopping", num_tasks=1, timeout=30, output="r")
+
+    report = next(RunFolder.read(result.folder).reports())
+    assert report["task"]["protocol"]["timeout_seconds"] == 30
+    assert load_tasks()[0].protocol.timeout_seconds is None
+
+
+class Strict(Priced):
+    def __init__(self):
+        super().__init__(fail_on_task_error=True)
+
+    def run_agents(self, agents, task, environment, query):
+        if task.id == "team":
+            raise RuntimeError("a wall")
+        return "Done."
+
+
+def test_a_benchmark_that_stops_at_errors_stops_with_a_reason_and_can_resume():
+    result = run(benchmark=Strict, tasks=load_tasks, concurrency=1, output="r")
+
+    assert result.stopped == "the benchmark stops at errors, and there was a RuntimeError: a wall"
+    assert result.ran == 3 and not result.complete
+
+
+class Unmade(Benchmark):
+    def setup_environment(self, agent_data, task):
+        return Environment({})
+
+    def setup_agents(self, agent_data, environment, task, user):
+        raise RuntimeError("no agent today")
+
+    def setup_evaluators(self, environment, task, agents, user):
+        return [Evaluator(task, environment, user)]
+
+
+def test_a_benchmark_that_always_fails_in_the_same_way_is_stopped():
+    tasks = [Task(query="x", id=str(number)) for number in range(30)]
+
+    result = run(benchmark=Unmade, tasks=tasks, concurrency=1, output="r")
+
+    assert result.ran == 5 and "all failed in the same way" in result.stopped

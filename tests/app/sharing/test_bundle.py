@@ -1,0 +1,298 @@
+"""A run becomes one archive; others check it and open it as a run of their own."""
+
+import hashlib
+import json
+import os
+import zipfile
+
+import pytest
+
+from maseval.app.comparing import gate
+from maseval.app.results import show
+from maseval.app.sharing import bundle, unbundle
+from maseval.commands import tau2
+from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.core.storage import strict_json
+from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
+from maseval.runs import RunFolder, RunLockedError, list_runs
+from maseval.runs.bundle import BundleError, opened_bundle
+from tests.cli.commandline import maseval
+from tests.frames.recordings import library_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "mine").folder
+
+
+@pytest.fixture(scope="module")
+def archive(run, tmp_path_factory):
+    return bundle(run, tmp_path_factory.mktemp("bundles") / "mine.maseval.zip").path
+
+
+def contents(archive):
+    with zipfile.ZipFile(archive) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def packed(path, files):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def relisted(files, **changes):
+    """The files with a list of theirs that is right, as somebody could make it."""
+    manifest = json.loads(files["bundle.json"]) | changes
+    manifest["files"] = {
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+        for name, content in files.items()
+        if name != "bundle.json"
+    }
+    listed = {key: manifest[key] for key in sorted(manifest) if key != "sha256"}
+    manifest["sha256"] = hashlib.sha256(strict_json.dumps(listed).encode()).hexdigest()
+    return {**files, "bundle.json": json.dumps(manifest).encode()}
+
+
+@pytest.mark.parametrize(("name", "words"), [("none.zip", "does not exist"), (".", "not a file")])
+def test_what_is_no_file_is_refused_by_name_and_nothing_is_made(name, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = maseval("unbundle", name)
+
+    assert result.exit_code == 2
+    assert f"{name} {'is ' if name == '.' else ''}{words}; name the archive" in result.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_bundle_holds_the_run_its_certificate_its_report_and_what_it_was_made_by(run, archive):
+    files = contents(archive)
+    manifest = json.loads(files["bundle.json"])
+
+    assert set(files) == {
+        *("config.json", "log.jsonl", "certificate.json", "report.html", "bundle.json")
+    }
+    assert files["log.jsonl"] == (run / "log.jsonl").read_bytes()
+    assert manifest["seal"] == RunFolder.read(run).seal
+    assert manifest["data"].keys() == {"library"}
+    (versions,) = manifest["versions"]
+    assert versions["packages"]["pydantic"]
+    assert versions["python"].startswith("3.")
+    assert manifest["notes"] == []
+    assert b"<html" in files["report.html"]
+
+
+@pytest.mark.data
+def test_a_run_of_another_release_is_checked_by_that_releases_data(
+    tmp_path, monkeypatch, shared_data, tau2_data_of_1_0_1
+):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+    options = {"domain": "retail", "task_id": ["0"], "data_version": "1.0.1"}
+    runs = {
+        agent: tau2.run(agent=agent, output=tmp_path / agent, **options).folder
+        for agent in ("gold", "noop")
+    }
+
+    found = unbundle(bundle(runs["gold"], tmp_path / "gold.zip").path, tmp_path / "theirs")
+
+    assert (found.data, found.unchecked, found.certificate) == ([], None, [])
+    assert gate(runs["noop"], runs["gold"]).comparison.notes == []
+
+
+def test_the_same_run_gives_the_same_bytes(run, archive, tmp_path):
+    again = bundle(run, tmp_path / "again.zip").path
+
+    assert again.read_bytes() == archive.read_bytes()
+
+
+def test_a_bundle_opens_as_a_run_folder_like_any_other(run, archive, tmp_path):
+    found = unbundle(archive, tmp_path / "theirs")
+
+    assert found.holds
+    assert (found.certificate, found.data) == ([], [])
+    original, opened = show(run), show(found.path)
+    assert opened.summary == original.summary
+    assert tau2.verify(found.path / "certificate.json", found.path).holds
+    (scored,) = tau2.score([found.path])
+    assert scored.agreeing == found.simulations == original.summary.overall.recorded
+    assert os.listdir(tmp_path) == ["theirs"]
+
+
+def test_without_a_folder_it_is_opened_below_the_runs_under_its_name(
+    archive, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MASEVAL_RUNS_DIR", str(tmp_path / "runs"))
+
+    assert unbundle(archive, verify=False).path == tmp_path / "runs" / "mine"
+    assert show("mine").lines
+
+
+def test_nothing_that_exists_is_replaced(run, archive, tmp_path):
+    (tmp_path / "x").symlink_to(tmp_path / "nowhere")
+
+    with pytest.raises(OutputExistsError, match="already exists"):
+        unbundle(archive, tmp_path / "x")
+    with pytest.raises(OutputExistsError, match="already exists"):
+        bundle(run, archive)
+
+
+@pytest.mark.parametrize("name", ["config.json", "log.jsonl", "certificate.json", "report.html"])
+def test_a_changed_file_is_refused_and_nothing_stays(name, archive, tmp_path):
+    files = contents(archive)
+    files[name] = files[name].replace(b"library", b"LIBRARY", 1)
+    changed = packed(tmp_path / "changed.zip", files)
+
+    with pytest.raises(BundleError, match=f"its {name} was changed"):
+        unbundle(changed, tmp_path / "out")
+
+    assert os.listdir(tmp_path) == ["changed.zip"]
+
+
+def test_an_edited_log_is_refused_even_if_the_list_was_made_to_fit(archive, tmp_path):
+    files = contents(archive)
+    lines = files["log.jsonl"].splitlines(keepends=True)
+    files["log.jsonl"] = b"".join([*lines[:-3], *lines[-2:]])
+    fitting = packed(tmp_path / "fitting.zip", relisted(files))
+
+    with pytest.raises(BundleError, match=r"does not hold together: .*missing"):
+        unbundle(fitting, tmp_path / "out")
+
+
+def test_a_log_without_its_end_is_refused(archive, tmp_path):
+    files = contents(archive)
+    files["log.jsonl"] = b"".join(files["log.jsonl"].splitlines(keepends=True)[:-1])
+    shorter = packed(tmp_path / "shorter.zip", relisted(files))
+
+    with pytest.raises(BundleError, match="its log ends with"):
+        unbundle(shorter, tmp_path / "out")
+
+
+def test_a_certificate_that_does_not_hold_is_reported(archive, tmp_path):
+    files = contents(archive)
+    certificate = json.loads(files["certificate.json"])
+    certificate["numbers"]["library"]["passed"] += 1
+    certificate.pop("sha256")
+    certificate["sha256"] = hashlib.sha256(_canonical(certificate)).hexdigest()
+    files["certificate.json"] = json.dumps(certificate).encode()
+    flattering = packed(tmp_path / "flattering.zip", relisted(files))
+
+    found = unbundle(flattering, tmp_path / "out")
+
+    assert not found.holds
+    assert found.certificate[0].startswith("numbers: certified")
+    assert maseval("unbundle", flattering, "--to", tmp_path / "again").exit_code == 1
+
+
+def _canonical(value):
+    from maseval.benchmark.tau2.domains.records import canonical_json
+
+    return canonical_json(value).encode()
+
+
+def test_other_data_than_the_run_had_is_reported(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "maseval.benchmark.tau2.app.results.comparable.data_fingerprint",
+        lambda domain, *, version: {"db.json": "another"},
+    )
+
+    found = unbundle(archive, tmp_path / "out")
+
+    assert not found.holds
+    assert "library: db.json is not the file that the run was made with" in found.data
+    assert (found.certificate, found.unchecked) == (None, "the data here is not that of the run")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda files: {**files, "../../evil": b"x"}, "does not belong there"),
+        (lambda files: {**files, "evil.py": b"x"}, "does not belong there"),
+        (lambda files: {**files, "judged.jsonl": b"{}"}, "not those it lists"),
+        (lambda files: _without(files, "report.html"), "not those it lists"),
+        (lambda files: _without(files, "log.jsonl"), "has no log.jsonl"),
+        (lambda files: _without(files, "bundle.json"), "has no bundle.json"),
+        (lambda files: {**files, "bundle.json": b"{}"}, "not of the form"),
+        (lambda files: {**files, "bundle.json": b"[" * 100_000}, "cannot be used"),
+        (lambda files: relisted(files, form="maseval bundle 9"), "not of the form"),
+        (
+            lambda files: {**files, "bundle.json": files["bundle.json"].replace(b"mine", b"mime")},
+            "changed after it was written",
+        ),
+    ],
+)
+def test_what_is_not_a_bundle_is_refused_and_nothing_stays(change, words, archive, tmp_path):
+    hostile = packed(tmp_path / "hostile.zip", change(contents(archive)))
+
+    with pytest.raises((BundleError, ArchiveError), match=words):
+        unbundle(hostile, tmp_path / "out")
+
+    assert os.listdir(tmp_path) == ["hostile.zip"]
+
+
+def _without(files, name):
+    return {key: content for key, content in files.items() if key != name}
+
+
+def test_a_bundle_that_unpacks_to_too_much_is_refused(archive, tmp_path):
+    with pytest.raises(ArchiveError, match="unpacks to more than 1,000 bytes"):
+        unbundle(archive, tmp_path / "out", limits=ArchiveLimits(total=1000))
+
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_run_that_is_running_or_damaged_or_empty_is_not_bundled(run, tmp_path):
+    config = RunFolder.read(run).config.values
+    running = pytest.raises(RunLockedError, match="still running")
+    with RunFolder.open(tmp_path / "open", config), running:
+        bundle(tmp_path / "open", tmp_path / "x.zip")
+    with pytest.raises(NotRunError, match="no finished simulation"):
+        bundle(tmp_path / "open", tmp_path / "x.zip")
+    damaged = unbundle(bundle(run, tmp_path / "y.zip").path, tmp_path / "damaged", verify=False)
+    log = damaged.path / "log.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"success"', b'"sUccess"', 1))
+    with pytest.raises(BundleError, match="is damaged"):
+        bundle(damaged.path, tmp_path / "x.zip")
+    assert not (tmp_path / "x.zip").exists()
+
+
+def test_a_run_of_any_benchmark_is_bundled_without_a_certificate(tmp_path):
+    ran = maseval(
+        "run", "maseval.benchmark.booking:BookingBenchmark", "--output", tmp_path / "booking"
+    )
+    assert ran.exit_code == 0, ran.stderr
+
+    done = maseval("bundle", tmp_path / "booking", "--output", tmp_path / "b.zip")
+    opened = maseval("unbundle", tmp_path / "b.zip", "--to", tmp_path / "opened")
+
+    assert "this benchmark has none" in done.stderr
+    assert opened.exit_code == 0
+    assert "the certificate was not checked" in " ".join(opened.stderr.split())
+    assert maseval("show", tmp_path / "opened").exit_code == 0
+
+
+def test_a_line_that_would_fill_the_memory_is_refused(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr("maseval.runs.bundle._LONGEST_LINE", 1000)
+
+    with pytest.raises(BundleError, match=r"a line of its log\.jsonl is too long"):
+        unbundle(archive, tmp_path / "out")
+
+
+def test_a_bundle_that_is_being_opened_is_not_listed_as_a_run(archive, tmp_path):
+    with opened_bundle(archive, tmp_path / "out"):
+        assert list_runs(tmp_path) == []
+
+    assert [run.name for run in list_runs(tmp_path)] == ["out"]
+
+
+def test_a_certificate_that_is_none_is_not_checked(archive, tmp_path):
+    files = contents(archive)
+    certificate = json.loads(files["certificate.json"]) | {"rules": 5}
+    certificate.pop("sha256")
+    certificate["sha256"] = hashlib.sha256(_canonical(certificate)).hexdigest()
+    files["certificate.json"] = json.dumps(certificate).encode()
+
+    found = unbundle(packed(tmp_path / "x.zip", relisted(files)), tmp_path / "out")
+
+    assert found.certificate is None
+    assert "not a certificate" in found.unchecked

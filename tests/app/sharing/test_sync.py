@@ -1,0 +1,207 @@
+"""Runs that are sent to where people look at runs: while they run, and afterwards."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from maseval import commands
+from maseval.app.running import tracking as tracking_module
+from maseval.app.sharing.destinations import Destination
+from maseval.app.sharing.sent import Sent
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface.telemetry.sender import DeliveryError
+from tests.cli.commandline import maseval
+from tests.interface.libraries import needing
+from tests.interface.telemetry.receiver import attributes, receiving
+
+BOOKING = "maseval.benchmark.booking:BookingBenchmark"
+
+
+@pytest.fixture(autouse=True)
+def variables(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("ENDPOINT", "HEADERS", "TRACES_ENDPOINT", "TRACES_HEADERS"):
+        monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    monkeypatch.setattr(tracking_module, "END_SECONDS", 60.0)
+
+
+def booking(trials=1, **options):
+    options = {"num_tasks": 2, "output": "mine", **options}
+    return commands.run(benchmark=BOOKING, trials=trials, **options)
+
+
+def traces(receiver):
+    return [each.trace_id for each in receiver.spans if not each.parent_span_id]
+
+
+def needs_otel(test):
+    for mark in needing("opentelemetry.exporter"):
+        test = mark(test)
+    return test
+
+
+@needs_otel
+def test_a_run_sends_each_simulation_once_also_when_it_is_resumed(monkeypatch):
+    with receiving() as receiver:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+        assert booking(otel=True).notes == []
+        booking(trials=2, otel=True)
+        booking(trials=2, otel=True)
+        (synced,) = commands.sync("mine", ["otel"])
+
+    assert len(set(traces(receiver))) == len(traces(receiver)) == 4
+    assert (synced.sent, synced.before) == (0, 4)
+    first = next(each for each in receiver.spans if not each.parent_span_id)
+    assert attributes(first)["maseval.run"] == "mine"
+
+
+@needs_otel
+def test_what_could_not_be_sent_is_one_sentence_and_can_be_sent_again(monkeypatch):
+    monkeypatch.setattr(tracking_module, "END_SECONDS", 0.5)
+    with receiving((500, "text/plain", b"broken")) as receiver:
+        to = f"otel={receiver.url}"
+        result = booking(track=[to])
+        receiver.answer = (200, "application/x-protobuf", b"")
+        receiver.requests.clear()
+        shown = maseval("sync", "mine", "--to", to, "--json")
+        again = maseval("sync", "mine", "--to", to)
+
+    (note,) = result.notes
+    assert note.startswith("otel: 2 of 2 traces were not sent (")
+    assert note.endswith(f"; send again with: maseval sync {result.folder} --to {to}")
+    assert result.complete
+    (synced,) = json.loads(shown.stdout)
+    assert len(traces(receiver)) == 2
+    assert "0 traces sent, 2 sent before" in again.stdout
+    assert (synced["to"], synced["sent"]) == ("otel", 2)
+
+
+@needs_otel
+def test_an_endpoint_given_for_a_run_goes_before_the_variable(monkeypatch):
+    with receiving() as usual, receiving() as given:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", usual.url)
+        booking(otel=True, otel_endpoint=given.url)
+
+    assert (len(traces(usual)), len(traces(given))) == (0, 2)
+
+
+@needs_otel
+def test_sync_reports_a_receiver_that_does_not_take_it_as_an_error():
+    booking()
+    with receiving((500, "text/plain", b"broken")) as receiver:
+        to = f"otel={receiver.url}"
+        with pytest.raises(DeliveryError, match="500"):
+            commands.sync("mine", [to])
+        shown = maseval("sync", "mine", "--to", to)
+
+    assert shown.exit_code == 1 and "Traceback" not in shown.stderr
+    assert f"Error: {to} did not take the traces (" in shown.stderr
+    assert "0 are there, and the same command sends the rest" in shown.stderr
+
+
+@needs_otel
+def test_a_trace_after_the_run_is_the_one_during_it():
+    with receiving() as during, receiving() as after:
+        booking(num_tasks=1, track=[f"otel={during.url}"])
+        commands.sync("mine", [f"otel={after.url}"])
+
+    assert during.requests[0][2] == after.requests[0][2]
+
+
+@needs_otel
+def test_langfuse_groups_a_run_by_its_name(monkeypatch):
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
+    with receiving() as receiver:
+        booking(track=[f"langfuse={receiver.url}"])
+
+    roots = [each for each in receiver.spans if not each.parent_span_id]
+    assert {attributes(each)["langfuse.session.id"] for each in roots} == {"mine"}
+
+
+@needs_otel
+def test_sync_sends_langfuse_what_it_lacks_and_a_score_keeps_its_id(monkeypatch):
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
+    commands.tau2.run(domain="library", agent="gold", num_tasks=1, output="mine")
+    with receiving() as receiver:
+        to = [f"langfuse={receiver.url}"]
+        receiver.score_answer = (400, "application/json", b"{}")
+        with pytest.raises(DeliveryError, match="took no score"):
+            commands.sync("mine", to)
+        receiver.score_answer = (200, "application/json", b"{}")
+        sent = [each.sent for _ in range(2) for each in commands.sync("mine", to)]
+
+    assert sent == [1, 0]
+    first, *whole = receiver.scores
+    assert [(each["name"], each["value"]) for each in whole] == [("passed", 1), ("reward", 1.0)]
+    assert first == whole[0]
+    assert {each["traceId"] for each in whole} == {each.trace_id.hex() for each in receiver.spans}
+
+
+@needs_otel
+def test_a_results_file_can_be_sent_too(tau2_data, tmp_path):
+    commands.tau2.run(domain=["library"], agent="gold", num_tasks=2, output="gold")
+    commands.tau2.export("gold", "theirs.json")
+    with receiving() as receiver:
+        (first,) = commands.sync("theirs.json", [f"otel={receiver.url}"])
+        (second,) = commands.sync("theirs.json", [f"otel={receiver.url}"])
+
+    assert (first.sent, second.sent, second.before) == (2, 0, 2)
+    assert (tmp_path / "theirs-sent.jsonl").exists()
+
+
+def test_nothing_is_loaded_for_a_run_that_is_sent_nowhere(tmp_path):
+    code = (
+        "import sys; from maseval import commands; "
+        f"commands.run(benchmark={BOOKING!r}, num_tasks=1, output='quiet'); "
+        "print([name for name in sys.modules if name.startswith(('maseval.interface.telemetry', "
+        "'maseval.interface.trackers', 'opentelemetry', 'mlflow', 'wandb'))])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("to", ["nowhere", "otel=nonsense", "langfuse", "mlflow="])
+def test_a_wrong_destination_is_refused_before_anything_is_run(to, monkeypatch, tmp_path):
+    monkeypatch.delenv("LANGFUSE_PUBLIC_KEY", raising=False)
+
+    with pytest.raises((ConfigurationError, ImportError)):
+        booking(track=[to])
+    assert not (tmp_path / "mine").exists()
+
+
+def test_sync_needs_a_destination_and_a_finished_simulation():
+    booking()
+
+    with pytest.raises(ConfigurationError, match="--to mlflow"):
+        commands.sync("mine", [])
+
+
+def test_what_was_sent_is_remembered_by_destination_whatever_else_is_in_the_file(tmp_path):
+    path = tmp_path / "sent.jsonl"
+    here, there = (Sent(path, Destination.of(f"mlflow=http://{host}")) for host in ("a", "b"))
+    path.write_text('not json\n[1]\n{"to": "mlflow"}\n')
+
+    here.note_run("first", "d1")
+    here.note_run("first", "d2")
+    there.note_run("second", "d3")
+    with path.open("a") as file:
+        file.write('{"to": "mlflow", "at": "http://a", "ru')  # torn
+
+    assert here.run() == ("first", "d2")
+    assert there.run() == ("second", "d3")
+    assert Sent(path, Destination.of("wandb")).run() is None
+
+
+def test_the_address_is_noted_without_its_password(tmp_path):
+    sent = Sent(tmp_path / "sent.jsonl", Destination.of("mlflow=http://me:hunter22@host"))
+
+    sent.note_run("first", "d1")
+
+    assert "hunter22" not in (tmp_path / "sent.jsonl").read_text()
+    assert sent.run() == ("first", "d1")

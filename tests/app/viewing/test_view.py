@@ -1,0 +1,161 @@
+import json
+import time
+
+import httpx
+import pytest
+
+pytest.importorskip("starlette")
+
+from maseval import commands
+from maseval.app.results.finding import UnknownRunError
+from maseval.app.viewing.view import view_beside
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface import extras
+from maseval.view.serving import ViewServer
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A folder with a run of the built-in domain in which something fails, and its export."""
+    root = tmp_path_factory.mktemp("played")
+    run = tau2.run(
+        domain="library",
+        agent="noisy",
+        agent_args={"error_rate": 0.5},
+        num_tasks=4,
+        trials=2,
+        output=root / "run",
+    ).folder
+    tau2.export(run, root / "files" / "theirs.json")
+    return root
+
+
+@pytest.fixture
+def ask(played, monkeypatch, tmp_path):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
+    viewer = commands.view(played, port=0)
+    with viewer.server, httpx.Client(base_url=viewer.address, timeout=60) as client:
+        yield lambda path, **query: client.get(f"/api/{path}", params=query).json()
+
+
+def test_a_run_has_the_numbers_facts_and_notes_of_its_report(ask, played):
+    written = commands.report(played / "run", played / "report.html", explain=False).read_text()
+    text = written.partition('id="index">')[2].partition("</script>")[0]
+    expected = json.loads(text)
+
+    index = ask("run/index", run="run")
+
+    same = ("facts", "results", "plots", "tasks", "simulations")
+    assert {key: index[key] for key in same} == {key: expected[key] for key in same}
+    assert index["live"]["state"] == "finished"
+
+
+def test_failures_are_explained_when_they_are_opened_and_labelled_from_then_on(ask):
+    index = ask("run/index", run="run")
+    failed = next(each for each in index["simulations"] if each["outcome"] != "pass")
+    task = index["tasks"][failed["task"]]
+
+    packet = ask("run/packet", run="run", domain=task["domain"], task=task["id"])
+    again = ask("run/index", run="run")
+
+    place = [each["trial"] for each in again["simulations"] if each["task"] == failed["task"]]
+    shown = packet["trials"][place.index(failed["trial"])]["explanation"]["label"]["name"]
+    (labels,) = [
+        each["labels"]
+        for each in again["simulations"]
+        if (each["task"], each["trial"]) == (failed["task"], failed["trial"])
+    ]
+    assert failed["labels"] == [] and labels == [shown]
+
+
+def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(ask):
+    def listed():
+        return {row["name"]: row for row in ask("runs")["runs"]}
+
+    while not listed()["files/theirs.json"]["planned"]:
+        time.sleep(0.05)
+    file, run = listed()["files/theirs.json"], listed()["run"]
+    packet_of = ask("run/index", run="files/theirs.json")["tasks"][0]
+    packet = ask(
+        "run/packet", run="files/theirs.json", domain=packet_of["domain"], task=packet_of["id"]
+    )
+
+    assert (file["kind"], file["state"], file["domains"]) == ("results", "finished", ["library"])
+    assert (file["pass_1"], file["planned"]) == (run["pass_1"], run["planned"])
+    assert len(packet["trials"]) == 2
+
+
+def test_a_run_or_a_file_is_opened_among_those_beside_it(played):
+    for name, path in (("run", "/run/run"), ("files/theirs.json", "/run/theirs.json")):
+        viewer = commands.view(played / name, port=0)
+        viewer.server.close()
+
+        assert viewer.address.endswith(path)
+        assert viewer.folder == (played / name).parent
+
+
+def test_only_this_machine_is_admitted_without_a_token(played):
+    viewer = commands.view(played, host="0.0.0.0", port=0)
+    with viewer.server:
+        here = viewer.address.partition("?")[0]
+        outside = httpx.get(f"{here}api/runs")
+        welcome = httpx.get(viewer.address, follow_redirects=True)
+
+    assert outside.status_code == 401
+    assert welcome.status_code == 200 and "token" not in str(welcome.url)
+
+
+def test_a_port_that_is_taken_is_named(played):
+    first = commands.view(played, port=0)
+    with first.server, pytest.raises(ConfigurationError, match=f":{first.server.port}: .*--port"):
+        commands.view(played, port=first.server.port)
+
+
+def test_what_is_neither_a_folder_nor_a_run_is_named(tmp_path):
+    with pytest.raises(UnknownRunError, match="neither a folder of runs nor a run"):
+        commands.view(tmp_path / "none", port=0)
+
+
+def test_a_run_is_shown_at_another_port_if_the_usual_one_is_taken(played):
+    with view_beside(played / "run") as first, view_beside(played / "run") as second:
+        assert first != second
+        assert httpx.get(second).status_code == 200
+
+
+def test_a_run_is_served_while_it_is_running(tmp_path):
+    seen = []
+
+    def look(address):
+        name = address.rpartition("/")[2]
+        live = httpx.get(address.partition("/run/")[0] + "/api/run/live", params={"run": name})
+        seen.append(live.json())
+
+    tau2.run(
+        domain="library",
+        agent="gold",
+        num_tasks=1,
+        output=tmp_path / "run",
+        view=True,
+        on_view=look,
+    )
+
+    assert (seen[0]["state"], seen[0]["planned"], seen[0]["done"]) == ("running", 1, 0)
+
+
+def test_a_server_that_was_never_started_can_be_closed(played):
+    server = commands.view(played, port=0).server
+
+    assert isinstance(server, ViewServer)
+    server.close()
+    server.close()
+
+
+def test_without_the_extra_the_error_says_how_to_install_it(played, monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda module: module != "uvicorn")
+
+    with pytest.raises(extras.MissingExtraError, match=r"uvicorn is not installed.*\[view\]"):
+        tau2.run(domain="library", agent="gold", output=played / "never", view=True)
+    assert not (played / "never").exists()

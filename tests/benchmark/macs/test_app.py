@@ -1,0 +1,61 @@
+import pytest
+
+from maseval.benchmark.macs.app.support import SUPPORT, diagnosed
+
+
+def report(status="success", error=None, **evaluation):
+    return {
+        "task_id": "task-000001",
+        "repeat_idx": 0,
+        "status": status,
+        "error": error,
+        "task": {"query": "q", "metadata": {"domain": "travel", "scenario": "Goals:\n  a room"}},
+        "eval": [evaluation] if evaluation else None,
+    }
+
+
+def row(answer, side):
+    return {"assertion": "booked", "answer": answer, "evidence": "no call", "assertion_type": side}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (report(passed=False, report=[row("FALSE", "user")]), "agent: goal not met"),
+        (
+            report(passed=False, report=[row("TRUE", "user"), row("false", "system")]),
+            "agent: goal met, but not as asserted",
+        ),
+        (
+            report(passed=False, report=[], judge_errors={"user": "no JSON"}),
+            "infrastructure: judge's answer unreadable",
+        ),
+        (report("agent_error", {"error_message": "boom"}), "agent: raised an error"),
+        (report("user_error", {"error_message": "boom"}), "infrastructure: did not finish"),
+    ],
+)
+def test_a_failure_is_labelled_by_what_the_judge_says_or_how_it_ended(given, name):
+    found = diagnosed(given)
+    assert found.name == name
+    (section,) = found.sections()
+    assert section.title.startswith(name)
+    assert section.lines
+    assert found.for_page()["label"]["name"] == name
+
+
+def test_what_passed_needs_no_label():
+    assert diagnosed(report(passed=True, report=[])) is None
+
+
+def test_an_unmet_assertion_is_the_evidence():
+    (section,) = diagnosed(report(passed=False, report=[row("FALSE", "system")])).sections()
+    assert section.lines == ("system: booked (no call)",)
+
+
+def test_a_task_s_title_is_the_beginning_of_its_scenario():
+    assert SUPPORT.task_title(report()) == "Goals: a room"
+    long = report()
+    long["task"]["metadata"]["scenario"] = "x" * 500
+    assert len(SUPPORT.task_title(long)) == 203
+    long["task"]["metadata"]["scenario"] = ""
+    assert SUPPORT.task_title(long) is None

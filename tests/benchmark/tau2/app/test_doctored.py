@@ -1,0 +1,343 @@
+"""What a file says of itself is never taken on trust."""
+
+import json
+
+import pytest
+
+from maseval.app.benchmarks import OutcomeOptions
+from maseval.app.comparing import compare
+from maseval.app.results import show
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder
+from tests.benchmark.tau2.app.doctored import (
+    CORPUS,
+    Doctored,
+    deleted_failures,
+    doctored,
+    domain_elsewhere,
+    emptied_criteria,
+    failures,
+    faked_rewards,
+    foreign_domain_name,
+    foreign_task,
+    relabelled_failures,
+    shuffled_task_ids,
+    unlisted_failures,
+)
+from tests.cli.commandline import last_json, maseval, require_data
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with an honest file of the library domain."""
+    folder = tmp_path_factory.mktemp("doctored")
+    played(folder, "library", trials=2)
+    return folder
+
+
+def played(folder, domain, trials, error_rate=0.4):
+    run = tau2.run(
+        domain=domain,
+        agent="noisy",
+        agent_args={"error_rate": error_rate},
+        trials=trials,
+        output=folder / "runs" / domain,
+    )
+    tau2.export(run.folder, folder / f"{domain}.json")
+
+
+@pytest.fixture(scope="module")
+def honest(home):
+    return json.loads((home / "library.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def beside_the_files(home, monkeypatch):
+    monkeypatch.chdir(home)
+
+
+@pytest.fixture
+def changed(home, honest, tmp_path):
+    def write(change):
+        path = tmp_path / f"{change.__name__}.json"
+        path.write_text(doctored(honest, change))
+        return path
+
+    return write
+
+
+def test_the_honest_file_has_nothing_wrong_with_it(honest):
+    (found,) = tau2.score(["library.json"])
+    certified = maseval("tau2", "certify", "library.json")
+
+    assert found.causes == [] and found.agrees
+    assert (found.planned, found.compared, found.agreeing) == (24, 24, 24)
+    assert found.passes == found.recorded_passes == 24 - len(failures(honest))
+    assert 0 < found.passes < 24
+    assert certified.exit_code == 0
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
+def test_a_doctored_file_is_found_out(case: Doctored, changed):
+    path = changed(case.change)
+    (honestly,) = tau2.score(["library.json"])
+
+    scored = maseval("tau2", "score", path, "--fail-on-disagreement")
+    certified = maseval("tau2", "certify", path, "--json")
+    (found,) = tau2.score([path])
+
+    assert scored.exit_code == certified.exit_code == 1
+    kinds = {cause.kind: str(cause) for cause in found.causes}
+    assert case.cause in kinds and case.evidence in kinds[case.cause]
+    assert scored.stdout.splitlines()[1].strip().startswith(found.causes[0].kind)
+    assert case.cause in {cause["kind"] for cause in json.loads(certified.stdout)["causes"]}
+    assert found.passes <= honestly.passes
+    assert found.planned >= honestly.planned
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
+def test_a_doctored_file_looked_at_has_the_numbers_of_its_score(case: Doctored, changed):
+    path = changed(case.change)
+    (scored,) = tau2.score([path])
+
+    view = show(path, explain=False)
+
+    overall = view.summary.overall
+    assert (overall.passed, overall.planned) == (scored.passes, scored.planned)
+    assert view.folder.notes[: len(scored.causes)] == [str(cause) for cause in scored.causes]
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
+def test_no_doctored_file_compares_better_than_the_honest_one(case: Doctored, changed):
+    path = changed(case.change)
+    try:
+        found = compare(["library.json", path])
+    except ConfigurationError as error:
+        assert "no task in common" in str(error)
+        assert case.cause in str(error)
+        return
+
+    assert found.two.main.difference <= 0
+    assert any(case.cause in note for note in found.notes)
+
+
+def test_failures_stay_in_the_denominator_whatever_they_are_called(changed):
+    (honestly,) = tau2.score(["library.json"])
+    for change in (relabelled_failures, deleted_failures):
+        (found,) = tau2.score([changed(change)])
+        number = tau2.certify(changed(change)).certificate.content["numbers"]
+        assert (found.passes, found.planned) == (honestly.passes, 24)
+        assert found.pass_hat[1].value == honestly.pass_hat[1].value
+        assert (number["library"]["passed"], number["library"]["simulations"]) == (
+            honestly.passes,
+            24,
+        )
+
+
+def test_a_certificate_is_about_the_whole_split_or_says_that_it_is_not(changed):
+    path = changed(unlisted_failures)
+
+    whole = maseval("tau2", "certify", path)
+    part = maseval("tau2", "certify", path, "--partial", "--json")
+
+    assert whole.exit_code == 1 and "missing tasks: " in whole.stdout
+    assert "of the 12 tasks of the base split" in whole.stdout
+    assert part.exit_code == 0
+    assert json.loads(part.stdout)["rules"]["tasks"] == "as listed"
+
+
+def test_recorded_rewards_and_embedded_tasks_count_if_asked_for_and_are_marked(changed):
+    recorded = maseval("tau2", "score", changed(faked_rewards), "--as-recorded")
+    embedded = maseval("tau2", "score", changed(emptied_criteria), "--embedded-tasks")
+    compared = compare(
+        ["library.json", changed(faked_rewards)], options=OutcomeOptions(as_recorded=True)
+    )
+
+    assert "rewards as recorded, not recomputed" in recorded.stdout
+    assert "passed: 24 of 24 (100%" in recorded.stdout
+    assert "judged by the tasks in the file" in embedded.stdout
+    assert "passed: 24 of 24 (100%" in embedded.stdout
+    assert compared.two.main.second == 1.0
+    assert any("as recorded, not recomputed" in note for note in compared.notes)
+
+
+def test_shuffled_task_ids_are_put_right_if_asked_for(changed):
+    path = changed(shuffled_task_ids)
+    (honestly,) = tau2.score(["library.json"])
+
+    (mixed_up,) = tau2.score([path])
+    (mended,) = tau2.score([path], remap_tasks=True)
+
+    assert mixed_up.agreeing < mended.agreeing == 24
+    assert mended.passes == honestly.passes
+    assert mended.marks == ["each judged by the task its recorded checks belong to"]
+
+
+def test_an_explanation_leads_with_what_is_wrong_with_the_record(changed, honest):
+    path = changed(shuffled_task_ids)
+    task = json.loads(path.read_text())["simulations"][0]["task_id"]
+
+    found = maseval("tau2", "explain", path, task, 0)
+    mended = maseval("tau2", "explain", path, task, 0, "--remap-tasks")
+    emptied = maseval("tau2", "explain", changed(emptied_criteria), failures(honest)[0]["task_id"])
+
+    assert found.stdout.splitlines()[1] == "What is wrong with the record"
+    assert "task ids shuffled" in found.stdout and "--remap-tasks" in found.stdout
+    assert "each judged by the task its recorded checks belong to" in mended.stdout
+    assert "criteria removed" in emptied.stdout and "reward 0" in emptied.stdout
+
+
+def test_a_file_with_a_foreign_domain_name_is_judged_as_the_domain_that_is_named(changed):
+    path = changed(foreign_domain_name)
+
+    unnamed = maseval("tau2", "score", path)
+    named = maseval("tau2", "score", path, "--domain", "library")
+    certified = maseval("tau2", "certify", path, "--domain", "library")
+    compared = compare(["library.json", path], options=OutcomeOptions(domain="library"))
+
+    assert unnamed.exit_code == 2 and "--domain" in unnamed.stderr
+    assert named.exit_code == 0
+    assert "foreign domain: the file calls its domain 'tighter_policy'" in named.stdout
+    assert "other policy" in named.stdout
+    assert "24 of 24 recorded verdicts confirmed" in named.stdout
+    assert certified.exit_code == 1
+    assert compared.two.main.difference == 0
+    assert any("other policy" in note for note in compared.notes)
+
+
+def test_a_domain_that_stands_elsewhere_can_be_named(changed):
+    path = changed(domain_elsewhere)
+
+    assert maseval("tau2", "score", path).exit_code == 2
+    assert maseval("tau2", "score", path, "--domain", "library").exit_code == 0
+    assert maseval("tau2", "certify", path, "--domain", "library").exit_code == 0
+
+
+def test_one_unreadable_file_does_not_stop_the_others(home):
+    (home / "broken.json").write_text('{"simulations": 3')
+
+    mixed = maseval("tau2", "score", "broken.json", "library.json", "nowhere.json", "--json")
+    alone = maseval("tau2", "score", "broken.json")
+
+    told = last_json(mixed.stdout)
+    assert mixed.exit_code == 1 and not told["agree"]
+    assert [file.get("agreeing") for file in told["files"]] == [24, None, None]
+    assert "broken.json" in mixed.stderr and "nowhere.json" in mixed.stderr
+    assert alone.exit_code == 1
+
+
+def test_a_file_that_is_cut_off_is_judged_as_far_as_it_goes(home):
+    text = (home / "library.json").read_text()
+    (home / "cut.json").write_text(text[: len(text) // 2])
+
+    scored = maseval("tau2", "score", "cut.json")
+    certified = maseval("tau2", "certify", "cut.json")
+
+    assert "unreadable simulations: 1 part of the file" in scored.stdout
+    assert "missing simulations: " in scored.stdout and " of 24 (" in scored.stdout
+    assert certified.exit_code == 1
+
+
+def test_nothing_compared_is_no_agreement(home, honest):
+    bare = {**honest, "simulations": [{**s, "reward_info": None} for s in honest["simulations"]]}
+    (home / "bare.json").write_text(json.dumps(bare))
+    (home / "empty.json").write_text(json.dumps({**honest, "simulations": []}))
+
+    unrecorded = maseval("tau2", "score", "bare.json")
+    empty = maseval("tau2", "score", "empty.json", "--domain", "library")
+
+    assert unrecorded.exit_code == empty.exit_code == 1
+    assert "confirmed" not in unrecorded.stdout
+    assert "%" not in empty.stdout
+
+
+def test_all_but_the_foreign_task_of_a_file_are_compared(changed):
+    found = compare(["library.json", changed(foreign_task)])
+
+    assert found.two.main.tasks == 11
+    assert any("not in every run" in line for line in found.dropped)
+
+
+def test_simulations_whose_lines_in_a_log_were_edited_count_as_failures(home):
+    log = home / "runs" / "library" / "log.jsonl"
+    before = compare(["library.json", "runs/library"])
+    kept = log.read_text()
+    try:
+        log.write_text(kept.replace('"passed": false', '"passed": true'))
+        edited = compare(["library.json", "runs/library"])
+    finally:
+        log.write_text(kept)
+
+    assert before.two.main.difference == edited.two.main.difference == 0
+    assert any("cannot be read" in note for note in edited.notes)
+
+
+@pytest.mark.data
+def test_the_published_airline_tasks_are_judged_the_same_way(tmp_path):
+    require_data()
+    played(tmp_path, "airline", trials=1, error_rate=0.3)
+    honest = json.loads((tmp_path / "airline.json").read_text())
+    (honestly,) = tau2.score([tmp_path / "airline.json"])
+    for case in CORPUS:
+        if case.change.__name__ in ("missing_trials", "faked_verdicts"):
+            continue
+        path = tmp_path / "doctored.json"
+        path.write_text(doctored(honest, case.change))
+        (found,) = tau2.score([path])
+        assert case.cause in {cause.kind for cause in found.causes}, case.cause
+        assert found.passes <= honestly.passes
+    path.write_text(doctored(honest, shuffled_task_ids))
+    (mended,) = tau2.score([path], remap_tasks=True)
+    assert mended.agreeing == 50 and mended.passes == honestly.passes
+
+
+def test_a_shuffled_file_can_be_looked_at_by_the_tasks_it_means(changed):
+    path = changed(shuffled_task_ids)
+    (scored,) = tau2.score([path], remap_tasks=True)
+
+    view = show(path, remap_tasks=True)
+
+    assert view.summary.overall.passed == scored.passes > show(path).summary.overall.passed
+    assert view.labels["failed"] == scored.planned - scored.passes
+
+
+def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
+    """A rewritten log with valid checksums and false verdicts."""
+    whole = RunFolder.read(home / "runs" / "library")
+    with RunFolder.open(tmp_path / "forged", dict(whole.config.values)) as folder:
+        for report in whole.reports():
+            entries = [{**entry, "passed": True, "reward": 1.0} for entry in report["eval"]]
+            folder.append({**report, "eval": entries})
+
+    found = compare([home / "runs" / "library", tmp_path / "forged"])
+    believed = compare(
+        [home / "runs" / "library", tmp_path / "forged"],
+        options=OutcomeOptions(as_recorded=True),
+    )
+
+    assert found.two.main.difference == 0
+    assert any("recorded verdicts are not confirmed" in note for note in found.notes)
+    assert believed.two.main.difference > 0
+
+
+def test_a_folder_is_searched_for_results_files(home, tmp_path, honest):
+    (tmp_path / "data" / "simulations").mkdir(parents=True)
+    (tmp_path / "data" / "db.json").write_text('{"users": {}}')
+    (tmp_path / "data" / "tasks.json").write_text('[{"id": "0"}]')
+    (tmp_path / "data" / "simulations" / "run.json").write_text(json.dumps(honest))
+
+    (found,) = tau2.score([tmp_path / "data"])
+
+    assert found.path.name == "run.json" and found.agreeing == 24
+
+
+def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
+    some = [each for each in honest["simulations"] if each["trial"] == 0][:7]
+    lines = [{"simulation": each, "domain": "library"} for each in some + some[:2]]
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    (found,) = tau2.score([tmp_path / "lines.jsonl"])
+
+    assert (found.planned, found.simulations, found.missing) == (9, 9, [])
+    assert [cause.kind for cause in found.causes] == ["duplicated simulations"]

@@ -1,0 +1,269 @@
+"""Scores that depend on a judge: bounds without one, a verdict with one."""
+
+import json
+
+import pytest
+
+from maseval.app.benchmarks import OutcomeOptions
+from maseval.app.comparing import compare
+from maseval.app.results import show
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemoryError
+from maseval.commands import tau2
+from tests.cli.commandline import last_json, maseval
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A file of the library domain, 12 tasks once, some of them failed."""
+    folder = tmp_path_factory.mktemp("judged")
+    run = tau2.run(
+        domain="library", agent="noisy", agent_args={"error_rate": 0.3}, output=folder / "noisy"
+    )
+    tau2.export(run.folder, folder / "theirs.json")
+    return json.loads((folder / "theirs.json").read_text())
+
+
+@pytest.fixture
+def theirs(played, tmp_path):
+    """The same file, in which the first six tasks are also a matter of judgement."""
+    path = tmp_path / "theirs.json"
+    document = json.loads(json.dumps(played))
+    for task in document["tasks"][:6]:
+        criteria = task["evaluation_criteria"]
+        criteria["nl_assertions"] = ["The agent is polite.", "The agent is brief."]
+        criteria["reward_basis"] = [*criteria["reward_basis"], "NL_ASSERTION"]
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def passed(played):
+    """How many passed without a judge, and how many of these are a matter of judgement."""
+    rewards = {each["task_id"]: each["reward_info"]["reward"] for each in played["simulations"]}
+    judged = sum(rewards[task["id"]] for task in played["tasks"][:6])
+    assert 0 < judged < 6  # otherwise the tests below show nothing
+    return int(sum(rewards.values())), int(judged)
+
+
+def judgement(*met):
+    """What a judge replies, for one conversation."""
+    results = [
+        {"expectedOutcome": str(number), "metExpectation": each, "reasoning": "so it is"}
+        for number, each in enumerate(met)
+    ]
+    return json.dumps({"results": results})
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """A judge that replies these texts, one after the other."""
+
+    def make(*replies, name="judge"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(replies))
+        return f"scripted/{path}"
+
+    return make
+
+
+def test_without_a_judge_a_score_is_a_range_and_not_a_number(theirs, passed):
+    every, judged = passed
+
+    (found,) = tau2.score([theirs], embedded_tasks=True)
+
+    assert (found.passes, found.open, found.planned) == (every - judged, judged, 12)
+    assert found.pass_hat[1].value is None
+    assert found.pass_hat[1].bounds == pytest.approx(((every - judged) / 12, every / 12))
+    (cause,) = (each for each in found.causes if each.kind == "not recomputed")
+    assert f"{judged} of 12 verdicts depend on a judge model" in cause.text
+    assert cause.remedy is not None and "--judge-model" in cause.remedy
+
+
+def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):
+    (found,) = tau2.score([theirs], embedded_tasks=True)
+
+    judged = [each for each in found.found.judged if each.asks_judge]
+    assert len(judged) == 6
+    assert [each.reward for each in judged if not each.open] == [0.0] * (6 - passed[1])
+
+
+def test_the_command_line_says_the_range_and_how_to_get_a_number(theirs, passed):
+    every, judged = passed
+    shown = maseval("tau2", "score", theirs, "--embedded-tasks").stdout
+    told = maseval("tau2", "score", theirs, "--embedded-tasks", "--json")
+    (file,) = last_json(told.stdout)["files"]
+
+    assert f"passed: {every - judged} to {every} of 12" in shown
+    assert f"{judged} depend on a judge (--judge-model)" in shown
+    assert file["needs_judge"] == judged and file["pass^1"]["value"] is None
+    assert file["pass^1"]["if_unjudged_pass"] == pytest.approx(every / 12)
+
+
+def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, passed):
+    view = show(theirs, embedded_tasks=True)
+
+    assert sum(line.outcome == "unjudged" for line in view.lines) == passed[1]
+    assert view.label_of  # what fails all the same is explained
+    assert "needs a judge" in " ".join(view.label_of.values())
+
+
+def test_what_waits_for_a_judge_is_not_compared_and_the_notes_say_so(theirs, tmp_path, passed):
+    other = tmp_path / "other.json"
+    other.write_text(theirs.read_text())
+
+    found = compare([theirs, other], options=OutcomeOptions(embedded_tasks=True))
+
+    assert found.two.main.difference == 0
+    assert found.two.main.tasks == 12 - passed[1]
+    assert any("depend on a judge model" in note for note in found.notes)
+
+
+def judged_by(theirs, *models, **options):
+    (found,) = tau2.score([theirs], embedded_tasks=True, judge_model=models, **options)
+    return found
+
+
+def test_a_judge_decides_what_was_left_open(theirs, passed, judge):
+    every, _ = passed
+    yes, no = judgement(True, True), judgement(True, False)
+
+    found = judged_by(theirs, judge(*[yes] * 6))
+    strict = judged_by(theirs, judge(*[no] * 6, name="stern"))
+
+    assert (found.passes, found.open) == (every, 0)
+    assert found.pass_hat[1].value == pytest.approx(every / 12)
+    assert (strict.passes, strict.open) == (every - passed[1], 0)
+    assert found.panel.judges[0].asked == strict.panel.judges[0].asked == 6
+
+
+def test_nothing_is_asked_twice(theirs, judge):
+    model = judge(*[judgement(True, True)] * 6)
+    first = judged_by(theirs, model)
+
+    second = judged_by(theirs, judge())  # the same name, and nothing left to say
+
+    assert second.passes == first.passes
+    (use,) = second.panel.to_dict()["judges"]
+    assert use == {"model": model, "asked": 0, "remembered": 6}
+    assert theirs.with_name("theirs-judged.jsonl").is_file()
+
+
+def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
+    judged_by(theirs, judge(*[judgement(True, True)] * 6))
+
+    other = judged_by(theirs, judge(*[judgement(True, True)] * 6, name="other"))
+    document = json.loads(theirs.read_text())
+    document["simulations"][0]["messages"][0]["content"] += " indeed"
+    theirs.write_text(json.dumps(document))
+    again = judged_by(theirs, judge(judgement(True, True)))
+
+    assert (other.panel.judges[0].asked, other.panel.judges[0].remembered) == (6, 0)
+    assert (again.panel.judges[0].asked, again.panel.judges[0].remembered) == (1, 5)
+
+
+def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, passed, judge):
+    found = judged_by(theirs, judge(*["I cannot say."] * 6))
+
+    assert found.open == passed[1]
+    assert "unreadable judgements" in {cause.kind for cause in found.causes}
+    assert judged_by(theirs, judge(*[judgement(True, True)] * 6)).panel.judges[0].asked == 6
+
+
+def test_the_agreement_of_two_judges_is_reported(theirs, judge):
+    yes, no = judgement(True, True), judgement(True, False)
+    models = judge(*[yes] * 6), judge(*[yes] * 3, *[no] * 3, name="stern")
+
+    found = judged_by(theirs, *models)
+    shown = maseval(
+        *("tau2", "score", theirs, "--embedded-tasks"),
+        *("--judge-model", models[0], "--judge-model", models[1]),
+    ).stdout
+
+    (both,) = found.panel.agreements
+    assert (both.first, both.second) == models
+    assert (both.assertions.equal, both.assertions.total) == (9, 12)
+    assert both.verdicts.total == 6
+    assert "agree on 9 of 12 (75.0%, Cohen's kappa 0.00) of the assertions" in " ".join(
+        shown.split()
+    )
+    assert "0 asked, 6 known from theirs-judged.jsonl" in shown
+
+
+def test_the_same_judge_twice_is_refused(theirs, judge):
+    model = judge()
+
+    result = maseval("tau2", "score", theirs, "--judge-model", model, "--judge-model", model)
+
+    assert result.exit_code != 0 and "name each judge once" in " ".join(result.stderr.split())
+
+
+def test_a_judge_decides_under_every_release(theirs, passed, judge):
+    (found,) = tau2.score_under(
+        [theirs],
+        ["0.2.0", "1.0.1"],
+        embedded_tasks=True,
+        judge_model=[judge(*[judgement(True, True)] * 6)],
+    )
+
+    assert {score.passes for score in found.scores.values()} == {passed[0]}
+    assert found.changes("1.0.1") == []
+    totals = found.totals["1.0.1"]
+    assert (totals.asks_judge, totals.open, totals.judge_is_moot) == (6, 0, 0)
+
+
+def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
+    theirs.with_name("theirs-judged.jsonl").mkdir()  # stands where the file should be
+
+    with pytest.raises(JudgeMemoryError, match="copy what is to be judged"):
+        judged_by(theirs, judge())  # which would otherwise say that it has no reply left
+
+
+RETAIL = {"domain": "retail", "task_id": ["16"], "data_version": "1.0.1", "agent": "gold"}
+
+
+def test_a_run_without_a_judge_is_neither_passed_nor_failed(tau2_data_of_1_0_1, tmp_path):
+    run = tau2.run(**{**RETAIL, "task_id": ["0", "16"]}, output=tmp_path / "r")
+
+    outcomes = {line.task_id: line.outcome for line in show(run.folder).lines}
+    assert outcomes == {"0": "pass", "16": "unjudged"}
+    assert run.summary.unjudged == 1
+    assert "pass^1 is 50.0% if all of them fail, 100.0% if all pass" in run.summary.method
+    assert any("--judge-model" in note for note in run.notes)
+    (found,) = tau2.score([run.folder])
+    assert (found.passes, found.open) == (1, 1)
+
+
+@pytest.mark.parametrize("met", [True, False])
+def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
+    met, tau2_data_of_1_0_1, tmp_path, judge
+):
+    assertions = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"][
+        "nl_assertions"
+    ]
+    model = judge(judgement(*[met] * len(assertions)))
+
+    run = tau2.run(**RETAIL, judge_model=model, output=tmp_path / "r")
+    judge()  # from now on it has nothing to say
+    (found,) = tau2.score([run.folder])
+    certificate = tau2.certify(run.folder, partial=True).certificate
+
+    assert run.summary.overall.passed == found.passes == met
+    assert (found.open, found.panel.judges[0].asked, found.agreeing) == (0, 0, 1)
+    assert certificate.content["rules"]["judges"] == [model]
+    assert certificate.content["causes"] == []
+    view = show(run.folder)
+    assert [*view.label_of.values()] == ([] if met else ["unclear: assertion not met"])
+
+
+def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
+    (found,) = tau2.score([theirs], embedded_tasks=True)
+    waiting = next(each for each in found.found.judged if each.open)
+    failing = next(each for each in found.found.judged if each.asks_judge and not each.open)
+
+    explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
+    refused = maseval("tau2", "explain", theirs, waiting.named, "--embedded-tasks")
+
+    assert explained.explanation.reward == 0.0
+    assert refused.exit_code != 0
+    assert "every check passes but that of a judge" in " ".join(refused.stderr.split())

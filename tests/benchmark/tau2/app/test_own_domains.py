@@ -1,0 +1,165 @@
+"""A domain of one's own, named by its file."""
+
+import json
+import re
+
+import pytest
+
+from maseval.benchmark.tau2.app.running.own_domains import DomainImportError, named_domain
+from maseval.commands import tau2
+from maseval.runs import RunFolder
+from maseval.runs.exceptions import RunConfigError
+from tests.cli.commandline import finished, maseval
+
+SHOP = '''
+from pathlib import Path
+
+from maseval.benchmark.tau2 import DB, ToolKitBase, ToolType, is_tool
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.records import Record, Table
+
+
+class Kite(Record):
+    kite_id: str
+    sold: bool = False
+
+
+class ShopDB(DB):
+    kites: Table[Kite]
+
+
+class ShopTools(ToolKitBase[ShopDB]):
+    @is_tool(ToolType.WRITE)
+    def sell(self, kite_id: str) -> Kite:
+        """Sell a kite.
+
+        Args:
+            kite_id: The kite.
+        """
+        kite = self.db.kites[kite_id]
+        kite.sold = True
+        return kite
+
+
+SHOP = Domain(name="NAME", db=ShopDB, toolkit=ShopTools, data_dir=Path(__file__).parent)
+NOT_ONE = 3
+'''
+
+
+def task(name):
+    sell = {"action_id": name, "name": "sell", "arguments": {"kite_id": "K1"}}
+    return {
+        "id": name,
+        "user_scenario": {
+            "instructions": {
+                "domain": "kites",
+                "reason_for_call": "You want kite K1.",
+                "task_instructions": "You are a private person.",
+            }
+        },
+        "evaluation_criteria": {"actions": [sell], "reward_basis": ["DB"]},
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, request):
+    """A folder with the file of a domain; its name is that of the test, as names are for good."""
+    name = "kites-" + request.node.name.casefold().replace("_", "-")[:30].rstrip("-[")
+    (tmp_path / "shop.py").write_text(SHOP.replace("NAME", name))
+    (tmp_path / "db.json").write_text(json.dumps({"kites": {"K1": {"kite_id": "K1"}}}))
+    (tmp_path / "policy.md").write_text("# Sell kites\n")
+    (tmp_path / "tasks.json").write_text(json.dumps([task("buys_one"), task("buys_another")]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_domain_in_a_file_is_run_listed_shown_and_audited(folder):
+    ran = maseval("tau2", "run", "--domain", "shop.py:SHOP", "--agent", "gold", "--output", "r")
+    listed = maseval("tau2", "tasks", "--domain", "shop.py:SHOP", "--ids")
+    tools = maseval("tau2", "show", "tools", "--domain", "shop.py:SHOP")
+    shown = maseval("tau2", "show", "another", "--domain", "shop.py:SHOP")
+    audited = maseval("tau2", "audit", "shop.py:SHOP")
+
+    assert ran.exit_code == 0 and "2/2" in ran.stdout and "100.0%" in ran.stdout
+    assert [line.partition("/")[2] for line in listed.stdout.split()] == [
+        "buys_one",
+        "buys_another",
+    ]
+    assert "sell(kite_id)" in tools.stdout and "You want kite K1." in shown.stdout
+    assert audited.exit_code == 0
+
+
+def test_a_run_remembers_the_file_and_is_not_mixed_of_two_versions_of_it(folder):
+    first = tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+    (recorded,) = RunFolder.read("r").config.values["own_domains"].values()
+    (folder / "shop.py").write_text((folder / "shop.py").read_text() + "# another version\n")
+
+    assert first.complete and recorded["reference"] == "shop.py:SHOP"
+    with pytest.raises(RunConfigError, match="sha256"):
+        tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+
+
+def test_a_run_in_it_is_scored_by_its_file(folder):
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+
+    certified = maseval("tau2", "certify", "r", "--domain", "shop.py:SHOP")
+
+    assert certified.exit_code == 0 and "0 of 2 passed" in certified.stdout
+
+
+def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its_file(folder):
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+
+    code, alone, _ = finished("show", "r", folder=folder)
+    one_code, one, _ = finished("show", "r", "buys_one", folder=folder)
+    explained_code, explained, _ = finished(
+        "show", "r", "--domain", "shop.py:SHOP", "--failed", folder=folder, COLUMNS="160"
+    )
+    report_code, page, _ = finished("report", "r", folder=folder)
+
+    assert (code, one_code, explained_code, report_code) == (0, 0, 0, 0)
+    assert "0/1" in alone and "name its file: --domain shop.py:SHOP" in alone
+    assert "name its file" in one
+    assert "2 of 2 simulations" in explained and "name its file" not in explained
+    assert re.search(r"(agent|user|task|unclear|infrastructure): \w", explained)
+    assert page.strip() == "r/report.html"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("shop.py:SHPO", "did you mean 'SHOP'?"),
+        ("shop.py:NOT_ONE", "is 3; it must be a Domain"),
+        ("nowhere.py:SHOP", "there is no file 'nowhere.py'"),
+        (":SHOP", "write it like shop.py:SHOP"),
+        ("broken.py:SHOP", "cannot load the domain in broken.py: SyntaxError"),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_message(folder, given, words):
+    (folder / "broken.py").write_text("def")
+
+    with pytest.raises(DomainImportError) as caught:
+        named_domain(given)
+    result = maseval("tau2", "tasks", "--domain", given)
+
+    assert words in str(caught.value)
+    assert result.exit_code == 2 and "Traceback" not in result.stderr
+
+
+def test_the_name_of_a_domain_of_maseval_is_not_to_be_taken(folder):
+    (folder / "shop.py").write_text(SHOP.replace("NAME", "retail"))
+
+    with pytest.raises(DomainImportError, match="give yours another"):
+        named_domain("shop.py:SHOP")
+
+
+def test_a_name_in_a_file_loads_nothing(folder):
+    (folder / "evil.py").write_text("open('ran', 'w').close()\n")
+    result = tau2.run(domain="library", agent="gold", num_tasks=1, output="r")
+    log = result.folder / "log.jsonl"
+    exported = tau2.export("r")[0].path
+    exported.write_text(exported.read_text().replace('"library"', '"evil.py:X"'))
+
+    maseval("tau2", "score", exported)
+
+    assert log.is_file() and not (folder / "ran").exists()

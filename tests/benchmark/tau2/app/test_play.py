@@ -1,0 +1,248 @@
+"""A person plays one side of a simulation."""
+
+import json
+
+import pytest
+
+from maseval.app.comparing import compare
+from maseval.app.results import runs, show
+from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.players.requests import requests_in
+from maseval.benchmark.tau2.players.scripts import GOODBYE
+from maseval.benchmark.tau2.players.seat import OutOfTurnError
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.runs import RunConfigError, RunFolder, Simulation
+
+TASK = "renew_own_not_husbands"
+
+
+def their_turn(play, seen=0):
+    """Wait for the person's turn, or the end."""
+    view = play.seat.view
+    while not (view.version > seen and (view.your_turn or view.over)):
+        view = play.seat.wait(view.version, 5)
+    return view
+
+
+def begun(**options):
+    play = tau2.play(**options)
+    play.start()
+    return play, their_turn(play)
+
+
+def gold_actions(domain, task_id):
+    [task] = [task for task in load_tasks(domain) if str(task.id) == task_id]
+    return TaskSpec.of(task).actions
+
+
+def play_gold(play, view):
+    for action in gold_actions(play.simulation.domain, play.simulation.task_id):
+        play.seat.call_tool(action.name, dict(action.arguments))
+        view = their_turn(play, view.version)
+    play.seat.say(GOODBYE)
+    return their_turn(play, view.version)
+
+
+def test_a_person_who_does_what_the_reference_does_passes(tmp_path):
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+
+    over = play_gold(play, view)
+    result = play.result()
+
+    assert over.over == "The conversation is over: the customer has left."
+    assert over.messages[-1]["role"] == "user"
+    assert result.complete and result.summary.overall.passed == 1 and play.has_verdict
+    [line] = show(tmp_path / "run").lines
+    assert (line.ended, line.reward) == ("user_stop", 1.0)
+
+
+def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "me")
+    play_gold(play, view)
+    play.result()
+    tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
+    report = next(RunFolder.read(tmp_path / "me").reports())
+
+    [state] = [state for state in runs(tmp_path) if state.name == "me"]
+    assert state.config["agent"] == {"player": "human"}
+    assert report["config"]["agents"]["human"]["model_id"] == "human"
+    assert report["config"]["benchmark"]["human"] == {"plays": "agent"}
+    compared = compare([tmp_path / "me", tmp_path / "gold"])
+    assert "me: a person played the agent, not a model" in compared.cautions
+
+
+def test_what_is_done_out_of_turn_is_refused_and_not_recorded(tmp_path):
+    play = tau2.play(domain="library", output=tmp_path / "run")
+    with pytest.raises(OutOfTurnError, match="other side's turn"):
+        play.seat.say("too early")
+    play.start()
+    view = their_turn(play)
+    with pytest.raises(OutOfTurnError, match="no tool 'fly'"):
+        play.seat.call_tool("fly", {})
+    with pytest.raises(OutOfTurnError, match="write some words"):
+        play.seat.say("  ")
+    play.seat.finish("Goodbye")
+    their_turn(play, view.version)
+    with pytest.raises(OutOfTurnError, match="is over"):
+        play.seat.say("too late")
+    play.result()
+
+    messages = show(tmp_path / "run", TASK).messages
+    assert [message["text"] for message in messages][-1] == "Goodbye" and len(messages) == 3
+
+
+def interrupted(folder, **options):
+    """One that was left after the first call of the reference solution, and a text."""
+    play, view = begun(domain="library", task_id=TASK, output=folder, **options)
+    first = gold_actions("library", TASK)[0]
+    play.seat.call_tool(first.name, dict(first.arguments))
+    view = their_turn(play, view.version)
+    play.seat.say("One moment.")
+    view = their_turn(play, view.version)
+    play.interrupt()
+    assert not play.result().complete and not play.has_verdict
+    return view
+
+
+def texts(messages):
+    return [(each["role"], each["content"]) for each in messages]
+
+
+def test_an_interrupted_simulation_is_kept_and_continued_where_it_was(tmp_path):
+    left = interrupted(tmp_path / "run")
+    assert "One moment." in [each.get("text") for each in show(tmp_path / "run", TASK).messages]
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+
+    assert texts(view.messages) == texts(left.messages)
+    for action in gold_actions("library", TASK)[1:]:
+        play.seat.call_tool(action.name, dict(action.arguments))
+        view = their_turn(play, view.version)
+    play.seat.say(GOODBYE)
+    assert play.result().summary.overall.passed == 1
+    ids = [call["id"] for call in called(tmp_path / "run")]
+    assert len(ids) == len(set(ids)) == 3
+
+
+def called(folder):
+    [report] = RunFolder.read(folder).reports()
+    messages = report["traces"]["environment"]["simulation"]["messages"]
+    return [call for each in messages for call in each.get("tool_calls") or ()]
+
+
+def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_path):
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps(["Hello.", "It is B 1184 2011.", "###STOP###"]))
+    model = {"user_model": f"scripted/{script}", "texts": "ours"}
+    left = interrupted(tmp_path / "run", **model)
+    script.write_text(json.dumps(["Thanks. ###STOP###"]))
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", **model)
+    assert texts(view.messages) == texts(left.messages)
+    play.seat.say("Anything else?")
+
+    assert their_turn(play, view.version).messages[-1]["content"] == "Thanks. ###STOP###"
+
+
+def test_an_interrupted_simulation_can_begin_anew(tmp_path):
+    interrupted(tmp_path / "run")
+
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
+
+    assert len(view.messages) == 2
+    play_gold(play, view)
+    assert play.result().complete and play.has_verdict
+
+
+def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(tmp_path):
+    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+    play_gold(play, view)
+    play.result()
+    more, _ = begun(domain="library", output=tmp_path / "run")
+    more.interrupt()
+    other, _ = begun(domain="library", output=tmp_path / "other")
+    other.interrupt()
+
+    assert not more.drop() and (tmp_path / "run").exists()
+    assert other.drop() and not (tmp_path / "other").exists()
+
+
+def test_task_after_task_is_added_to_one_run(tmp_path):
+    folder = tmp_path / "run"
+    for task_id in (None, None, "first_waiver"):
+        play, view = begun(domain="library", task_id=task_id, output=folder)
+        play_gold(play, view)
+        play.result()
+
+    recorded = [one.task_id for one in RunFolder.read(folder).recorded]
+    assert recorded == [TASK, "renewal_somebody_waits", "first_waiver"]
+    with pytest.raises(ConfigurationError, match="task first_waiver of library has been played"):
+        tau2.play(domain="library", task_id="first_waiver", output=folder)
+    play = tau2.play(domain="library", side="user", output=folder)
+    play.start()
+    with pytest.raises(RunConfigError, match="another configuration"):
+        play.result()
+
+
+def test_who_gives_up_as_the_agent_has_failed(tmp_path):
+    play, _ = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+    play.seat.give_up()
+
+    result = play.result()
+
+    assert play.has_verdict and result.summary.overall.passed == 0
+    assert RunFolder.read(tmp_path / "run").recorded == {
+        Simulation("library", TASK, 0): "agent_error"
+    }
+
+
+def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
+    play, view = begun(domain="library", side="user", output=tmp_path / "run")
+    assert "Salt Road" in view.briefing.text and "policy" not in view.briefing.text.lower()
+    play.seat.say("Please renew my book.")
+    while not (view := their_turn(play, view.version)).over:
+        text = str(view.messages[-1]["content"])
+        wanted = requests_in(text) if view.messages[-1]["role"] == "assistant" else []
+        if GOODBYE in text:
+            play.seat.finish("Thank you.")
+        elif wanted:
+            play.seat.call_tool(*wanted[0])
+        else:
+            play.seat.say("I have done that.")
+
+    assert play.result().summary.overall.passed == 1
+    [state] = runs(tmp_path)
+    assert state.config["user"] == {"player": "human"}
+    assert state.config["agent"] == {"player": "gold"}
+
+
+@pytest.mark.data
+def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
+    play, view = begun(domain="telecom", side="user", agent="noop", output=tmp_path / "run")
+
+    names = {tool["function"]["name"] for tool in view.briefing.tools}
+    assert {"toggle_data", "check_status_bar"} <= names
+    play.seat.call_tool("toggle_data", {})
+    view = their_turn(play, view.version)
+    assert view.messages[-1]["role"] == "tool"
+    play.seat.finish(way="transfer")
+    assert show(play.result().folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"side": "referee"}, "choose one of: agent, user"),
+        ({"side": "agent", "agent": "gold"}, "you play the agent"),
+        ({"side": "user", "user_model": "m"}, "you play the user"),
+        ({"task_id": "no_such"}, "no task 'no_such'"),
+        ({"user": "llm"}, "user_model is not set"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_anything_begins(options, words, tmp_path):
+    with pytest.raises(MASEvalError, match=words):
+        tau2.play(domain="library", output=tmp_path / "run", **options)
+
+    assert not (tmp_path / "run").exists()

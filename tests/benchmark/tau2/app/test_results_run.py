@@ -1,0 +1,215 @@
+"""A results file of tau2-bench looked at like a run of our own."""
+
+import json
+import tracemalloc
+
+import pytest
+
+from maseval.app.results import plots, report, show
+from maseval.app.results.finding import open_recording
+from maseval.benchmark.tau2.results import read_results
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.report import write_report
+from tests.cli.commandline import maseval
+from tests.report.reading import index_of
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return tau2.run(
+        domain="library",
+        agent="noisy",
+        agent_args={"error_rate": 0.3},
+        trials=2,
+        output=tmp_path_factory.mktemp("results") / "noisy",
+    )
+
+
+@pytest.fixture
+def theirs(run, tmp_path):
+    path = tmp_path / "theirs.json"
+    tau2.export(run.folder, path)
+    return path
+
+
+def doctored(path, change):
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def all_rewarded(value):
+    for simulation in value["simulations"]:
+        simulation["reward_info"]["reward"] = 1.0
+
+
+def test_a_file_has_the_numbers_of_the_run_it_was_made_from(run, theirs):
+    assert show(theirs).summary.overall.to_dict() == run.summary.overall.to_dict()
+
+
+def test_what_failed_in_a_file_is_labelled_as_in_the_run(run, theirs):
+    assert show(theirs).labels == show(run.folder).labels
+
+
+def test_faked_rewards_do_not_count(run, theirs):
+    view = show(doctored(theirs, all_rewarded))
+
+    assert view.summary.overall.passed == run.summary.overall.passed
+    assert view.folder.notes[0].startswith("edited rewards: ")
+    assert f"{run.summary.overall.passed} of 24 recorded verdicts confirmed" in view.folder.notes
+
+
+def test_recorded_rewards_count_if_that_is_asked_for_and_are_marked(theirs):
+    view = show(doctored(theirs, all_rewarded), as_recorded=True, explain=False)
+
+    assert view.summary.overall.passed == 24
+    assert view.folder.notes[0] == "rewards as recorded, not recomputed"
+    assert not any("rewards recomputed" in note for note in view.folder.notes)
+
+
+def test_a_simulation_that_is_not_in_the_file_counts_as_not_passed(theirs):
+    def cut(value):
+        passed = [s for s in value["simulations"] if s["reward_info"]["reward"] == 1.0]
+        value["simulations"] = passed
+
+    view = show(doctored(theirs, cut), explain=False)
+
+    overall = view.summary.overall
+    assert overall.planned == 24 and overall.pass_hat[1].value == overall.passed / 24
+    assert f"{24 - overall.passed} of 24 planned simulations are not there" in view.folder.notes[0]
+
+
+def test_an_end_that_v0_2_0_does_not_know_counts_as_not_passed(theirs):
+    def relabel(value):
+        for simulation in value["simulations"]:
+            if simulation["reward_info"]["reward"] != 1.0:
+                simulation["termination_reason"] = "infrastructure_error"
+
+    view = show(doctored(theirs, relabel), explain=False)
+
+    assert view.summary.overall.pass_hat[1].value == view.summary.overall.passed / 24
+
+
+def test_the_report_of_a_file_stands_beside_it_and_says_that_rewards_were_recomputed(run, theirs):
+    page = report(theirs)
+
+    assert page == theirs.with_name("theirs-report.html")
+    index = index_of(page)
+    assert index["title"] == "theirs"
+    assert sum(row["outcome"] == "pass" for row in index["simulations"]) == (
+        run.summary.overall.passed
+    )
+    assert "rewards recomputed from theirs.json" in index["results"]["notes"]
+
+
+def test_a_doctored_file_is_not_drawn_without_saying_so(theirs):
+    drawn = maseval("plots", doctored(theirs, all_rewarded), "--no-explain")
+
+    assert drawn.exit_code == 0 and "edited rewards: " in drawn.stderr
+
+
+def test_what_is_wrong_with_a_file_stands_above_its_numbers(theirs):
+    path = doctored(theirs, all_rewarded)
+
+    shown = maseval("show", path, "--no-explain").stdout
+    index = index_of(report(path, explain=False))
+
+    assert 0 < shown.index("edited rewards: ") < shown.index("pass^1")
+    assert index["results"]["notes"][0].startswith("edited rewards: ")
+
+
+def test_a_file_is_judged_by_its_own_tasks_if_that_is_asked_for_and_marked(theirs):
+    def nothing_wanted(value):
+        for task in value["tasks"]:
+            task["evaluation_criteria"] = None
+
+    path = doctored(theirs, nothing_wanted)
+    (scored,) = tau2.score([path], embedded_tasks=True)
+
+    view = show(path, embedded_tasks=True)
+
+    assert view.summary.overall.passed == scored.passes == 24
+    assert view.folder.notes[0] == scored.marks[0]
+    assert view.labels["failed"] == 0
+
+
+def test_a_file_can_be_drawn(theirs):
+    drawn = plots(theirs)
+
+    assert {path.name for path in drawn} >= {"pass_curves.svg", "trial_map.svg"}
+    assert all(path.parent == theirs.with_name("theirs-plots") for path in drawn)
+
+
+def test_write_report_shows_the_recorded_success_of_simulations_from_a_file(run, theirs, tmp_path):
+    page = write_report(read_results(theirs), tmp_path / "report.html")
+
+    (row,) = index_of(page)["results"]["rows"]
+    shown = row["measures"][0]["value"]
+    assert shown == pytest.approx(run.summary.overall.pass_hat[1].value)
+    assert 0 < shown < 1
+
+
+def test_a_file_without_simulations_is_an_error_that_says_so(theirs):
+    with pytest.raises(ConfigurationError, match="holds no simulation"):
+        show(doctored(theirs, lambda value: value["simulations"].clear()))
+
+
+def test_the_command_line_shows_a_file_and_one_of_its_simulations(theirs):
+    shown = maseval("show", theirs)
+    assert "rewards recomputed from theirs.json" in shown.stdout
+    failed = next(line for line in show(theirs).lines if line.outcome == "fail")
+
+    one = maseval("show", theirs, failed.task_id, failed.trial)
+
+    assert one.exit_code == 0 and "agent:" in one.stdout
+
+
+@pytest.mark.parametrize("command", ["report", "plots", "show"])
+def test_something_else_than_a_results_file_is_a_named_error(tmp_path, command):
+    (tmp_path / "other.json").write_text('{"a": 1}')
+
+    result = maseval(command, tmp_path / "other.json")
+
+    assert result.exit_code != 0 and "neither a results file" in result.stderr
+
+
+@pytest.mark.parametrize("trial", ["x", [1], 0.5])
+def test_a_simulation_with_a_trial_that_is_no_number_is_unreadable_and_no_crash(theirs, trial):
+    view = show(
+        doctored(theirs, lambda value: value["simulations"][0].update(trial=trial)), explain=False
+    )
+
+    assert any(note.startswith("unreadable simulations: ") for note in view.folder.notes)
+
+
+def test_a_record_that_plans_millions_of_trials_is_refused_before_they_are_listed(theirs):
+    changed = doctored(theirs, lambda value: value["info"].update(num_trials=10**12))
+
+    with pytest.raises(ResultFileError, match="look at its num_trials"):
+        show(changed, explain=False)
+
+
+def test_a_number_of_trials_that_is_infinite_is_none(theirs, run):
+    changed = doctored(theirs, lambda value: value["info"].update(num_trials=float("inf")))
+
+    view = show(changed, explain=False)
+    assert view.summary.overall.to_dict() == run.summary.overall.to_dict()
+
+
+def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs):
+    def padded(value):
+        for simulation in value["simulations"]:
+            simulation["messages"][0]["raw_data"] = {"padding": "x" * 1_500_000}
+
+    size = doctored(theirs, padded).stat().st_size
+    tracemalloc.start()
+    try:
+        shown = sum(1 for _ in open_recording(theirs).reports())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert shown == 24
+    assert peak < size / 2

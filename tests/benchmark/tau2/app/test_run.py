@@ -1,0 +1,140 @@
+"""``tau2.run`` from Python: the same as the command, with results instead of prints."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from maseval import commands
+from maseval.app.results.finding import UnknownSimulationError
+from maseval.app.results.show import SimulationView
+from maseval.commands import tau2
+from maseval.runs import RunFolder, RunLockedError
+from tests.cli.commandline import require_data
+
+
+def test_names_are_those_of_the_commands():
+    assert set(commands.__all__) <= set(dir(commands))
+    assert set(tau2.__all__) <= set(dir(tau2))
+    assert all(callable(getattr(tau2, name)) for name in tau2.__all__ if name != "data")
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = commands.nothing
+
+
+@pytest.mark.data
+def test_domains_with_equal_ids_run_into_one_folder(tmp_path):
+    require_data()
+
+    result = tau2.run(
+        domain=["airline", "retail"], task_id=["1"], agent="gold", output=tmp_path / "r"
+    )
+
+    assert {score.name: score.recorded for score in result.summary.domains} == {
+        "airline": 1,
+        "retail": 1,
+    }
+    with pytest.raises(UnknownSimulationError, match="airline/1 or retail/1"):
+        commands.show(result.folder, "1")
+    view = commands.show(result.folder, "retail/1")
+    assert isinstance(view, SimulationView) and view.line.domain == "retail"
+
+
+def test_any_agent_meets_any_user(tmp_path):
+    solo_less = dict(domain="library", num_tasks=1, concurrency=1)
+
+    modelled = tau2.run(
+        **solo_less,
+        agent="gold",
+        user_model="scripted/echo",
+        max_steps=6,
+        output=tmp_path / "user",
+    )
+
+    assert modelled.complete
+    (report,) = RunFolder.read(modelled.folder).reports()
+    assert set(report["config"]["models"]) == {"user_simulator"}
+
+
+def test_a_failed_simulation_is_run_again_unless_that_is_not_wanted(tmp_path):
+    (tmp_path / "short.json").write_text('["Hello."]')
+    run = dict(
+        domain="library",
+        num_tasks=1,
+        agent_model=f"scripted/{tmp_path / 'short.json'}",
+        user="scripted",
+        output=tmp_path / "r",
+    )
+
+    first = tau2.run(**run)
+    left = tau2.run(**run, retry_failed=False)
+    again = tau2.run(**run)
+
+    assert first.ran == 1 and not first.complete and first.summary.overall.failed == 1
+    assert (left.ran, again.ran) == (0, 1)
+
+
+def test_the_configuration_names_the_data_by_its_hashes(tmp_path):
+    result = tau2.run(domain="library", agent="noop", num_tasks=1, output=tmp_path / "r")
+
+    data = RunFolder.read(result.folder).config.values["data"]["library"]
+    assert {"db.json", "tasks.json", "policy"} <= data.keys()
+    assert all(len(value) == 64 for value in data.values())
+
+
+def test_two_runs_into_one_folder_do_not_mix(tmp_path):
+    run = dict(domain="library", agent="noop", num_tasks=1, output=tmp_path / "r")
+    tau2.run(**run)
+    config = RunFolder.read(tmp_path / "r").config.values
+
+    with RunFolder.open(tmp_path / "r", config), pytest.raises(RunLockedError):
+        tau2.run(**run)
+
+
+def test_a_display_sees_what_runs_and_for_whom_it_waits(tmp_path):
+    (tmp_path / "slow.json").write_text('["One moment."]')
+    seen = []
+
+    @contextmanager
+    def watching(progress):
+        over = threading.Event()
+
+        def look():
+            while not over.wait(0.02):
+                seen.append(progress.status())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        yield
+        over.set()
+        thread.join()
+        seen.append(progress.status())
+
+    tau2.run(
+        domain="library",
+        num_tasks=2,
+        concurrency=2,
+        agent_model=f"scripted/{tmp_path / 'slow.json'}",
+        agent_args={"delay_seconds": 0.1, "loop": True},
+        user="scripted",
+        output=tmp_path / "r",
+        display=watching,
+    )
+
+    waits = {running.waits_for for now in seen for running in now.running}
+    assert "agent" in waits
+    assert max(len(now.running) for now in seen) == 2
+    assert seen[-1].done == seen[-1].planned == 2 and seen[-1].running == []
+    assert seen[-1].tokens > 0 and seen[-1].pass_1 is not None
+
+
+def test_it_runs_outside_the_main_thread_too(tmp_path):
+    results = []
+    thread = threading.Thread(
+        target=lambda: results.append(
+            tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / "r")
+        )
+    )
+    thread.start()
+    thread.join()
+
+    assert results[0].complete

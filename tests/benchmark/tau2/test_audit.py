@@ -1,0 +1,151 @@
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from maseval.benchmark.tau2.audit import KINDS, audit, document
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
+
+PAGE = Path(__file__).parents[4] / "docs" / "audit-findings.md"
+
+
+@pytest.fixture(scope="module")
+def findings(tau2_data):
+    return audit()
+
+
+def kinds(domain):
+    return Counter(finding.kind for finding in audit(domain))
+
+
+def of(findings, domain, kind):
+    return [each for each in findings if (each.domain, each.kind) == (domain, kind)]
+
+
+def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path):
+    domain = todo_list(tmp_path, task(COMPLETE))
+
+    (finding,) = audit(domain)
+
+    assert finding.kind == "check can only pass"
+    assert finding.evidence == {"check": "COMMUNICATE", "tasks": ["a_task"]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (task(do("create_task", user_id="user_9", title="X")), "gold raises"),
+        (task(do("get_users")), "gold changes nothing"),
+        (task(do("get_users")), "doing nothing passes"),
+        ({**task(), "evaluation_criteria": None}, "criteria can only pass"),
+        (task(reward_basis=["COMMUNICATE"]), "criteria can only pass"),
+        (task(CREATE, communicate_info=["1,000"]), "text can never match"),
+        (task(CREATE, communicate_info=["12"]), "text matches by chance"),
+        (task(CREATE, communicate_info=["be kind"]), "text matches by chance"),
+        (task(CREATE, nl_assertions=["is kind"]), "assertions not counted"),
+        (task(do("update_task_status", task_id="task_77", status="pending")), "id nobody can know"),
+        (
+            task(do("update_task_status", task_id="task_1", status="lost")),
+            "gold breaks a precondition",
+        ),
+        (task(do("sing", song="x")), "gold breaks a precondition"),
+        ({"id": "a_task", "evaluation_criteria": {"actions": 3}}, "task cannot be read"),
+    ],
+)
+def test_a_fault_in_a_task_is_found(tmp_path, raw, kind):
+    assert kinds(todo_list(tmp_path, raw))[kind] == 1
+
+
+def test_an_assertion_that_the_gold_does_not_meet_is_found(tmp_path):
+    check = {
+        "env_type": "assistant",
+        "func_name": "assert_task_status",
+        "arguments": {"task_id": "task_1", "expected_status": "lost"},
+    }
+    raw = task(COMPLETE, env_assertions=[check], reward_basis=["ENV_ASSERTION"])
+
+    assert kinds(todo_list(tmp_path, raw))["gold misses its own checks"] == 1
+
+
+def test_tasks_that_are_the_same_but_for_their_ids_are_found_once(tmp_path):
+    one, other = task(COMPLETE), {**task(COMPLETE), "id": "another"}
+    third = {**one, "id": "third", "user_scenario": {"instructions": "Ask nicely."}}
+
+    found = kinds(todo_list(tmp_path, one, other, third))
+
+    assert found["tasks with equal content"] == 1
+    assert found["tasks with equal solution"] == 1
+
+
+def test_facts_that_the_database_denies_are_found(tmp_path):
+    told = "You are Ada. Your email is ada@nowhere.org, your id user_7, your phone 555-123-4567."
+    raw = {**task(COMPLETE), "user_scenario": {"instructions": told}}
+
+    found = [each.evidence["value"] for each in audit(todo_list(tmp_path, raw)) if each.task_id]
+
+    assert found == ["ada@nowhere.org", "555-123-4567", "user_7"]
+
+
+def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
+    domain = todo_list(tmp_path, task(COMPLETE))
+    (tmp_path / "mock" / "policy.md").write_text("Use create_task, not create_miracle.")
+
+    (finding,) = [f for f in audit(domain) if f.kind == "policy names an unknown tool"]
+
+    assert finding.evidence == {"tools": ["create_miracle"]} and finding.severity == "warning"
+
+
+def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
+    def too_long(tools, arguments):
+        if len(arguments["title"]) > len(tools.db.users.view("user_1").name):
+            yield f"{arguments['title']!r} is longer than its owner's name"
+
+    domain = replace(todo_list(tmp_path, task(CREATE)), preconditions={"create_task": too_long})
+
+    (finding,) = [each for each in audit(domain) if each.kind == "gold breaks a precondition"]
+
+    assert finding.text == "'Meeting' is longer than its owner's name"
+    assert finding.evidence["action_id"] == "0"
+
+
+@pytest.mark.data
+def test_the_known_faults_of_the_published_tasks_are_found(findings):
+    raising = of(findings, "retail", "gold raises")
+    assert len(raising) == 23
+    assert len({each.task_id for each in raising}) == 18
+    assert len(of(findings, "airline", "gold changes nothing")) == 20
+    assert not of(findings, "telecom", "gold misses its own checks")
+
+
+@pytest.mark.data
+def test_findings_are_machine_readable_and_the_worst_come_first(findings):
+    severities = [finding.severity for finding in findings]
+
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+    assert {finding.kind for finding in findings} <= set(KINDS)
+    assert json.loads(json.dumps([finding.to_dict() for finding in findings]))
+
+
+@pytest.mark.data
+def test_the_page_of_findings_says_what_the_audit_finds(findings):
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert page == document(findings, DEFAULT_VERSION)
+    rows = re.findall(r"^\| gold raises \|.*\| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
+    assert rows == [("0", "23", "0")]
+
+
+def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_of_1_0_1):
+    later = audit(version="1.0.1")
+
+    assert len(of(findings, "retail", "gold raises")) == 23
+    assert len(of(later, "retail", "gold raises")) == 18
+    assert of(findings, "airline", "gold breaks a precondition")
+    assert not of(later, "airline", "gold breaks a precondition")
+    # Retail's assertions are judged since then, so they are no longer without effect.
+    assert of(findings, "retail", "assertions not counted")
+    assert not of(later, "retail", "assertions not counted")

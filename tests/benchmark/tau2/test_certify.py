@@ -1,0 +1,233 @@
+import copy
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+from maseval.benchmark.tau2.certify import Certificate, CertificateError, certify, verify
+from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
+from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
+
+
+@pytest.fixture
+def todo(tmp_path):
+    return todo_list(tmp_path, task(CREATE))
+
+
+def conversation(domain, trial, *turns, **changes):
+    """A whole simulation whose messages have their times and numbers."""
+    simulation = said(domain, *turns, trial=trial, id=f"s{trial}")
+    simulation["messages"] += [
+        {"role": "user", "content": f"Thanks for the {trial}th time. ###STOP###"}
+    ]
+    for turn, message in enumerate(simulation["messages"]):
+        message |= {"turn_idx": turn, "timestamp": f"2025-01-01T10:0{trial}:0{turn}"}
+    simulation |= {"start_time": "2025-01-01T09:00:00", "end_time": "2025-01-01T11:00:00"}
+    simulation["reward_info"] = score_simulation(simulation, domain=domain)
+    return {**simulation, **changes}
+
+
+@pytest.fixture
+def run(todo):
+    return [
+        conversation(todo, 0, CREATE),
+        conversation(todo, 1, CREATE, "Hm."),
+        conversation(todo, 2),
+    ]
+
+
+def suspicions(certificate):
+    return [each["kind"] for each in certificate.content["suspicions"]]
+
+
+def test_a_sound_run_is_clean_and_its_numbers_are_recomputed(todo, run):
+    found = certify(run, domain=todo)
+
+    assert found.is_clean
+    assert found.content["agreement"] == {
+        "compared": 3,
+        "equal": 3,
+        "without_recorded_reward": 0,
+    }
+    numbers = found.content["numbers"]["mock"]
+    assert (numbers["simulations"], numbers["tasks"], numbers["passed"]) == (3, 1, 2)
+    assert numbers["pass_hat_k"] == {
+        "pass^1": pytest.approx(2 / 3),
+        "pass^2": pytest.approx(1 / 3),
+        "pass^3": 0.0,
+    }
+    assert found.content["domains"]["mock"].keys() == {"files", "policy", "tools"}
+
+
+def test_a_certificate_survives_its_own_file_and_verifies(todo, run):
+    written = certify(run, domain=todo).to_json()
+
+    assert verify(written, run, domain=todo) == []
+    assert Certificate.of(written).sha256 == certify(run, domain=todo).sha256
+
+
+def test_a_certificate_that_was_changed_is_refused(todo, run):
+    form = certify(run, domain=todo).to_dict()
+    form["numbers"]["mock"]["passed"] = 3
+
+    with pytest.raises(CertificateError, match="was changed"):
+        verify(form, run, domain=todo)
+
+
+@pytest.mark.parametrize("value", ["", "[]", "{}", {"form": "x"}])
+def test_what_is_no_certificate_is_refused(value):
+    with pytest.raises(CertificateError, match="not a certificate"):
+        Certificate.of(value)
+
+
+def test_other_simulations_do_not_verify(todo, run):
+    found = verify(certify(run, domain=todo), run[:2], domain=todo)
+
+    assert {line.partition(":")[0] for line in found} == {
+        "simulations_sha256",
+        "numbers",
+        "agreement",
+    }
+
+
+def test_a_reward_that_was_made_up_is_found(todo, run):
+    run[2]["reward_info"]["reward"] = 1.0
+
+    found = certify(run, domain=todo)
+
+    assert not found.is_clean and suspicions(found) == ["reward differs"]
+    assert found.content["numbers"]["mock"]["passed"] == 2
+
+
+def test_an_answer_that_no_tool_gives_is_found(todo, run):
+    run[0]["messages"][1]["content"] = "{}"
+    run[0]["reward_info"] = None
+
+    found = certify(run, domain=todo)
+
+    assert suspicions(found) == ["impossible answer"]
+    assert found.content["numbers"]["mock"]["not_scorable"] == 1
+
+
+def test_a_copied_trial_is_found_under_a_new_id_and_new_times(todo, run):
+    copied = {**copy.deepcopy(run[0]), "id": "new", "trial": 3}
+    for message in copied["messages"]:
+        message["timestamp"] = message["timestamp"].replace("10:00", "10:30")
+
+    assert suspicions(certify([*run, copied], domain=todo)) == ["identical messages"]
+
+
+def test_one_id_for_two_simulations_is_found(todo, run):
+    run[1]["id"] = run[0]["id"]
+
+    assert suspicions(certify(run, domain=todo)) == ["duplicated id"]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda s: s["messages"][1].update(timestamp="2024-01-01"), "times out of order"),
+        (lambda s: s.update(end_time="2024-01-01"), "times out of order"),
+        (lambda s: s["messages"][1].update(turn_idx=7), "turns not in sequence"),
+        (lambda s: s["messages"][-1].update(content="Bye."), "impossible ending"),
+    ],
+)
+def test_what_cannot_have_happened_is_found(todo, run, change, kind):
+    change(run[0])
+
+    assert kind in suspicions(certify(run, domain=todo))
+
+
+def test_missing_and_repeated_trials_are_found(todo, run):
+    run[1]["trial"] = 0
+
+    assert suspicions(certify(run, domain=todo)) == ["missing trials", "repeated trials"]
+
+
+def test_a_task_that_the_benchmark_does_not_have_is_found(todo, run):
+    run[0]["task_id"] = "another"
+
+    assert "unknown task" in suspicions(certify(run, domain=todo))
+
+
+def test_a_simulation_without_its_domain_is_an_error_that_says_so(run):
+    with pytest.raises(ConfigurationError, match="domain="):
+        certify(run)
+
+
+def test_reports_of_a_run_are_certified_as_they_are():
+    benchmark = PlayerTau2Benchmark(progress_bar=False, n_task_repeats=2)
+    reports = benchmark.run(load_tasks("library"), agent_data={"player": "gold"})
+
+    found = certify(reports)
+
+    assert found.content["agreement"]["equal"] == len(reports)
+    assert found.content["numbers"]["library"]["passed"] == len(reports)
+    assert set(suspicions(found)) <= {"identical messages"}
+
+
+def test_a_file_of_lines_is_certified(todo, run, tmp_path, monkeypatch):
+    path = tmp_path / "lines.jsonl.gz"
+    complete = [{**simulation, "duration": 1.0} for simulation in run]
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps({"simulation": each}) + "\n" for each in complete)
+
+    found = certify(path, domain=todo)
+
+    assert found.is_clean and found.content["source"] == "lines.jsonl.gz"
+    assert "3 of 3 recorded rewards confirmed" in found.text()
+
+
+def results_file(path, run, tasks, policy):
+    side = {"implementation": "x"}
+    info = {
+        "git_commit": "x",
+        "num_trials": 3,
+        "max_steps": 200,
+        "max_errors": 10,
+        "user_info": side,
+        "agent_info": side,
+        "environment_info": {"domain_name": "mock", "policy": policy},
+    }
+    complete = [{**simulation, "duration": 1.0} for simulation in run]
+    whole = {"timestamp": "", "info": info, "tasks": tasks, "simulations": complete}
+    path.write_text(json.dumps(whole))
+    return path
+
+
+def test_a_results_file_with_another_task_or_policy_is_found(todo, run, tmp_path):
+    (tmp_path / "mock" / "policy_solo.md").write_text("Be kind to yourself.")
+    sound = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
+    other = results_file(tmp_path / "b.json", run, [task(COMPLETE)], "Be cruel.")
+
+    assert certify(sound, domain=todo).is_clean
+    assert suspicions(certify(other, domain=todo)) == ["edited task", "edited policy"]
+
+
+def test_records_of_a_file_are_certified_one_by_one(todo, run, tmp_path):
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
+
+    found = certify(list(read_results(path).records()), domain=todo)
+
+    assert found.is_clean and found.content["source"] is None
+    assert found.content["agreement"]["equal"] == 3
+
+
+def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):
+    together = replace(todo, solo_refusal="nobody works alone here")
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be cruel.")
+
+    assert suspicions(certify(path, domain=together)) == ["edited policy"]
+
+
+@pytest.mark.parametrize(("told", "given"), [(True, False), (False, True)])
+def test_a_solo_run_is_certified_as_one_whoever_says_so(todo, run, tmp_path, told, given):
+    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
+    records = [replace(each, solo=told) for each in read_results(path).records()]
+
+    assert certify(records, domain=todo, solo=given).content["rules"]["modes"] == ["solo"]

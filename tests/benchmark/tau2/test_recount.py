@@ -1,0 +1,101 @@
+"""What a record amounts to: who should be there, which task is meant, what contradicts itself."""
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.recount.judged import contradiction
+from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, split_of
+from maseval.benchmark.tau2.recount.tasks import KnownTasks, differing_parts, meaning
+
+
+def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there():
+    seen = [PlannedTrial("library", "a", 0), PlannedTrial("library", "b", 2)]
+
+    found = planned_slots("library", ["a", "c"], 2, seen)
+
+    assert found == [PlannedTrial("library", task, trial) for task in "abc" for trial in range(3)]
+
+
+def verdict(reward, **more):
+    return {"reward": reward, "reward_breakdown": {"DB": 1.0, "COMMUNICATE": 0.0}, **more}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        (verdict(0.0), None),
+        (verdict(1.0), "its reward is 1, but its own breakdown gives 0"),
+        ({"reward": 0.0}, None),
+        ({}, None),
+        (
+            verdict(0.0, db_check={"db_match": False, "db_reward": 0.0}),
+            "its breakdown gives DB 1.0, but its own check failed",
+        ),
+        (
+            verdict(0.0, communicate_checks=[{"info": "4", "met": True, "justification": ""}]),
+            "its breakdown gives COMMUNICATE 0.0, but its own check passed",
+        ),
+    ],
+)
+def test_a_verdict_that_contradicts_its_own_checks_is_found(recorded, words):
+    assert contradiction(recorded) == words
+
+
+def checks(task):
+    actions = (task["evaluation_criteria"] or {}).get("actions") or ()
+    return {
+        "action_checks": [
+            {"action": action, "action_match": True, "action_reward": 1.0} for action in actions
+        ]
+    }
+
+
+def test_the_task_to_which_checks_belong_is_found_by_the_actions():
+    known = KnownTasks(domain_named("library"))
+    one, other = (task for task in load_raw_tasks("library")[:2])
+
+    assert known.checked_task(one["id"], checks(one)) is None
+    assert known.checked_task(one["id"], checks(other)) == other["id"]
+    assert known.checked_task(one["id"], {"action_checks": None}) is None
+    assert known.checked_task(one["id"], None) is None
+
+
+@pytest.mark.data
+def test_ids_of_actions_name_a_task_only_where_they_are_its_own(tau2_data):
+    airline, telecom = KnownTasks(domain_named("airline")), KnownTasks(domain_named("telecom"))
+    changed = checks(load_raw_task("airline", "12"))
+    changed["action_checks"][0]["action"]["arguments"] = {"another": "argument"}
+    common = {"action_checks": [{"action": {"action_id": "toggle_data_0", "name": "other"}}]}
+
+    assert airline.checked_task("3", changed) == "12"
+    assert telecom.checked_task("no such task", common) is None
+
+
+def test_what_differs_in_a_task_is_named():
+    ours = load_raw_tasks("library")[0]
+    other_words = {**ours, "user_scenario": {"instructions": "Ask for something else."}}
+    emptied = {**ours, "evaluation_criteria": {"actions": None}}
+    foreign = {**ours, "evaluation_criteria": {"reward_basis": ["STYLE"], "actions": [{}]}}
+
+    assert differing_parts(ours, ours) == []
+    assert differing_parts(other_words, ours) == ["instructions"]
+    assert differing_parts(emptied, ours) == ["criteria removed"]
+    assert differing_parts(foreign, ours) == ["criteria"]
+    assert meaning(other_words) != meaning(ours) == meaning({**ours, "ticket": None})
+
+
+@pytest.mark.data
+def test_the_smallest_split_that_has_the_tasks_is_the_one_that_should_be_whole(tau2_data):
+    telecom = domain_named("telecom")
+    ids = {
+        split: [task["id"] for task in load_raw_tasks(telecom, split)]
+        for split in ("small", "base", "full")
+    }
+    only_in_base = next(each for each in ids["base"] if each not in ids["small"])
+    only_in_full = next(each for each in ids["full"] if each not in ids["base"] + ids["small"])
+
+    assert split_of(telecom, ids["small"][:3])[0] == "small"
+    assert split_of(telecom, [only_in_base])[0] == "base"
+    assert split_of(telecom, [only_in_full])[0] == "full"
+    assert split_of(telecom, ["no such task"]) is None

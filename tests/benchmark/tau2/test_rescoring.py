@@ -1,0 +1,180 @@
+"""The same conversations under several releases."""
+
+import json
+
+import pytest
+
+from maseval.benchmark.tau2.recount.ways import Ways
+from maseval.benchmark.tau2.rescoring import score_under
+from maseval.benchmark.tau2.rescoring.reasons import difference
+from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
+from tests.cli.commandline import last_json, maseval
+
+OLD, NEW = "0.2.0", "1.0.1"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A file of the library domain, in which every task was done as it should be."""
+    folder = tmp_path_factory.mktemp("under")
+    tau2.run(domain="library", agent="gold", output=folder / "gold")
+    tau2.export(folder / "gold", folder / "gold.json")
+    return json.loads((folder / "gold.json").read_text())
+
+
+@pytest.fixture
+def changed(played, tmp_path):
+    def write(change, name="theirs.json"):
+        document = json.loads(json.dumps(played))
+        change(document)
+        path = tmp_path / name
+        path.write_text(json.dumps(document))
+        return path
+
+    return write
+
+
+def answers(document, *tools):
+    """The answers that these tools gave, with their simulations."""
+    for simulation in document["simulations"]:
+        names = {}
+        for message in simulation["messages"]:
+            names |= {call["id"]: call["name"] for call in message.get("tool_calls") or ()}
+            if message["role"] == "tool" and names.get(message["id"]) in tools:
+                yield simulation, message
+
+
+def reworded(*tools):
+    """The first answer of one of these tools is another than the tool gives."""
+
+    def change(document):
+        next(answers(document, *tools))[1]["content"] = '"another answer"'
+
+    return change
+
+
+def test_a_record_that_no_release_reads_otherwise_stays_as_it_is(changed):
+    found = score_under(changed(lambda document: None), [OLD, NEW, "1.0.1+tasks.0.2.0"])
+
+    assert [each.passed for each in found.recounts.values()] == [12, 12, 12]
+    assert found.changes(NEW) == found.changes("1.0.1+tasks.0.2.0") == []
+    assert found.totals[NEW].same == found.totals[NEW].simulations == 12
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind"),
+    [
+        (("get_member",), "only writes replayed"),
+        (("renew_loan", "place_hold"), "lenient replay"),
+    ],
+)
+def test_an_answer_that_only_the_later_release_accepts_moves_a_verdict_up(changed, tools, kind):
+    found = score_under(changed(reworded(*tools)), [OLD, NEW])
+
+    (change,) = found.changes(NEW)
+    assert (change.before, change.after, change.direction) == (False, True, "up")
+    assert [reason.kind for reason in change.reasons] == [kind]
+    assert change.reasons[0].text.split()[3] in tools
+
+
+def test_the_other_way_round_it_moves_down(changed):
+    found = score_under(changed(reworded("get_member")), [NEW, OLD])
+
+    (change,) = found.changes(OLD)
+    assert change.direction == "down"
+    assert found.first == NEW and found.totals[OLD].down == 1
+
+
+def test_strictly_replayed_an_answer_of_a_write_is_accepted_by_neither(changed):
+    path = changed(reworded("renew_loan", "place_hold"))
+
+    found = score_under(path, [OLD, NEW], ways=Ways(strict=True))
+
+    assert found.changes(NEW) == []
+    assert [each.passed for each in found.recounts.values()] == [11, 11]
+
+
+def test_a_conversation_that_nobody_ended_fails_under_every_release(changed):
+    def cut_off(document):
+        document["simulations"][0]["termination_reason"] = "max_steps"
+
+    found = score_under(changed(cut_off), [OLD, NEW])
+
+    assert found.ended_early == found.totals[NEW].ended_early == 1
+    assert [each.passed for each in found.recounts.values()] == [11, 11]
+
+
+def judged(document):
+    """The first task is a matter of judgement, under rules that have a judge."""
+    criteria = document["tasks"][0]["evaluation_criteria"]
+    criteria |= {"nl_assertions": ["The agent is polite."]}
+    criteria["reward_basis"] = [*criteria["reward_basis"], "NL_ASSERTION"]
+
+
+def test_what_a_judge_decides_is_neither_up_nor_down(changed):
+    found = score_under(changed(judged), [OLD, NEW], ways=Ways(embedded_tasks=True))
+
+    assert [len(each.open) for each in found.recounts.values()] == [1, 1]
+    totals = found.totals[NEW]
+    assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
+
+
+def test_one_release_alone_is_refused():
+    with pytest.raises(ConfigurationError, match="two releases or more"):
+        score_under([], ["0.2.0", "v0.2.0"], domain="library")
+
+
+def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(changed):
+    files = [
+        changed(reworded("get_member"), "a.json"),
+        changed(reworded("renew_loan", "place_hold"), "b.json"),
+    ]
+
+    shown = maseval("tau2", "score", *files, "--under", "0.2.0,1.0.1")
+    told = maseval("tau2", "score", *files, "--under", "0.2.0,1.0.1", "--json")
+
+    assert shown.exit_code == 0
+    assert shown.stdout.count("0.2.0: passed 11 of 12") == 2
+    assert "up: only writes replayed 1" in shown.stdout
+    assert "all 2 files, compared with 0.2.0" in shown.stdout
+    assert "1.0.1: 22 the same, 2 up, 0 down" in shown.stdout
+    document = last_json(told.stdout)
+    assert document["totals"]["1.0.1"]["up"] == 2
+    (change,) = document["files"][1]["changes"]["1.0.1"]
+    assert change["direction"] == "up" and change["reasons"][0]["kind"] == "lenient replay"
+    assert document["files"][0]["releases"]["0.2.0"]["passed"] == 11
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--under", "0.2.0,9.9"), "choose one of: 0.2.0, 1.0.1"),
+        (("--under", "0.2.0"), "two releases or more"),
+        (("--under", "0.2.0,1.0.1", "--as-recorded"), "leave out"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_named_error(changed, given, words):
+    result = maseval("tau2", "score", changed(lambda document: None), *given)
+
+    assert result.exit_code != 0 and words in " ".join(result.stderr.split())
+
+
+def test_a_run_of_ours_is_judged_under_any_release(tmp_path):
+    tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / "mine")
+
+    (found,) = tau2.score_under([tmp_path / "mine"], [OLD, NEW])
+
+    assert {name: score.passes for name, score in found.scores.items()} == {OLD: 2, NEW: 2}
+
+
+def test_lists_differ_by_what_left_what_came_and_what_has_other_arguments():
+    def call(name, **arguments):
+        return {"action_id": "1", "name": name, "arguments": arguments}
+
+    old = [call("book", day=1), call("cancel", id=1), call("cancel", id=2)]
+    new = [call("book", day=2), call("refund", id=1)]
+
+    assert difference(old, new) == "without 2 cancel; with refund; other arguments of book"
+    assert difference(["12", "13"], ["13"]) == "without '12'"
+    assert difference(old, old[::-1]) == "another order"

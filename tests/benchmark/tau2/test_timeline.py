@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from maseval.benchmark.tau2.timeline import timeline
+from maseval.benchmark.tau2.timeline.timeline import UnknownMomentError
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
+
+
+@pytest.fixture
+def todo(tmp_path):
+    return todo_list(tmp_path, task(CREATE, COMPLETE))
+
+
+def places(differences):
+    return [str(each.place) for each in differences]
+
+
+def test_each_message_shows_what_it_changed_and_what_still_differs(todo):
+    found = timeline(said(todo, "Hi.", CREATE, COMPLETE, "Done."), todo)
+
+    hi, create, complete, done = found.moments
+    assert [each.index for each in found.moments] == [0, 1, 3, 5]
+    assert hi.from_start == () and "tasks[task_1].status" in places(hi.from_gold)
+    (call,) = create.calls
+    assert places(call.changed) == ["tasks[task_2]", "users[user_1].tasks[1]"]
+    assert create.last == 2 and call.index == 2
+    assert places(complete.calls[0].changed) == ["tasks[task_1].status"]
+    assert complete.from_gold == () and done.after is complete.after
+    assert len(done.from_start) == 3 and done.from_start is complete.from_start
+    assert found.gold_counts
+
+
+def test_a_tools_answer_belongs_to_the_message_that_called_it(todo):
+    found = timeline(said(todo, "Hi.", CREATE), todo)
+
+    assert found.at(2) is found.at(1)
+    with pytest.raises(UnknownMomentError, match="no message 3; they are numbered 0 to 2"):
+        found.at(3)
+
+
+def test_an_answer_that_is_not_the_recorded_one_is_noted_and_the_replay_continues(todo):
+    simulation = said(todo, CREATE, COMPLETE)
+    simulation["messages"][1]["content"] = "{}"
+    found = timeline(simulation, todo)
+
+    first, second = found.moments
+    assert first.calls[0].mismatch.expected == "{}"
+    assert "Meeting" in first.calls[0].mismatch.found
+    assert second.calls[0].mismatch is None and second.from_gold == ()
+
+
+def test_a_conversation_that_was_cut_off_is_shown_up_to_there(todo):
+    simulation = said(todo, CREATE, COMPLETE, termination_reason="max_steps")
+    del simulation["messages"][3:]
+    found = timeline(simulation, todo)
+
+    assert found.moments[0].problem is None
+    last = found.moments[-1]
+    assert "Tool message expected" in last.problem.error
+    assert [call.made for call in last.calls] == [False]
+    assert places(last.from_start) == ["tasks[task_2]", "users[user_1].tasks[1]"]
+
+
+def test_records_are_found_by_what_is_in_them_at_that_message(todo):
+    found = timeline(said(todo, "Hi.", CREATE), todo)
+
+    assert found.search("meeting").total == 0
+    later = found.search("MEETING tasks", 1)
+    assert [(str(each.place), each.changed) for each in later.records] == [("tasks[task_2]", True)]
+    assert later.records[0].value["title"] == "Meeting"
+    everything = found.search("", 1, limit=2)
+    assert everything.total == 3 and len(everything.records) == 2
+    assert everything.records[0].changed  # what has changed comes first
+
+
+def test_every_state_is_written_once(todo):
+    wrong = do("create_task", user_id="nobody", title="x")
+    form = timeline(said(todo, "Hi.", CREATE, wrong, "Sorry.", COMPLETE), todo).to_dict()
+
+    assert [each["state"] for each in form["messages"]] == [0, 1, 1, 1, 2]
+    assert json.loads(json.dumps(form)) == form
+    (status,) = form["messages"][4]["calls"][0]["changed"]
+    assert status == {
+        "side": "company",
+        "place": "tasks[task_1].status",
+        "was": "pending",
+        "is": "completed",
+    }
+    created = form["messages"][1]["calls"][0]["changed"][0]
+    assert "was" not in created and created["is"]["title"] == "Meeting"
+
+
+def test_a_task_without_criteria_has_no_gold_state(tmp_path):
+    plain = {**task(), "evaluation_criteria": None}
+    found = timeline(said(domain := todo_list(tmp_path, plain), CREATE), domain)
+
+    assert found.gold is None and found.moments[0].from_gold is None
+    assert found.to_dict()["states"][0]["from_gold"] is None
