@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from maseval.app.comparing import compare
+from maseval.commands import compare
 from tests.browser.runs import written_run
 from tests.report.builders import CONVERSATION, said, simulated
 

@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from maseval.app.results import show
 from maseval.app.results.results import RunResult
 from maseval.app.results.simulation_lines import simulation_in
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger
 from tests.cli.commandline import last_json, maseval, require_data
 

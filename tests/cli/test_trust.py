@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from maseval.app.results import show
 from maseval.benchmark.tau2.certify import Certificate
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 from tests.cli.commandline import last_json, maseval, require_data
 from tests.interface.test_signing import pair
 

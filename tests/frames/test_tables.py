@@ -6,10 +6,9 @@ from datetime import datetime
 import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model
-from maseval.app.results import show
 from maseval.app.results.finding import UnknownRunError
-from maseval.app.running import run as run_any
-from maseval.commands import macs, tau2
+from maseval.commands import macs, show, tau2
+from maseval.commands import run as run_any
 from maseval.core.outcome import kind_of, reward_of, simulation_key
 from maseval.frames.columns import TABLES
 from maseval.frames.tables import frame_named

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.app.results import show
 from maseval.benchmark.tau2 import (
     DefaultAgentTau2Benchmark,
     Tau2Environment,
@@ -19,7 +18,7 @@ from maseval.benchmark.tau2 import (
     load_tasks,
 )
 from maseval.benchmark.tau2.agent import DefaultTau2Agent
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 from maseval.core.model import resolve_model
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval

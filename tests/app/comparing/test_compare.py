@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from maseval.app.comparing import compare
-from maseval.commands import tau2
+from maseval.commands import compare, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import IncomparableRunsError, outcomes_of

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from maseval.app.comparing import gate
 from maseval.app.comparing.gate import IncompleteRunError
 from maseval.app.comparing.gate_junit import junit
 from maseval.app.comparing.gate_summary import inline, markdown, simulation_link
-from maseval.commands import tau2
+from maseval.commands import gate, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.runs.config_file import LOG

@@ -2,8 +2,7 @@
 
 import pytest
 
-from maseval.app.results import report
-from maseval.commands import tau2
+from maseval.commands import report, tau2
 from maseval.runs import RunFolder
 from maseval.stats import compare, difference_plot, outcomes_of
 from tests.cli.commandline import maseval

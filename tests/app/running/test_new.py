@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from maseval.app.running import new
 from maseval.app.running.new import KINDS
+from maseval.commands import new
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from tests.cli.commandline import COMMAND, maseval
 

@@ -2,10 +2,10 @@ import json
 import time
 
 from maseval import AgentAdapter, MessageHistory
-from maseval.app.running import run
 from maseval.app.running.progress import RunProgress
 from maseval.app.running.publishing import published
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.commands import run
 from maseval.core.conversations import Said
 from maseval.core.storage.secrets import Secrets
 from maseval.runs import Simulation

@@ -16,10 +16,8 @@ from maseval import (
     ScriptedModelAdapter,
     Task,
 )
-from maseval.app.comparing import compare
-from maseval.app.results import show
-from maseval.app.running import new, run
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.commands import compare, new, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
 from maseval.runs import RunConfigError, RunFolder
 

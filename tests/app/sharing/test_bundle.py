@@ -7,10 +7,7 @@ import zipfile
 
 import pytest
 
-from maseval.app.comparing import gate
-from maseval.app.results import show
-from maseval.app.sharing import bundle, unbundle
-from maseval.commands import tau2
+from maseval.commands import bundle, gate, show, tau2, unbundle
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits

@@ -4,9 +4,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.app.comparing import compare
 from maseval.app.viewing.compare import comparisons
-from maseval.commands import tau2
+from maseval.commands import compare, tau2
 from tests.view.builders import viewer
 
 pytestmark = pytest.mark.needs(library="starlette")

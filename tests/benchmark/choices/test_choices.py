@@ -3,9 +3,8 @@
 import pytest
 
 from maseval import ScriptedModelAdapter, ScriptedModelScorer, register_model, register_scorer
-from maseval.app.comparing import compare
-from maseval.app.running import run
 from maseval.benchmark.choices import ChoicesBenchmark, choice_task, load_tasks
+from maseval.commands import compare, run
 from maseval.core import scorer as scorer_module
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.outcome import kind_of

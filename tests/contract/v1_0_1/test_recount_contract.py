@@ -2,9 +2,8 @@
 
 import json
 
-from maseval.app.results import show
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 
 
 def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other(

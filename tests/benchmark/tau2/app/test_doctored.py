@@ -5,9 +5,7 @@ import json
 import pytest
 
 from maseval.app.benchmarks import OutcomeOptions
-from maseval.app.comparing import compare
-from maseval.app.results import show
-from maseval.commands import tau2
+from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from tests.benchmark.tau2.app.doctored import (

@@ -5,11 +5,9 @@ import json
 import pytest
 
 from maseval.app.benchmarks import OutcomeOptions
-from maseval.app.comparing import compare
-from maseval.app.results import show
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemoryError
-from maseval.commands import tau2
+from maseval.commands import compare, show, tau2
 from tests.cli.commandline import last_json, maseval
 
 

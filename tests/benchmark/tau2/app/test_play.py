@@ -4,14 +4,12 @@ import json
 
 import pytest
 
-from maseval.app.comparing import compare
-from maseval.app.results import runs, show
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.players.requests import requests_in
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.benchmark.tau2.players.seat import OutOfTurnError
 from maseval.benchmark.tau2.world.tasks import TaskSpec
-from maseval.commands import tau2
+from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.runs import RunConfigError, RunFolder, Simulation
 

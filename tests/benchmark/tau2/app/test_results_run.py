@@ -5,10 +5,9 @@ import tracemalloc
 
 import pytest
 
-from maseval.app.results import plots, report, show
 from maseval.app.results.finding import open_recording
 from maseval.benchmark.tau2.results import read_results
-from maseval.commands import tau2
+from maseval.commands import plots, report, show, tau2
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.report import write_report
 from tests.cli.commandline import maseval

@@ -2,11 +2,10 @@
 
 import pytest
 
-from maseval.app.results import show
 from maseval.app.results.labels import report_notes, report_rows
 from maseval.benchmark.tau2.app.results.support import SUPPORT, diagnosed
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
-from maseval.commands import tau2
+from maseval.commands import show, tau2
 from maseval.runs import RunFolder
 
 
