@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.audit import KINDS, audit, document
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
-PAGE = Path(__file__).parents[4] / "docs" / "audit-findings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "audit-findings.md"
 
 
 @pytest.fixture(scope="module")
