@@ -31,7 +31,7 @@ CORE_LAYERS = [
         "providers",
         *("messages", "tracing", "usage", "seeding", "validation", "system_info"),
         *("provider_errors", "call_policy", "throttle", "clock", "shapes"),
-        *("event_loop", "hooks"),
+        *("event_loop", "hooks", "scoring_options"),
     },
     {"storage"},
     {"exceptions", "lazy", "visible"},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, Protocol
 
 from maseval.app.results.conventions import ConventionScore
 from maseval.app.results.labels import LabelCounts
@@ -17,6 +17,7 @@ from maseval.app.results.simulation_lines import SimulationLine
 from maseval.app.results.task_names import TaskName
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
@@ -31,6 +32,9 @@ _PACKAGE = "maseval.benchmark."
 
 OnProgress = Callable[[int, int], object]
 """Called with how many simulations have been explained, and of how many."""
+
+OnScored = Callable[[int], object]
+"""Called with the number of simulations scored so far."""
 
 
 class Section(NamedTuple):
@@ -70,38 +74,6 @@ class RunDiagnosis:
 
     found: Mapping[Simulation, Diagnosis | None]
     labels: LabelCounts
-
-
-class Judging(TypedDict, total=False):
-    """How results files of tau2-bench are judged, as the keywords of a function.
-
-    ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` judges by the tasks in the
-    file, not by the benchmark's, and ``remap_tasks`` each simulation by the task to which its
-    recorded checks belong. ``domain`` is used whatever a file calls its own, ``data_version``
-    names the release; by default it is what the form of the file shows.
-    """
-
-    as_recorded: bool
-    embedded_tasks: bool
-    remap_tasks: bool
-    domain: str | None
-    data_version: str | None
-
-
-@dataclass(frozen=True)
-class OutcomeOptions:
-    """How outcomes are read: recomputed by the benchmark's own tasks, or in one of these ways.
-
-    ``domain`` is used whatever a file calls its own, ``data_version`` names the release by which
-    files are judged. ``on_progress`` gets how many are judged.
-    """
-
-    as_recorded: bool = False
-    embedded_tasks: bool = False
-    remap_tasks: bool = False
-    domain: str | None = None
-    data_version: str | None = None
-    on_progress: Callable[[int], object] | None = None
 
 
 class RecordedOutcomes(NamedTuple):
@@ -173,15 +145,19 @@ class BenchmarkSupport:
         """Whether it is a results file of the benchmark's own; reads no further than needed."""
         return False
 
-    def recording(self, path: Path, options: OutcomeOptions) -> Recording | None:
+    def recording(self, path: Path, options: ScoringOptions) -> Recording | None:
         """A results file of the benchmark's own as a run to look at; None if it is not one."""
         return None
 
-    def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes | None:
+    def recorded_outcomes(
+        self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes | None:
         """What a results file of the benchmark's own holds; None if it is not one."""
         return None
 
-    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
+    def run_outcomes(
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes:
         """The outcomes of a run's finished simulations."""
         outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
         tasks = _fingerprints(folder)

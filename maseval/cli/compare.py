@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
@@ -14,13 +14,10 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
 from maseval.cli.options import (
     AsJson,
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.compare import RunComparison
@@ -36,6 +33,7 @@ EXAMPLES = examples(
 _SHOWN = 12
 
 
+@with_scoring_options()
 def compare(
     runs: Annotated[
         list[str],
@@ -52,24 +50,22 @@ def compare(
     plot_cost: Annotated[
         Path | None, typer.Option(help="Draw cost against pass^k into this file: SVG, PNG, PDF.")
     ] = None,
-    domain: DomainOfFile = None,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
     as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Compare runs, paired by task: the difference, how sure it is, and what would decide it.
 
     Every reward is recomputed first.
     """
-    from maseval.app.benchmarks import OutcomeOptions  # help must not load it
-
     with counting("judged") as count:
-        options = OutcomeOptions(
-            as_recorded, embedded_tasks, remap_tasks, domain, data_version, count
+        found = commands.compare(
+            runs,
+            k=k,
+            plot=plot,
+            plot_cost=plot_cost,
+            options=ScoringOptions(**scoring),
+            on_progress=count,
         )
-        found = commands.compare(runs, k=k, plot=plot, plot_cost=plot_cost, options=options)
     console = stderr() if as_json else stdout()
     _print_comparison(found, console)
     for drawn in found.drawn:

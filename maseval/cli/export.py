@@ -1,7 +1,7 @@
 """``maseval export``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -10,13 +10,10 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stderr
 from maseval.cli.options import (
     AsJson,
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
+from maseval.core.scoring_options import ScoringKeywords
 
 EXAMPLES = examples(
     ("maseval export last --to csv", "simulations.csv: a line for each simulation"),
@@ -27,6 +24,7 @@ EXAMPLES = examples(
 )
 
 
+@with_scoring_options()
 def export(
     runs: Annotated[
         list[str],
@@ -61,12 +59,8 @@ def export(
         bool,
         typer.Option(help="In CSV, put ' before texts that a spreadsheet would compute."),
     ] = False,
-    domain: DomainOfFile = None,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
     as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write runs as tables with typed columns: Parquet, CSV or JSON lines.
 
@@ -82,11 +76,7 @@ def export(
         output=output,
         overwrite=overwrite,
         spreadsheet=spreadsheet,
-        domain=domain,
-        as_recorded=as_recorded,
-        embedded_tasks=embedded_tasks,
-        remap_tasks=remap_tasks,
-        data_version=data_version,
+        **scoring,
     )
     if as_json:
         print_json({"tables": [each.to_dict() for each in written]})

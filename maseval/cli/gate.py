@@ -1,7 +1,7 @@
 """``maseval gate``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -13,14 +13,11 @@ from maseval.cli.console import counting, inert, print_json, stderr, stdout
 from maseval.cli.errors import FAILED
 from maseval.cli.options import (
     AsJson,
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
     Looked,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 
 EXAMPLES = examples(
     ("maseval gate last --baseline runs/main", "exit code 1 if the run is worse beyond chance"),
@@ -29,6 +26,7 @@ EXAMPLES = examples(
 )
 
 
+@with_scoring_options()
 def gate(
     run: Looked,
     baseline: Annotated[
@@ -55,28 +53,20 @@ def gate(
     report_url: Annotated[
         str | None, typer.Option(help="Where the run's HTML report is, for links in the summary.")
     ] = None,
-    domain: DomainOfFile = None,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
     as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Fail if a run is worse than its baseline beyond what chance explains.
 
     The exit code is 0 if it is not shown to be worse, 1 if it is, and 2 if the two cannot be
     compared. Files are written in all but the last case.
     """
-    from maseval.app.benchmarks import OutcomeOptions  # help must not load it
-    from maseval.app.comparing.gate import cautions_of
+    from maseval.app.comparing.gate import cautions_of  # help must not load these
     from maseval.app.comparing.gate_junit import junit as as_junit
     from maseval.app.comparing.gate_summary import markdown as as_markdown
     from maseval.core.storage.atomic import write_bytes
 
     with counting("judged") as count:
-        options = OutcomeOptions(
-            as_recorded, embedded_tasks, remap_tasks, domain, data_version, count
-        )
         found = commands.gate(
             run,
             baseline,
@@ -84,7 +74,8 @@ def gate(
             margin=margin / 100,
             alpha=alpha,
             allow_incomplete=allow_incomplete,
-            options=options,
+            options=ScoringOptions(**scoring),
+            on_progress=count,
         )
     if junit is not None:
         write_bytes(junit, as_junit(found))

@@ -1,7 +1,9 @@
 """Arguments and options that several commands share, each declared once."""
 
+import inspect
+from collections.abc import Callable
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 from rich.markup import escape
@@ -96,6 +98,41 @@ RemapTasks = Annotated[
         "--remap-tasks", help="Judge each simulation by the task its recorded checks belong to."
     ),
 ]
+_SCORING = {
+    "domain": (DomainOfFile, None),
+    "as_recorded": (AsRecorded, False),
+    "embedded_tasks": (EmbeddedTasks, False),
+    "remap_tasks": (RemapTasks, False),
+    "data_version": (DataVersion, None),
+}
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def with_scoring_options(**declared: object) -> Callable[[_Command], _Command]:
+    """Declare an option of the command for each of its ``**scoring`` keywords.
+
+    ``declared`` replaces the declaration of an option.
+    """
+
+    def declare(command: _Command) -> _Command:
+        signature = inspect.signature(command)
+        kept = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=declared.get(name, option),
+            )
+            for name, (option, default) in _SCORING.items()
+        ]
+        # Typer reads the options of a command from its signature.
+        cast(Any, command).__signature__ = signature.replace(parameters=[*kept, *added])
+        return command
+
+    return declare
+
+
 JudgeModels = Annotated[
     list[str] | None,
     typer.Option(

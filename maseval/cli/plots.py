@@ -1,22 +1,19 @@
 """``maseval plots``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from maseval import commands
 from maseval.cli.console import counting, inert, stderr
 from maseval.cli.options import (
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
     Explain,
     Looked,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
+from maseval.core.scoring_options import ScoringKeywords
 
 EXAMPLES = examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
@@ -25,6 +22,7 @@ EXAMPLES = examples(
 )
 
 
+@with_scoring_options()
 def plots(
     run: Looked,
     output: Annotated[
@@ -34,11 +32,7 @@ def plots(
         str, typer.Option("--format", help="svg, png or pdf; the last two need the extra plots.")
     ] = "svg",
     explain: Explain = True,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
-    domain: DomainOfFile = None,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
     with counting("explained") as count:
@@ -47,12 +41,8 @@ def plots(
             output,
             form=form,
             explain=explain,
-            as_recorded=as_recorded,
-            embedded_tasks=embedded_tasks,
-            remap_tasks=remap_tasks,
-            data_version=data_version,
-            domain=domain,
             on_progress=count,
+            **scoring,
         )
     for note in drawn.notes:
         stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)

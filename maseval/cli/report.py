@@ -1,22 +1,19 @@
 """``maseval report``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from maseval import commands
 from maseval.cli.console import counting
 from maseval.cli.options import (
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
     Explain,
     Looked,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
+from maseval.core.scoring_options import ScoringKeywords
 
 EXAMPLES = examples(
     ("maseval report last", "report.html in the folder of the latest run"),
@@ -29,11 +26,11 @@ EXAMPLES = examples(
 )
 
 
+@with_scoring_options()
 def report(
     run: Looked,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    domain: DomainOfFile = None,
     explain: Explain = True,
     audit: Annotated[
         bool,
@@ -42,10 +39,7 @@ def report(
     against: Annotated[
         str | None, typer.Option(help="A second run or file, to compare with the first.")
     ] = None,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run as one HTML file that opens without a server or network."""
     with counting("explained") as count:
@@ -56,11 +50,7 @@ def report(
             explain=explain,
             audit=audit,
             against=against,
-            as_recorded=as_recorded,
-            embedded_tasks=embedded_tasks,
-            remap_tasks=remap_tasks,
-            data_version=data_version,
-            domain=domain,
             on_progress=count,
+            **scoring,
         )
     typer.echo(page)

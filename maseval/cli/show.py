@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
@@ -21,14 +21,11 @@ from maseval.cli.console import counting, here, indented, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.options import (
     TASK_OF_RUN,
-    AsRecorded,
-    DataVersion,
-    EmbeddedTasks,
     Explain,
     Looked,
-    RemapTasks,
     examples,
     loaded_domain,
+    with_scoring_options,
 )
 from maseval.cli.results import (
     MARKS,
@@ -42,6 +39,7 @@ from maseval.cli.results import (
     some_k,
     used,
 )
+from maseval.core.scoring_options import ScoringKeywords
 from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -57,6 +55,19 @@ EXAMPLES = examples(
 )
 
 
+_ChosenDomain = Annotated[
+    str | None,
+    typer.Option(
+        "--domain",
+        "-d",
+        help="Only this domain; one of your own as FILE.py:NAME.",
+        callback=loaded_domain,
+        autocompletion=quietly(completion.domains),
+    ),
+]
+
+
+@with_scoring_options(domain=_ChosenDomain)
 def show(
     run: Looked,
     task: Annotated[str | None, TASK_OF_RUN] = None,
@@ -64,25 +75,12 @@ def show(
     failed: Annotated[
         bool, typer.Option("--failed", help="Only simulations that did not pass.")
     ] = False,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            help="Only this domain; one of your own as FILE.py:NAME.",
-            callback=loaded_domain,
-            autocompletion=quietly(completion.domains),
-        ),
-    ] = None,
     label: Annotated[
         str | None, typer.Option(help="Only failures with this label, or a part of it.")
     ] = None,
     explain: Explain = True,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
     from maseval.app.results.show import SimulationView
@@ -91,18 +89,14 @@ def show(
         view = commands.show(
             *(run, task, trial),
             failed=failed,
-            domain=domain,
             label=label,
             explain=explain,
-            as_recorded=as_recorded,
-            embedded_tasks=embedded_tasks,
-            remap_tasks=remap_tasks,
-            data_version=data_version,
             on_progress=count,
+            **scoring,
         )
     if isinstance(view, SimulationView):
         print_simulation(view, stdout(), full=full)
-    elif failed or domain or label:
+    elif failed or label or scoring.get("domain"):
         _print_chosen(view, stdout())
     else:
         _print_run(view, stdout())

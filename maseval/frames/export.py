@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Unpack, cast
 
-from maseval.app.benchmarks import Judging
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
+from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.storage.atomic import atomic_file
 from maseval.frames.columns import TABLES
 from maseval.frames.files import FORMS, ExportForm, write_frame
@@ -41,7 +41,7 @@ def export(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     spreadsheet: bool = False,
-    **options: Unpack[Judging],
+    **options: Unpack[ScoringKeywords],
 ) -> list[ExportedTable]:
     """Write tables of runs, and return what was written.
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from maseval.app.benchmarks import OutcomeOptions
 from maseval.app.results.finding import UnknownRunError, holds_reports, open_recording, run_path
 from maseval.core.outcome import checked_report
 from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.log import DamagedRecord
@@ -36,7 +36,7 @@ class FrameSource:
     name: str
     path: Path
     form: SourceForm
-    options: OutcomeOptions
+    options: ScoringOptions
 
     def opened(self) -> OpenedSource:
         """The reports, one in memory at a time."""
@@ -62,7 +62,7 @@ def _saved(path: Path) -> Iterator[Report]:
         yield cast("Report", {**_LEAST, **checked_report(record, f"{path}, line {row}")})
 
 
-def sources_of(runs: Sequence[AnyRun], options: OutcomeOptions) -> list[FrameSource]:
+def sources_of(runs: Sequence[AnyRun], options: ScoringOptions) -> list[FrameSource]:
     """The runs that are named, in that order; of a folder that holds runs, all by name.
 
     Without any, all below the folder of all runs.

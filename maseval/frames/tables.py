@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Unpack
 
-from maseval.app.benchmarks import Judging, OutcomeOptions
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.frames.check_rows import check_rows
 from maseval.frames.columns import (
@@ -25,7 +25,7 @@ Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[Shape, OpenedSource], Iterator[dict[str, object]]]
 
 
-def runs(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """One row for each run, with its numbers.
 
     Args:
@@ -33,7 +33,7 @@ def runs(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
             of tau2-bench; files of a ``FileResultLogger``. Without any: all below ``./runs``.
         options: How results files are judged; by default every reward is recomputed.
     """
-    sources = sources_of(runs, OutcomeOptions(**options))
+    sources = sources_of(runs, ScoringOptions(**options))
 
     def read() -> Rows:
         for source in sources:
@@ -42,28 +42,30 @@ def runs(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
     return Frame(RUNS, read)
 
 
-def simulations(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def simulations(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """One row for each simulation; arguments as for ``runs``."""
     return _frame(SIMULATIONS, simulation_rows, runs, options)
 
 
-def messages(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def messages(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """One row for each message; arguments as for ``runs``."""
     return _frame(MESSAGES, message_rows, runs, options)
 
 
-def tool_calls(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def tool_calls(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """One row for each tool call, with its answer; arguments as for ``runs``."""
     return _frame(TOOL_CALLS, tool_call_rows, runs, options)
 
 
-def checks(*runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def checks(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """One row for each check of a verdict; arguments as for ``runs``."""
     return _frame(CHECKS, check_rows, runs, options)
 
 
-def _frame(table: TableForm, rows_of: RowsOf, runs: tuple[AnyRun, ...], options: Judging) -> Frame:
-    sources = sources_of(runs, OutcomeOptions(**options))
+def _frame(
+    table: TableForm, rows_of: RowsOf, runs: tuple[AnyRun, ...], options: ScoringKeywords
+) -> Frame:
+    sources = sources_of(runs, ScoringOptions(**options))
     return Frame(table, lambda: _rows(sources, rows_of))
 
 
@@ -78,6 +80,6 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
 _FRAMES = (runs, simulations, messages, tool_calls, checks)
 
 
-def frame_named(table: str, *runs: AnyRun, **options: Unpack[Judging]) -> Frame:
+def frame_named(table: str, *runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     """The frame of a table, by its name."""
     return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)

@@ -4,11 +4,11 @@ import pytest
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    OutcomeOptions,
     all_support,
     support_for,
 )
 from maseval.benchmark.tau2.app.results.support import SUPPORT
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 
 
@@ -30,8 +30,8 @@ def test_a_benchmark_that_adds_nothing_is_one_like_every_other(tmp_path, name):
 
     assert type(support) is BenchmarkSupport
     assert support.run_diagnosis(folder, None) is None
-    assert support.recorded_outcomes(tmp_path / "results.json", OutcomeOptions()) is None
-    assert support.run_outcomes(folder, OutcomeOptions()).planned == 1
+    assert support.recorded_outcomes(tmp_path / "results.json", ScoringOptions()) is None
+    assert support.run_outcomes(folder, ScoringOptions()).planned == 1
     assert support.settings(folder) == folder.config.values
 
 

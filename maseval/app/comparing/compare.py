@@ -5,12 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.app.benchmarks import OutcomeOptions, all_support, support_for
+from maseval.app.benchmarks import OnScored, all_support, support_for
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.human import human_sides
 from maseval.app.results.plots import write_plot
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 from maseval.stats import (
     Comparison,
@@ -89,8 +90,9 @@ def compare(
     k: int = 1,
     plot: str | os.PathLike[str] | None = None,
     plot_cost: str | os.PathLike[str] | None = None,
-    options: OutcomeOptions | None = None,
+    options: ScoringOptions | None = None,
     level: float = LEVEL,
+    on_progress: OnScored | None = None,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
@@ -98,13 +100,14 @@ def compare(
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
-    intervals of two runs.
+    intervals of two runs. ``on_progress`` gets the number of simulations scored so far.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
     sources = [open_run_or_file(run) for run in runs]
     named = zip(_names(sources), sources, strict=True)
-    whole = {name: _loaded(name, source, options or OutcomeOptions()) for name, source in named}
+    scoring = options or ScoringOptions()
+    whole = {name: _loaded(name, source, scoring, on_progress) for name, source in named}
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -156,11 +159,13 @@ def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def _loaded(name: str, source: RunFolder | Path, options: OutcomeOptions) -> ComparedRun:
+def _loaded(
+    name: str, source: RunFolder | Path, options: ScoringOptions, on_progress: OnScored | None
+) -> ComparedRun:
     if isinstance(source, Path):
-        read = (each.recorded_outcomes(source, options) for each in all_support())
+        read = (each.recorded_outcomes(source, options, on_progress) for each in all_support())
         return ComparedRun(name, source, *next(filter(None, read)))
-    found = support_for(source).run_outcomes(source, options)
+    found = support_for(source).run_outcomes(source, options, on_progress)
     if not found.outcomes:
         raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
     return ComparedRun(name, source.path, *found)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from maseval.app.benchmarks import OutcomeOptions
+from maseval.app.benchmarks import OnScored
 from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.scoring_options import ScoringOptions
 from maseval.stats import Comparison, Difference, Flip
 from maseval.stats.requirement import ALPHA, check_alpha
 
@@ -88,7 +89,8 @@ def gate(
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
-    options: OutcomeOptions | None = None,
+    options: ScoringOptions | None = None,
+    on_progress: OnScored | None = None,
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
@@ -99,7 +101,8 @@ def gate(
     if not 0 <= margin < 1:
         raise ConfigurationError(f"margin is {margin!r}; give a share from 0 to 1, like 0.02")
     # The upper end of this two-sided interval is wrong with a chance of alpha.
-    found = compare([baseline, run], k=k, options=options, level=1 - 2 * alpha)
+    level = 1 - 2 * alpha
+    found = compare([baseline, run], k=k, options=options, level=level, on_progress=on_progress)
     if found.incomplete and not allow_incomplete:
         raise IncompleteRunError(
             f"{'; '.join(found.incomplete)}. Resume the run, or judge what is there with "

@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maseval.app.benchmarks import OutcomeOptions, all_support
+from maseval.app.benchmarks import all_support
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.recording import Recording
 
@@ -72,13 +73,13 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
 
 
 def open_recording(
-    name: str | os.PathLike[str], options: OutcomeOptions | None = None
+    name: str | os.PathLike[str], options: ScoringOptions | None = None
 ) -> Recording:
     """A run, or a results file, to be looked at; ``options`` are for files."""
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
         return found
-    files = (each.recording(found, options or OutcomeOptions()) for each in all_support())
+    files = (each.recording(found, options or ScoringOptions()) for each in all_support())
     return next(filter(None, files))
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.benchmarks import Judging, OnProgress, OutcomeOptions, support_for
+from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labels import LabelCounts
 from maseval.app.results.recording import beside, notes_on
 from maseval.app.results.simulation_lines import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.atomic import write_bytes
 from maseval.interface.cairosvg import picture_of
 from maseval.report.drawings import well_formed
@@ -34,15 +35,15 @@ def plots(
     form: str = "svg",
     explain: bool = True,
     on_progress: OnProgress | None = None,
-    **judging: Unpack[Judging],
+    **scoring: Unpack[ScoringKeywords],
 ) -> Drawn:
     """Draw a run into files of a folder, by default ``plots`` in the run's own.
 
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
-    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``judging``
-    says how a results file is judged.
+    failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``scoring``
+    says how a results file is scored, as the fields of ``ScoringOptions``.
     """
-    folder = open_recording(run, OutcomeOptions(**judging))
+    folder = open_recording(run, ScoringOptions(**scoring))
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)

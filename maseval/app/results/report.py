@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
-    Judging,
     OnProgress,
-    OutcomeOptions,
     RunDiagnosis,
     support_for,
 )
@@ -24,6 +22,7 @@ from maseval.app.results.simulation_lines import lines_of
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import TaskKey, task_key
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
@@ -38,7 +37,7 @@ def report(
     audit: bool = True,
     against: str | os.PathLike[str] | None = None,
     on_progress: OnProgress | None = None,
-    **judging: Unpack[Judging],
+    **scoring: Unpack[ScoringKeywords],
 ) -> Path:
     """Write the report of a run or a results file, by default beside it, and return where it is.
 
@@ -50,12 +49,12 @@ def report(
         audit: Mark the tasks in which an audit of the benchmark finds something.
         against: A second run, to be compared with the first: its trials stand below.
         on_progress: Called with how many simulations have been explained.
-        judging: How a results file is judged.
+        scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
     if against is None and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names = [run] if against is None else [run, against]
-    options = OutcomeOptions(**judging)
+    options = ScoringOptions(**scoring)
     opened = [ReadOnce(open_recording(each, options)) for each in names]
     told = [_told(each, explain, on_progress) for each in opened]
     if against is None:

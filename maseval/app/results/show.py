@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
-from maseval.app.benchmarks import Diagnosis, Judging, OnProgress, OutcomeOptions, support_for
+from maseval.app.benchmarks import Diagnosis, OnProgress, support_for
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
@@ -17,6 +17,7 @@ from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.simulation_lines import SimulationLine, line_of, lines_of, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
@@ -77,15 +78,16 @@ def show(
     label: str | None = None,
     explain: bool = True,
     on_progress: OnProgress | None = None,
-    **judging: Unpack[Judging],
+    **scoring: Unpack[ScoringKeywords],
 ) -> RunView | SimulationView:
     """A run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
-    trial that fits. ``judging`` also says how a results file is judged.
+    trial that fits. ``scoring`` also says how a results file is scored: the fields of
+    ``ScoringOptions``.
     """
-    folder, domain = open_recording(run, OutcomeOptions(**judging)), judging.get("domain")
+    folder, domain = open_recording(run, ScoringOptions(**scoring)), scoring.get("domain")
     if label is not None and not explain:
         raise ConfigurationError(
             f"label is {label!r}, but labels come from explaining the failures; leave out "

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from maseval.app.benchmarks import OutcomeOptions, all_support, support_for
+from maseval.app.benchmarks import all_support, support_for
 from maseval.app.results.origins import origin_in_words
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import notes_on
@@ -12,6 +12,7 @@ from maseval.app.results.results import run_summary
 from maseval.app.results.simulation_lines import SimulationLine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.log import Score
@@ -30,7 +31,7 @@ class BenchmarkReader:
 
     def open_results(self, path: Path) -> Recording:
         for each in all_support():
-            if each.holds_results(path) and (found := each.recording(path, OutcomeOptions())):
+            if each.holds_results(path) and (found := each.recording(path, ScoringOptions())):
                 return found
         raise ConfigurationError(f"{path} is not a results file")
 

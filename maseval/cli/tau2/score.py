@@ -1,7 +1,7 @@
 """``maseval tau2 score``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
@@ -15,22 +15,20 @@ from maseval.cli.console import counting, inert, print_json, shortened, stderr, 
 from maseval.cli.errors import FAILED
 from maseval.cli.options import (
     AsJson,
-    AsRecorded,
-    DataVersion,
-    DomainOfFile,
-    EmbeddedTasks,
     JudgeAddress,
     JudgeModels,
-    RemapTasks,
     examples,
+    with_scoring_options,
 )
 from maseval.cli.results import estimate
 from maseval.cli.tau2.judges import print_judges
 from maseval.cli.tau2.under import print_under
 from maseval.core.engine.engines import DEFAULT
+from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.app.results.score import Disagreement, FileScore, UnreadableFile
+    from maseval.benchmark.tau2.app.results.score_under import ScoresUnder
 
 EXAMPLES = examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
@@ -45,6 +43,7 @@ EXAMPLES = examples(
 _SHOWN = 12
 
 
+@with_scoring_options()
 def score(
     files: Annotated[
         list[str],
@@ -54,17 +53,12 @@ def score(
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],
-    domain: DomainOfFile = None,
     strict: Annotated[
         bool,
         typer.Option(
             "--strict", help="Count what the original could not replay as a disagreement."
         ),
     ] = False,
-    as_recorded: AsRecorded = False,
-    embedded_tasks: EmbeddedTasks = False,
-    remap_tasks: RemapTasks = False,
-    data_version: DataVersion = None,
     judge_model: JudgeModels = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: Annotated[
@@ -87,44 +81,44 @@ def score(
     ray_address: Annotated[str | None, typer.Option(help=f"{RAY_ADDRESS}.")] = None,
     processes: Annotated[int | None, typer.Option(help=f"{PROCESSES}.")] = None,
     as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Judge recorded conversations again, and compare with the recorded rewards.
 
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
     if under is not None:
-        if as_recorded or data_version or fail_on_disagreement or engine != DEFAULT:
+        chosen = scoring.get("as_recorded") or scoring.get("data_version")
+        if chosen or fail_on_disagreement or engine != DEFAULT:
             raise typer.BadParameter(
                 "--under names the releases and recomputes every verdict in this process; leave "
                 "out --data-version, --as-recorded, --fail-on-disagreement and --engine"
             )
-        _score_under(
-            files,
-            under,
-            as_json,
-            domain=domain,
-            strict=strict,
-            embedded_tasks=embedded_tasks,
-            remap_tasks=remap_tasks,
-            judge_model=judge_model or (),
-            base_url=base_url,
-        )
+        with counting("judged") as count:
+            found = commands.tau2.score_under(
+                files,
+                under.split(","),
+                domain=scoring.get("domain"),
+                strict=strict,
+                embedded_tasks=scoring.get("embedded_tasks", False),
+                remap_tasks=scoring.get("remap_tasks", False),
+                judge_model=judge_model or (),
+                base_url=base_url,
+                on_progress=count,
+            )
+        _print_under(found, as_json)
         return
     with counting("judged") as count:
         scores = commands.tau2.score(
             files,
-            domain=domain,
             strict=strict,
-            as_recorded=as_recorded,
-            embedded_tasks=embedded_tasks,
-            remap_tasks=remap_tasks,
-            data_version=data_version,
             judge_model=judge_model or (),
             base_url=base_url,
             engine=engine,
             ray_address=ray_address,
             processes=processes,
             on_progress=count,
+            **scoring,
         )
     for each in scores:
         _print_score(each, stderr() if as_json else stdout())
@@ -138,20 +132,7 @@ def score(
         raise typer.Exit(FAILED)
 
 
-class _HowJudged(TypedDict):
-    """The options that both ways of scoring take."""
-
-    domain: str | None
-    strict: bool
-    embedded_tasks: bool
-    remap_tasks: bool
-    judge_model: Sequence[str]
-    base_url: str | None
-
-
-def _score_under(files: list[str], under: str, as_json: bool, **how: Unpack[_HowJudged]) -> None:
-    with counting("judged") as count:
-        found = commands.tau2.score_under(files, under.split(","), on_progress=count, **how)
+def _print_under(found: "ScoresUnder", as_json: bool) -> None:
     print_under(found, stderr() if as_json else stdout())
     _print_unreadable(found.unreadable)
     if as_json:

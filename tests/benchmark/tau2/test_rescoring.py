@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.rescoring import score_under
 from maseval.benchmark.tau2.rescoring.reasons import difference
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
 from tests.cli.commandline import last_json, maseval
 
 OLD, NEW = "0.2.0", "1.0.1"
@@ -89,7 +89,7 @@ def test_the_other_way_round_it_moves_down(changed):
 def test_strictly_replayed_an_answer_of_a_write_is_accepted_by_neither(changed):
     path = changed(reworded("renew_loan", "place_hold"))
 
-    found = score_under(path, [OLD, NEW], ways=Ways(strict=True))
+    found = score_under(path, [OLD, NEW], options=ScoringOptions(strict=True))
 
     assert found.changes(NEW) == []
     assert [each.passed for each in found.recounts.values()] == [11, 11]
@@ -113,7 +113,7 @@ def judged(document):
 
 
 def test_what_a_judge_decides_is_neither_up_nor_down(changed):
-    found = score_under(changed(judged), [OLD, NEW], ways=Ways(embedded_tasks=True))
+    found = score_under(changed(judged), [OLD, NEW], options=ScoringOptions(embedded_tasks=True))
 
     assert [len(each.open) for each in found.recounts.values()] == [1, 1]
     totals = found.totals[NEW]

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.rescoring import score_under
 from maseval.benchmark.tau2.rescoring.change import counted_reasons
+from maseval.core.scoring_options import ScoringOptions
 
 GOLD, SAID, JUDGE = "changed gold", "COMMUNICATE no longer counts", "judge needed"
 
@@ -28,7 +28,9 @@ def test_verdicts_change_as_the_differential_figures_say(
     """Strict replay, and a judge who says yes: so the figures were recorded."""
     file = contract_dir / "conversations" / f"{domain}.jsonl.gz"
 
-    found = score_under(file, ["0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"], ways=Ways(strict=True))
+    found = score_under(
+        file, ["0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"], options=ScoringOptions(strict=True)
+    )
 
     totals = found.totals["1.0.1"]
     assert totals.simulations == conversations

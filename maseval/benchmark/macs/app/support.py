@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from maseval.app.benchmarks import (
     BenchmarkSupport,
     OnProgress,
-    OutcomeOptions,
+    OnScored,
     RecordedOutcomes,
     RunDiagnosis,
     Section,
@@ -15,6 +15,7 @@ from maseval.benchmark.macs.metrics import judge_problems
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.core.outcome import evaluations, kind_of
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.recording import Recording
@@ -101,8 +102,10 @@ class MACSSupport(BenchmarkSupport):
         short = scenario[:_TITLE_LENGTH]
         return (f"{short}..." if short != scenario else short) or None
 
-    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
-        found = super().run_outcomes(folder, options)
+    def run_outcomes(
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes:
+        found = super().run_outcomes(folder, options, on_progress)
         problems = judge_problems(folder.reports())
         if not problems:
             return found

@@ -16,9 +16,9 @@ from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Assess, Recount
 from maseval.benchmark.tau2.recount.sources import Collection, Item
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.engine.mapping import MappingEngine
+from maseval.core.scoring_options import ScoringOptions
 
 # Enough that sending them costs little beside judging them, few enough to be watched.
 _BATCH = 32
@@ -99,7 +99,7 @@ _last: dict[str, _Desk] = {}
 class Assessor:
     """Assesses simulations without a judge, in whichever process it is."""
 
-    ways: Ways
+    options: ScoringOptions
     tasks: Mapping[str, Mapping[str, object]]
     """The tasks in the file, if they are needed."""
     record: str
@@ -113,7 +113,7 @@ class Assessor:
     def _desk(self) -> _Desk:
         found = _last.get(self.record)
         if found is None:
-            found = _Desk(Recount(Collection(iter(()), tasks=self.tasks), self.ways))
+            found = _Desk(Recount(Collection(iter(()), tasks=self.tasks), self.options))
             _last.clear()
             _last[self.record] = found
         return found
@@ -128,9 +128,9 @@ def assessed_by(
     """
 
     def assess(found: Recount) -> Iterator[tuple[Item, Judged | None]]:
-        embedded = found.ways.embedded_tasks or found.ways.remap_tasks
+        embedded = found.options.embedded_tasks or found.options.remap_tasks
         tasks = dict(found.whole.tasks) if embedded else {}
-        assessor = Assessor(found.ways, tasks, record=uuid.uuid4().hex)
+        assessor = Assessor(found.options, tasks, record=uuid.uuid4().hex)
         items: dict[int, Item] = {}
         ours: dict[DomainName, Checksums] = {}
         for batch in engine.mapped(assessor, _batches(found.whole.items, items)):

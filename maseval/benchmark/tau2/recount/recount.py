@@ -26,9 +26,9 @@ from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, sp
 from maseval.benchmark.tau2.recount.sources import Collection, Item
 from maseval.benchmark.tau2.recount.suspicion import passport_of
 from maseval.benchmark.tau2.recount.tasks import KnownTasks
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.model import ModelAdapter
+from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate, pass_hat_estimates
 from maseval.stats.pass_k import mean_over_tasks
@@ -52,14 +52,14 @@ class Recount:
     def __init__(
         self,
         whole: Collection,
-        ways: Ways | None = None,
+        options: ScoringOptions | None = None,
         *,
         whole_split: bool = False,
         data_dir: AnyPath | None = None,
         panel: Panel | None = None,
     ) -> None:
         self.whole = whole
-        self.ways = ways or Ways()
+        self.options = options or ScoringOptions()
         self.judged: list[Judged] = []
         self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
@@ -94,9 +94,9 @@ class Recount:
         named = str(item.simulation.get("task_id"))
         checked = known.checked_task(named, item.recorded)
         meant = named
-        if self.ways.remap_tasks:
+        if self.options.remap_tasks:
             meant = checked or known.embedded_task(self.whole.tasks.get(named)) or named
-        embedded = self.whole.tasks.get(named) if self.ways.embedded_tasks else None
+        embedded = self.whole.tasks.get(named) if self.options.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
         new = self._verdict(item, task)
         found = Judged(
@@ -114,7 +114,7 @@ class Recount:
 
         def by(judge: ModelAdapter | None) -> NewVerdict:
             return judge_again(
-                item, task, strict=self.ways.strict, data_dir=self._data_dir, nl_model=judge
+                item, task, strict=self.options.strict, data_dir=self._data_dir, nl_model=judge
             )
 
         first, *others = self.panel.judges or (None,)
@@ -225,7 +225,7 @@ class Recount:
         """Whether one of the simulations passed, whatever else is recorded in its place."""
         if self.copy_of(each) is not None:
             return False
-        return each.passed_as_recorded if self.ways.as_recorded else each.passed
+        return each.passed_as_recorded if self.options.as_recorded else each.passed
 
     def copy_of(self, each: Judged) -> Judged | None:
         """What a simulation is a copy of; None if it is none."""
@@ -238,7 +238,7 @@ class Recount:
     @cached_property
     def open(self) -> AbstractSet[PlannedTrial]:
         """The planned simulations that only a judge can decide; ``passes`` has them as failed."""
-        if self.ways.as_recorded:
+        if self.options.as_recorded:
             return frozenset()
         return {slot for slot, several in self.by_slot.items() if self._is_open(several)}
 
@@ -301,7 +301,7 @@ Assess = Callable[[Recount], Iterator[tuple[Item, Judged | None]]]
 
 def recount(
     whole: Collection,
-    ways: Ways | None = None,
+    options: ScoringOptions | None = None,
     *,
     data_dir: AnyPath | None = None,
     panel: Panel | None = None,
@@ -313,7 +313,7 @@ def recount(
     ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
     yields all items in order; those that it has assessed elsewhere are not judged here.
     """
-    found = Recount(whole, ways, data_dir=data_dir, panel=panel)
+    found = Recount(whole, options, data_dir=data_dir, panel=panel)
     through = assessed(found) if assessed else zip(whole.items, repeat(None))
     for number, (item, judged) in enumerate(through, 1):
         if judged is None:

@@ -8,11 +8,11 @@ from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.recount.panel import Panel
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.sources import Certifiable, Collection, collection
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.rescoring.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.rescoring.standing import Standing
 from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
 
 OpenUnder = Callable[[str], Collection]
 """Opens the same record again, to be judged under the release of that name."""
@@ -55,7 +55,7 @@ def score_under(
     versions: Sequence[AnyVersion],
     *,
     domain: str | Domain | None = None,
-    ways: Ways | None = None,
+    options: ScoringOptions | None = None,
     panel: Panel | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> ScoredUnder:
@@ -66,7 +66,8 @@ def score_under(
             each release by a function that takes its name.
         versions: Releases, such as ``0.2.0``, ``1.0.1`` and ``1.0.1+tasks.0.2.0``.
         domain: The domain, whatever the simulations call theirs.
-        ways: How simulations are judged. Unless ``strict``, releases that can replay leniently do.
+        options: How simulations are scored. Releases that can replay leniently do unless
+            ``strict``.
         panel: The judges of natural-language assertions.
         on_progress: Gets how many simulations are done.
     """
@@ -80,7 +81,7 @@ def score_under(
         source = _opener(source, domain)
     wholes = {name: source(name) for name in names}
     found = ScoredUnder(
-        {name: Recount(whole, ways, panel=panel) for name, whole in wholes.items()},
+        {name: Recount(whole, options, panel=panel) for name, whole in wholes.items()},
         {name: [] for name in names[1:]},
     )
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):

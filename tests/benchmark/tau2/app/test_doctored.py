@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from maseval.app.benchmarks import OutcomeOptions
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 from tests.benchmark.tau2.app.doctored import (
     CORPUS,
@@ -149,7 +149,7 @@ def test_recorded_rewards_and_embedded_tasks_count_if_asked_for_and_are_marked(c
     recorded = maseval("tau2", "score", changed(faked_rewards), "--as-recorded")
     embedded = maseval("tau2", "score", changed(emptied_criteria), "--embedded-tasks")
     compared = compare(
-        ["library.json", changed(faked_rewards)], options=OutcomeOptions(as_recorded=True)
+        ["library.json", changed(faked_rewards)], options=ScoringOptions(as_recorded=True)
     )
 
     assert "rewards as recorded, not recomputed" in recorded.stdout
@@ -192,7 +192,7 @@ def test_a_file_with_a_foreign_domain_name_is_judged_as_the_domain_that_is_named
     unnamed = maseval("tau2", "score", path)
     named = maseval("tau2", "score", path, "--domain", "library")
     certified = maseval("tau2", "certify", path, "--domain", "library")
-    compared = compare(["library.json", path], options=OutcomeOptions(domain="library"))
+    compared = compare(["library.json", path], options=ScoringOptions(domain="library"))
 
     assert unnamed.exit_code == 2 and "--domain" in unnamed.stderr
     assert named.exit_code == 0
@@ -311,7 +311,7 @@ def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
     found = compare([home / "runs" / "library", tmp_path / "forged"])
     believed = compare(
         [home / "runs" / "library", tmp_path / "forged"],
-        options=OutcomeOptions(as_recorded=True),
+        options=ScoringOptions(as_recorded=True),
     )
 
     assert found.two.main.difference == 0

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from maseval.app.benchmarks import OutcomeOptions
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemoryError
 from maseval.commands import compare, show, tau2
+from maseval.core.scoring_options import ScoringOptions
 from tests.cli.commandline import last_json, maseval
 
 
@@ -110,7 +110,7 @@ def test_what_waits_for_a_judge_is_not_compared_and_the_notes_say_so(theirs, tmp
     other = tmp_path / "other.json"
     other.write_text(theirs.read_text())
 
-    found = compare([theirs, other], options=OutcomeOptions(embedded_tasks=True))
+    found = compare([theirs, other], options=ScoringOptions(embedded_tasks=True))
 
     assert found.two.main.difference == 0
     assert found.two.main.tasks == 12 - passed[1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from maseval.app.benchmarks import OutcomeOptions, RecordedOutcomes
+from maseval.app.benchmarks import OnScored, RecordedOutcomes
 from maseval.benchmark.tau2.app.results.judges import own_panel
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
@@ -17,11 +17,11 @@ from maseval.benchmark.tau2.recount.recount import Recount, recount
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.recount.sources import collection
 from maseval.benchmark.tau2.recount.tasks import meaning
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.runs import RunFolder
 
@@ -33,15 +33,16 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
-def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
+def outcomes_of_file(
+    path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+) -> RecordedOutcomes:
     """Every planned simulation of a results file, recomputed; what is missing is a failure.
 
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
     """
     results = read_results(path)
-    ways = Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
     whole = collection(results, options.domain, version=options.data_version)
-    found = recount(whole, ways, on_progress=options.on_progress)
+    found = recount(whole, options, on_progress=on_progress)
     foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
     costs = {each.slot: each.cost for each in found.judged}
     outcomes = [
@@ -49,14 +50,14 @@ def outcomes_of_file(path: Path, options: OutcomeOptions) -> RecordedOutcomes:
         for slot, passed in found.passes.items()
         if slot not in foreign and _is_ours(found, slot)
     ]
-    notes = [*ways.marks, *map(str, causes(found))]
+    notes = [*options.marks, *map(str, causes(found))]
     return RecordedOutcomes(
         outcomes, len(found.slots), _config(results, found), notes, _task_digests(found, outcomes)
     )
 
 
 def _is_ours(found: Recount, slot: PlannedTrial) -> bool:
-    if found.ways.embedded_tasks:
+    if found.options.embedded_tasks:
         return True
     return found.known(found.domains[slot.domain]).raw(slot.task_id) is not None
 
@@ -66,7 +67,7 @@ def _task_digests(found: Recount, outcomes: list[Outcome]) -> dict[TaskKey, str]
     digests = {}
     for key in dict.fromkeys(outcome.key for outcome in outcomes):
         ours = found.known(found.domains[key.group]).raw(key.task)
-        theirs = None if found.ways.remap_tasks else found.whole.tasks.get(key.task)
+        theirs = None if found.options.remap_tasks else found.whole.tasks.get(key.task)
         if (task := theirs or ours) is not None:
             digests[key] = digest(meaning(task))
     return digests
@@ -99,7 +100,10 @@ def _side(info: Shape) -> dict[str, Any] | str | None:
 
 
 def outcomes_of_run(
-    folder: RunFolder, config: Mapping[str, object], options: OutcomeOptions
+    folder: RunFolder,
+    config: Mapping[str, object],
+    options: ScoringOptions,
+    on_progress: OnScored | None = None,
 ) -> RecordedOutcomes:
     """The finished simulations of a run, recomputed where the data is what it was."""
     outcomes: list[Outcome] = []
@@ -109,9 +113,9 @@ def outcomes_of_run(
     if options.as_recorded or obstacle is not None:
         for _ in reports:
             pass
-        notes = [obstacle] if obstacle else Ways(as_recorded=True).marks
+        notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
         return RecordedOutcomes(outcomes, planned, config, notes)
-    found = recount(collection(reports), panel=own_panel(folder), on_progress=options.on_progress)
+    found = recount(collection(reports), panel=own_panel(folder), on_progress=on_progress)
     judged = [_again(outcome, each) for outcome, each in zip(outcomes, found.judged, strict=True)]
     changed = sum(
         a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None

@@ -1,7 +1,7 @@
 """``maseval tau2 explain``: why a simulation got its reward."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,11 @@ from maseval.benchmark.tau2.recount.causes import Cause, causes
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.sources import Collection, Item
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import is_successful
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
 
 
@@ -89,9 +89,9 @@ def explain(
     which its recorded checks belong. ``data_version`` names the release by which it is judged.
     """
     source = open_source(run)
-    ways = Ways(embedded_tasks=embedded_tasks, remap_tasks=remap_tasks)
+    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, data_version)
     if source.folder is None:
-        return _of_file(source, task, trial, ways, lambda: source.simulations(domain, data_version))
+        return _of_file(source, task, trial, options)
     chosen, (recorded, own) = _in_run(source.folder, task, trial)
     with _a_judge_may_be_missing(chosen):
         explanation, label = explain_and_label(
@@ -153,15 +153,17 @@ def _of_file(
     source: SimulationSource,
     task: str,
     trial: int | None,
-    ways: Ways,
-    read: Callable[[], Collection],
+    options: ScoringOptions,
 ) -> Explained:
+    def read() -> Collection:
+        return source.simulations(options.domain, options.data_version)
+
     every = [_named(item) for item in read().items]
     trials = trials_named(task, every, every, source.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
     whole = read()
-    judged = [_judged(item, whole, ways) for item in whole.items if _named(item) in trials]
+    judged = [_judged(item, whole, options) for item in whole.items if _named(item) in trials]
     chosen = next((each for each in judged if not each.judged.passed), judged[0])
     item, raw = chosen.item, chosen.task
     if item.problem is not None:
@@ -170,7 +172,7 @@ def _of_file(
         explanation, label = explain_and_label(
             item.simulation, domain=item.domain, task=raw, solo=item.solo, version=item.version
         )
-    marks = tuple(ways.marks)
+    marks = tuple(options.marks)
     return Explained(source.path, _named(item), explanation, label, chosen.causes, marks)
 
 
@@ -184,11 +186,11 @@ class _FileTrial:
     causes: tuple[Cause, ...]
 
 
-def _judged(item: Item, whole: Collection, ways: Ways) -> _FileTrial:
+def _judged(item: Item, whole: Collection, options: ScoringOptions) -> _FileTrial:
     task_id = str(item.simulation.get("task_id"))
     embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
     alone = Collection(iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy)
-    found = Recount(alone, ways)
+    found = Recount(alone, options)
     again = found.judge(item)
     reasons = tuple(each for each in causes(found) if each.kind != "missing simulations")
     return _FileTrial(item, again.judged, again.task, reasons)

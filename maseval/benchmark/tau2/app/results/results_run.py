@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from maseval.app.benchmarks import OutcomeOptions
 from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.recount.causes import causes
@@ -20,11 +19,11 @@ from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.recount.sources import Item, collection
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.core.storage.scratch import Scratch
 from maseval.report.simulations import report_of_simulation
@@ -60,9 +59,9 @@ class ResultsRun:
 
     damaged: tuple[DamagedRecord, ...] = ()
 
-    def __init__(self, path: Path, options: OutcomeOptions | None = None) -> None:
+    def __init__(self, path: Path, options: ScoringOptions | None = None) -> None:
         self.path = path
-        self._options = options or OutcomeOptions()
+        self._options = options or ScoringOptions()
         self._file: ResultsFile = read_results(path)
 
     @cached_property
@@ -91,9 +90,7 @@ class ResultsRun:
         """Everything in the file judged again, by the trial that it is."""
         options = self._options
         whole = collection(self._file, options.domain, version=options.data_version)
-        recount = Recount(
-            whole, Ways(options.as_recorded, options.embedded_tasks, options.remap_tasks)
-        )
+        recount = Recount(whole, options)
         tried: dict[PlannedTrial, list[_Tried]] = defaultdict(list)
         for item in whole.items:
             one = self._tried(recount, item)
@@ -104,7 +101,7 @@ class ResultsRun:
 
     def _tried(self, recount: Recount, item: Item) -> _Tried:
         again = recount.judge(item)
-        verdict = item.recorded if recount.ways.as_recorded else again.verdict.reward_info
+        verdict = item.recorded if recount.options.as_recorded else again.verdict.reward_info
         recorded = mapping(item.recorded).get("reward")
         place = self._aside.put([item.simulation, verdict, again.task, recorded])
         return _Tried(again.judged, item.domain, item.solo, item.version, place)
@@ -186,10 +183,10 @@ class ResultsRun:
     def notes(self) -> list[str]:
         """What is wrong with the file, by whose rules it was judged, and what was confirmed."""
         recount = self._recount
-        how = [] if recount.ways.as_recorded else [f"rewards recomputed from {self.path.name}"]
+        how = [] if recount.options.as_recorded else [f"rewards recomputed from {self.path.name}"]
         confirmed = sum(each.agrees for each in recount.judged)
         return [
-            *recount.ways.marks,
+            *recount.options.marks,
             *map(str, causes(recount)),
             *how,
             f"judged by tau2-bench {recount.version} ({recount.whole.version_from})",

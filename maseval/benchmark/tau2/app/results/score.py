@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Unpack
 
 from maseval.app.results.conventions import ConventionScore, conventions_in_json
 from maseval.app.running.engines import chosen_engine
@@ -17,9 +18,9 @@ from maseval.benchmark.tau2.recount.causes import Cause, causes
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.panel import Panel
 from maseval.benchmark.tau2.recount.recount import Recount, recount
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import MASEvalError
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.stats.estimation import Estimate
 
 
@@ -116,7 +117,7 @@ class FileScore:
     @property
     def marks(self) -> list[str]:
         """How it was judged, if not by the benchmark's own tasks."""
-        return self.found.ways.marks
+        return self.found.options.marks
 
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
@@ -199,18 +200,14 @@ class Scores(list[FileScore]):
 def score(
     files: Sequence[str | os.PathLike[str]],
     *,
-    domain: str | None = None,
     strict: bool = False,
-    as_recorded: bool = False,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    data_version: str | None = None,
     judge_model: Sequence[str] = (),
     base_url: str | None = None,
     engine: AnyEngine = DEFAULT,
     ray_address: str | None = None,
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
+    **scoring: Unpack[ScoringKeywords],
 ) -> Scores:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
 
@@ -218,15 +215,8 @@ def score(
     read does not stop the others; if none can, the first error is raised.
 
     Args:
-        domain: The domain, whatever the files call theirs.
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        as_recorded: Count the recorded rewards.
-        embedded_tasks: Judge by the tasks in the file, not by the benchmark's.
-        remap_tasks: Judge each simulation by the task to which its recorded checks belong.
-        data_version: The release by whose tasks and rules all are judged. Without it, runs are by
-            the release that they were made with, files in the form of v1.0.x by v1.0.1, and other
-            files by v0.2.0.
         judge_model: Models that judge natural-language assertions, where the reward depends on
             them. The first decides; with several, their agreement is reported. Replies are kept
             with the run or beside the file, and nothing is asked twice.
@@ -236,16 +226,19 @@ def score(
         ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
         processes: For ``ray``: how many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
+        scoring: The fields of ``ScoringOptions``. Without ``data_version``, runs are scored by the
+            release that they were made with, files in the form of v1.0.x by v1.0.1, and other
+            files by v0.2.0.
     """
-    ways = Ways(as_recorded, embedded_tasks, remap_tasks, strict)
+    options = ScoringOptions(strict=strict, **scoring)
     models, scores = judge_models(judge_model, base_url), Scores()
     with assessing(chosen_engine(engine, ray_address, processes)) as assessed:
         for file in chain.from_iterable(map(files_below, files)):
             try:
                 source = open_source(file)
                 found = recount(
-                    source.simulations(domain, data_version),
-                    ways,
+                    source.simulations(options.domain, options.data_version),
+                    options,
                     panel=panel_for(source, models),
                     on_progress=on_progress,
                     assessed=assessed,

@@ -12,11 +12,11 @@ from maseval.benchmark.tau2.app.results.judges import judge_models, panel_for
 from maseval.benchmark.tau2.app.results.score import FileScore, UnreadableFile
 from maseval.benchmark.tau2.app.results.sources import SimulationSource, files_below, open_source
 from maseval.benchmark.tau2.recount.causes import Cause
-from maseval.benchmark.tau2.recount.ways import Ways
 from maseval.benchmark.tau2.rescoring.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.rescoring.under import ScoredUnder
 from maseval.benchmark.tau2.rescoring.under import score_under as score_one_under
 from maseval.core.exceptions import MASEvalError
+from maseval.core.scoring_options import ScoringOptions
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,14 @@ def score_under(
         base_url: The address of an OpenAI-compatible server for the judges.
         on_progress: Gets the number of simulations judged so far of the file at hand.
     """
-    ways = Ways(embedded_tasks=embedded_tasks, remap_tasks=remap_tasks, strict=strict)
+    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, strict=strict)
     models, scores = judge_models(judge_model, base_url), ScoresUnder()
 
     def judged(source: SimulationSource) -> FileUnder:
         found = score_one_under(
-            lambda version: source.simulations(domain, version),
+            lambda version: source.simulations(options.domain, version),
             versions,
-            ways=ways,
+            options=options,
             panel=panel_for(source, models),
             on_progress=on_progress,
         )

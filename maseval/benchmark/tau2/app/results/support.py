@@ -7,7 +7,7 @@ from pathlib import Path
 from maseval.app.benchmarks import (
     BenchmarkSupport,
     OnProgress,
-    OutcomeOptions,
+    OnScored,
     RecordedOutcomes,
     RunDiagnosis,
     Section,
@@ -46,6 +46,7 @@ from maseval.benchmark.tau2.texts.wording import texts_in_words
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import kind_of
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import entries, mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
@@ -256,14 +257,18 @@ class Tau2Support(BenchmarkSupport):
     def holds_results(self, path: Path) -> bool:
         return has_simulations(path)
 
-    def recording(self, path: Path, options: OutcomeOptions) -> ResultsRun:
+    def recording(self, path: Path, options: ScoringOptions) -> ResultsRun:
         return ResultsRun(path, options)
 
-    def recorded_outcomes(self, path: Path, options: OutcomeOptions) -> RecordedOutcomes:
-        return outcomes_of_file(path, options)
+    def recorded_outcomes(
+        self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes:
+        return outcomes_of_file(path, options, on_progress)
 
-    def run_outcomes(self, folder: RunFolder, options: OutcomeOptions) -> RecordedOutcomes:
-        return outcomes_of_run(folder, self.settings(folder), options)
+    def run_outcomes(
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes:
+        return outcomes_of_run(folder, self.settings(folder), options, on_progress)
 
 
 SUPPORT = Tau2Support()

@@ -35,7 +35,7 @@ def shuffled(found: Recount) -> Iterator[Cause]:
     if not checked:
         return
     first = checked[0]
-    done = found.ways.remap_tasks
+    done = found.options.remap_tasks
     yield Cause(
         "task ids shuffled",
         f"in {share_of(checked, found)} the recorded checks belong to another task (the first: "
@@ -56,7 +56,7 @@ def mixed_up_tasks(found: Recount) -> Iterator[Cause]:
             "task ids shuffled",
             f"{len(moved)} of {len(pairs)} tasks in the file have another id than in the benchmark "
             f"(the first: {moved[0][0]} is the benchmark's {moved[0][1]})",
-            None if found.ways.remap_tasks else "--remap-tasks judges each by the task it is",
+            None if found.options.remap_tasks else "--remap-tasks judges each by the task it is",
         )
 
 
@@ -78,7 +78,7 @@ def other_tasks(found: Recount) -> Iterator[Cause]:
     counts = ", ".join(
         f"{kind} in {sum(kind in parts for parts in differing.values())}" for kind in sorted(kinds)
     )
-    version = None if found.ways.embedded_tasks else _version_of(found, differing)
+    version = None if found.options.embedded_tasks else _version_of(found, differing)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
         mixed = found.whole.version_from == BY_FORM
@@ -91,12 +91,12 @@ def other_tasks(found: Recount) -> Iterator[Cause]:
             f"--data-version {release} judges by those of v{version}",
         )
         return
-    used = "the file's" if found.ways.embedded_tasks else "the benchmark's"
+    used = "the file's" if found.options.embedded_tasks else "the benchmark's"
     yield Cause(
         "criteria removed" if removed else "other task version",
         f"{len(differing)} of {len(found.whole.tasks)} tasks in the file are not the benchmark's "
         f"({counts}): {some_of(differing)}; {used} were used",
-        None if found.ways.embedded_tasks else "--embedded-tasks judges by the file's",
+        None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
     )
 
 
@@ -120,7 +120,7 @@ def _version_of(found: Recount, task_ids: Collection[str]) -> str | None:
 def foreign_tasks(found: Recount) -> Iterator[Cause]:
     """Tasks that the benchmark does not have."""
     strange = dict.fromkeys(each.named for each in found.judged if each.problem == FOREIGN_TASK)
-    if found.domain is not None and not found.ways.embedded_tasks:
+    if found.domain is not None and not found.options.embedded_tasks:
         known = found.known(found.domain)
         strange |= dict.fromkeys(name for name in found.whole.tasks if known.raw(name) is None)
     if strange:

@@ -100,12 +100,12 @@ def _explained(found: Recount) -> Callable[[Judged], bool]:
 
     def explained(each: Judged) -> bool:
         return bool(
-            ((shuffled or each.checked_task) and not found.ways.remap_tasks)
+            ((shuffled or each.checked_task) and not found.options.remap_tasks)
             or each.contradiction
             or each.fault
             or each.foreign_ending
             or by_judge_alone(each)
-            or (each.named in other and not found.ways.embedded_tasks)
+            or (each.named in other and not found.options.embedded_tasks)
         )
 
     return explained

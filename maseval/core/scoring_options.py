@@ -1,0 +1,47 @@
+"""The options by which recorded simulations are scored again.
+
+Every layer from the command line down to the scoring of one simulation passes the same
+``ScoringOptions``. The functions of ``maseval.commands`` take them as the ``ScoringKeywords``.
+"""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+class ScoringKeywords(TypedDict, total=False):
+    """Keyword arguments of public functions; ``ScoringOptions`` explains each."""
+
+    as_recorded: bool
+    embedded_tasks: bool
+    remap_tasks: bool
+    domain: str | None
+    data_version: str | None
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """Options for scoring recorded simulations; by default every reward is recomputed.
+
+    ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` scores by the tasks in the
+    file instead of the benchmark's. ``remap_tasks`` scores each simulation by the task to which
+    its recorded checks belong. ``domain`` replaces the domain that a file names. ``data_version``
+    names the release; by default the form of the file shows it. With ``strict``, a conversation
+    that cannot be replayed raises what the original raises.
+    """
+
+    as_recorded: bool = False
+    embedded_tasks: bool = False
+    remap_tasks: bool = False
+    domain: str | None = None
+    data_version: str | None = None
+    strict: bool = False
+
+    @property
+    def marks(self) -> list[str]:
+        """Remarks that must accompany every number, because the scoring is not the default."""
+        remarks = (
+            (self.as_recorded, "rewards as recorded, not recomputed"),
+            (self.embedded_tasks, "judged by the tasks in the file, not the benchmark's"),
+            (self.remap_tasks, "each judged by the task its recorded checks belong to"),
+        )
+        return [words for chosen, words in remarks if chosen]
