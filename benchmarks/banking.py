@@ -14,10 +14,10 @@ from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.banking_knowledge.bm25 import BM25
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
+from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.errors import TextsError
-from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.data.files import DataError

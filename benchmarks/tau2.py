@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.table import best
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
-from maseval.benchmark.tau2.versions import RELEASES
+from maseval.benchmark.tau2.domains.releases import RELEASES
 
 
 def data_folder() -> Path:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.benchmark.tau2.world.world import World
 
 Record = Mapping[str, Any]

@@ -16,11 +16,11 @@ from maseval import (
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.benchmark.booking.benchmark import MeetingRooms
 from maseval.benchmark.tau2 import DefaultTau2Agent, RetailTools, Tau2User, TelecomDB, TelecomTools
-from maseval.benchmark.tau2.conversation.chat import from_chat
-from maseval.benchmark.tau2.conversation.prompts import scenario_text
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+from maseval.benchmark.tau2.formats.chat import from_chat
+from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.core.callbacks import (
     FileResultLogger,
     MessageTracingCallback,

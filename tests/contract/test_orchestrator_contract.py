@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
-from maseval.benchmark.tau2.conversation.trajectory import cost_of
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import assistant_message, user_message
+from maseval.benchmark.tau2.world.trajectory import cost_of
 from tests.contract.mock_domain import mock_domain
 from tests.contract.replay import records
 

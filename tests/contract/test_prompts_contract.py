@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.chat import filtered, to_chat
-from maseval.benchmark.tau2.conversation.messages import has_text, is_tool_call, is_user_stop
-from maseval.benchmark.tau2.conversation.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.formats.chat import filtered, to_chat
+from maseval.benchmark.tau2.formats.message import has_text, is_tool_call, is_user_stop
+from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flipped
 from maseval.benchmark.tau2.world.answers import to_json_str
 from tests.contract.replay import assert_same, records

@@ -19,10 +19,10 @@ from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.texts import Texts
-from maseval.benchmark.tau2.versions.releases import RELEASES
 from maseval.core.task import Task
 from tests.contract.mock_domain import mock_domain, mock_domain_of_1_0_1
 from tests.contract.replay import Vector, assert_same, records

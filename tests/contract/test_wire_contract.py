@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.texts.choosing import wording_of
 from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.model import resolve_model
 from maseval.testing.protocols import OpenAIProtocol
 from maseval.testing.provider_server import serving

@@ -1,7 +1,6 @@
 from maseval.benchmark.tau2.agent import DefaultTau2Agent as DefaultTau2Agent
 from maseval.benchmark.tau2.agent import DefaultTau2AgentAdapter as DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark as Tau2Benchmark
-from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING as INITIAL_GREETING
 from maseval.benchmark.tau2.data_loader import TASK_SPLITS as TASK_SPLITS
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS as VALID_DOMAINS
 from maseval.benchmark.tau2.data_loader import configure_model_ids as configure_model_ids
@@ -28,6 +27,7 @@ from maseval.benchmark.tau2.environment import (
 )
 from maseval.benchmark.tau2.evaluator import RewardType as RewardType
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator as Tau2Evaluator
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING as INITIAL_GREETING
 from maseval.benchmark.tau2.formats.simulation import TerminationReason as TerminationReason
 from maseval.benchmark.tau2.metrics import compute_benchmark_metrics as compute_benchmark_metrics
 from maseval.benchmark.tau2.metrics import compute_pass_at_k as compute_pass_at_k

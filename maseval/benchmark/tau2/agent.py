@@ -4,26 +4,158 @@ After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.formats.chat import calls_of, cost_and_usage, to_chat
+from maseval.benchmark.tau2.formats.message import (
     STOP,
+    SpokenMessage,
+    Tau2Message,
     assistant_message,
     is_tool_call,
+    user_message,
 )
-from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
-from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
-from maseval.core.agent import AgentObserver
-from maseval.core.messages import ChatResponse
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.wording import OURS
+from maseval.benchmark.tau2.world.answers import answer_of
+from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.exceptions import AgentError
+from maseval.core.messages import ChatResponse, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 
 _LINE = 100
+
+
+class NobodyListensError(AgentError, ValueError):
+    """The agent answered with text in solo mode, where there is no user."""
+
+
+class TooManyToolCallsError(AgentError):
+    """The agent kept calling tools without answering."""
+
+
+class MessageAgent(ABC):
+    """An agent that in every turn either speaks to the user or calls tools.
+
+    The run loop asks for one message at a time (``reply``) and carries out the calls itself.
+    ``run`` does a whole turn, text against text, and makes the calls through ``tools``.
+    """
+
+    def __init__(
+        self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
+    ) -> None:
+        self.tools = dict(tools)
+        self.max_tool_calls = max_tool_calls
+        self._messages: list[Tau2Message] = []
+        self._calls_in_turn = 0
+
+    @abstractmethod
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        """What the agent says or does next, given all it has seen."""
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        """Start anew, with what the agent has seen of a task's own history."""
+        self._messages = list(history)
+
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """The agent's next message: a text, or tool calls."""
+        self._hear(incoming)
+        message = self._answer(self._messages)
+        self._say(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the agent's own answer."""
+        self._hear(incoming)
+        self._say(message)
+
+    def _hear(self, incoming: Sequence[Tau2Message]) -> None:
+        if not incoming or incoming[-1]["role"] == "user":
+            self._calls_in_turn = 0
+        self._messages.extend(incoming)
+
+    def _say(self, message: SpokenMessage) -> None:
+        self._messages.append(message)
+        self._count(message)
+
+    def _count(self, message: SpokenMessage) -> None:
+        self._calls_in_turn += len(message.get("tool_calls") or ())
+        if self.max_tool_calls is not None and self._calls_in_turn > self.max_tool_calls:
+            raise TooManyToolCallsError(
+                f"the agent made {self._calls_in_turn} tool calls in one turn without answering; "
+                f"max_tool_calls is {self.max_tool_calls}",
+                component="default_agent",
+            )
+
+    def is_stop(self, message: SpokenMessage) -> bool:
+        """Whether the message ends the conversation; most agents leave that to the user."""
+        return False
+
+    def run(self, query: str) -> str:
+        """Answer a user's message, calling tools until the agent speaks."""
+        answer = self.reply([user_message(query)])
+        while (calls := answer.get("tool_calls")) is not None:
+            answer = self.reply([answer_of(self.tools, call) for call in calls])
+        return answer["content"] or ""
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        self._messages = []
+
+    def get_messages(self) -> list[Tau2Message]:
+        """The conversation as the agent has seen it."""
+        return list(self._messages)
+
+
+class MessageAgentAdapter(AgentAdapter):
+    """An agent that gives one message at a time, as the engine sees it."""
+
+    agent: MessageAgent
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        """Start anew."""
+        self.agent.begin(history)
+
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """The agent's next message; callbacks are called for whole turns, from query to answer."""
+        self._note_start(incoming)
+        message = self.agent.reply(incoming)
+        self._note_end(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the agent's own answer."""
+        self._note_start(incoming)
+        self.agent.recall(incoming, message)
+        self._note_end(message)
+
+    def _note_start(self, incoming: Sequence[Tau2Message]) -> None:
+        if not incoming or incoming[-1]["role"] == "user":
+            for callback in self.callbacks:
+                callback.on_run_start(self)
+
+    def _note_end(self, message: SpokenMessage) -> None:
+        if not is_tool_call(message):
+            for callback in self.callbacks:
+                callback.on_run_end(self, message["content"])
+
+    def is_stop(self, message: SpokenMessage) -> bool:
+        """Whether the agent's message ends the conversation."""
+        return self.agent.is_stop(message)
+
+    def _run_agent(self, query: str) -> str:
+        return self.agent.run(query)
+
+    def get_messages(self) -> MessageHistory:
+        """The conversation as the agent has seen it, in OpenAI's form."""
+        return MessageHistory(to_chat(self.agent.get_messages()))
+
+    def gather_traces(self) -> dict[str, object]:
+        return {**super().gather_traces(), "adapter_type": type(self).__name__}
 
 
 class DefaultTau2Agent(MessageAgent):

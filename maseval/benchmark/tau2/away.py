@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.data.files import manifest_of
-from maseval.benchmark.tau2.data.store import ensure_data_exists, files_of
-from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.data.store import files_of
+from maseval.benchmark.tau2.data_loader import data_fingerprint, ensure_data_exists
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
-from maseval.benchmark.tau2.versions.releases import Release
+from maseval.benchmark.tau2.domains.releases import Release
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,7 @@ from maseval.benchmark.tau2.data.files import (
     default_data_dir,
     manifest_of,
 )
-from maseval.benchmark.tau2.data.store import (
-    domain_folder,
-    download_domain_data,
-    ensure_data_exists,
-    files_of,
-    verified_root,
-)
+from maseval.benchmark.tau2.data.store import domain_folder, files_of, verified_root
 from maseval.benchmark.tau2.data.task_files import (
     MissingTasksError,
     TaskFolder,
@@ -34,14 +28,15 @@ from maseval.benchmark.tau2.data.task_files import (
     tasks_named,
     tasks_of_split,
 )
+from maseval.benchmark.tau2.data_loader import download_domain_data, ensure_data_exists
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.formats.task import RawTask, UserScenario
-from maseval.benchmark.tau2.versions.releases import (
+from maseval.benchmark.tau2.domains.releases import (
     AnyVersion,
     Release,
     release_named,
     release_of,
 )
+from maseval.benchmark.tau2.formats.task import RawTask, UserScenario
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task, TaskProtocol, TaskQueue

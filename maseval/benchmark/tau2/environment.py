@@ -13,20 +13,26 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import from_chat
-from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
-from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
-from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, ToolMessage
-from maseval.benchmark.tau2.versions.releases import release_of
+from maseval.benchmark.tau2.domains.releases import release_of
+from maseval.benchmark.tau2.formats.chat import from_chat
+from maseval.benchmark.tau2.formats.message import (
+    Requestor,
+    Tau2Message,
+    Tau2ToolCall,
+    ToolMessage,
+    assistant_message,
+    user_message,
+)
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Beginning, beginning
 from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import initial_state
+from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import describe_as
 

@@ -25,7 +25,8 @@ from maseval.benchmark.tau2.metrics import (
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch

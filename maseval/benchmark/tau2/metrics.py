@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from statistics import fmean
 from typing import Any, TypedDict
 
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.run_metrics import as_dict, compute_run_metrics
-from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import (
     TaskKey,

@@ -3,27 +3,163 @@
 After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from maseval.benchmark.tau2.conversation.chat import calls_of, cost_and_usage
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.data_loader import load_guidelines
+from maseval.benchmark.tau2.formats.chat import as_history, calls_of, cost_and_usage
+from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
     TRANSFER,
+    SpokenMessage,
+    Tau2Message,
     assistant_message,
+    has_text,
     is_tool_call,
+    is_user_stop,
     message_text,
     user_message,
 )
-from maseval.benchmark.tau2.conversation.speakers import MessageUser
-from maseval.benchmark.tau2.data_loader import load_guidelines
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.wording import OURS
+from maseval.benchmark.tau2.world.answers import answer_of
+from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
+from maseval.core.user import User
+
+_MAX_TOOL_ROUNDS = 100
+
+
+class QuestionRecorder(Protocol):
+    """Records what an agent asks the user in the midst of its own turn."""
+
+    def question(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
+        """The user's answer to a question, its tool calls carried out on the way."""
+
+
+class MessageUser(User):
+    """A customer that in every turn either speaks to the agent or uses its own tools.
+
+    The run loop asks for one message at a time (``reply``) and carries out the tool calls itself.
+    ``respond`` is the same for a loop that only exchanges texts: there the user makes its calls
+    through ``tools``. During a simulation, ``respond`` is how an agent asks the user in the midst
+    of its own turn; ``listener`` then records what both say and do.
+    """
+
+    def __init__(
+        self,
+        initial_query: str = "",
+        tools: Mapping[str, Callable[..., object]] | None = None,
+        max_turns: int | None = 50,
+        exhausted_response: str | None = None,
+    ) -> None:
+        self.initial_query = initial_query
+        self.tools = dict(tools or {})
+        self.max_turns = max_turns
+        self.exhausted_response = exhausted_response
+        self.messages: list[Tau2Message] = []
+        self.turns = 0
+        self.stopped = False
+        self.skips_blank_messages = False
+        self.listener: QuestionRecorder | None = None
+
+    @property
+    def _stopped(self) -> bool:
+        """``stopped``, as subclasses written for MASEval call it."""
+        return self.stopped
+
+    @_stopped.setter
+    def _stopped(self, stopped: bool) -> None:
+        self.stopped = stopped
+
+    @abstractmethod
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        """What the user says or does next, given all it has seen."""
+
+    # One message at a time, as the run loop asks for it.
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        """Start anew, with what the user has seen of a task's own history."""
+        self.messages = list(history)
+        self.turns, self.stopped = 0, False
+
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """The user's next message: a text, or tool calls."""
+        self._hear(incoming)
+        message = self._answer(self.messages)
+        self._say(message)
+        return message
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message of an earlier conversation for the user's own answer."""
+        self._hear(incoming)
+        self._say(message)
+
+    def _hear(self, incoming: Sequence[Tau2Message]) -> None:
+        self.messages.extend(message for message in incoming if self._hears(message))
+
+    def _say(self, message: SpokenMessage) -> None:
+        self.messages.append(message)
+        self.stopped = is_user_stop(message)
+        self.turns += not is_tool_call(message)
+
+    def _hears(self, message: Tau2Message) -> bool:
+        return not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
+
+    def is_stop(self, message: SpokenMessage) -> bool:
+        """Whether the user's message ends the conversation."""
+        return is_user_stop(message)
+
+    # Text against text, for loops that know nothing of messages.
+
+    def get_initial_query(self) -> str:
+        """The query that was given to start the conversation with."""
+        return self.initial_query
+
+    def inject_greeting(self, greeting: str) -> None:
+        """Let the conversation begin with the agent's greeting."""
+        self.messages.insert(0, assistant_message(greeting, cost=0.0))
+
+    def respond(self, message: str) -> str:
+        """The user's answer to an agent's text; tools are called on the way."""
+        if self.is_done():
+            self.stopped = True
+            if self.exhausted_response is not None:
+                return self.exhausted_response
+            raise UserExhaustedError(
+                f"the user has nothing more to say after {self.turns} turns", component="user"
+            )
+        if self.listener is not None:
+            return self.listener.question(message, self.reply)
+        answer = self.reply([assistant_message(message)])
+        for _ in range(_MAX_TOOL_ROUNDS):
+            calls = answer.get("tool_calls")
+            if calls is None:
+                return answer["content"] or ""
+            answer = self.reply([answer_of(self.tools, call) for call in calls])
+        raise UserError(
+            f"the user made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
+            component="user",
+        )
+
+    def is_done(self) -> bool:
+        """Whether the user has stopped or used up its turns."""
+        return self.stopped or (self.max_turns is not None and self.turns >= self.max_turns)
+
+    def gather_traces(self) -> dict[str, object]:
+        return {
+            **super().gather_traces(),
+            "max_turns": self.max_turns,
+            "turns_used": self.turns,
+            "stopped_by_user": self.stopped,
+            "message_count": len(self.messages),
+            "messages": as_history(self.messages),
+        }
 
 
 class Tau2User(MessageUser):

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.world.world import World
 
 Action = Mapping[str, Any]

@@ -4,10 +4,8 @@ import pytest
 
 from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdapter, tool_call
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.agent import DONE, SoloAgent
-from maseval.benchmark.tau2.conversation.messages import user_message
-from maseval.benchmark.tau2.conversation.orchestrator import NobodyListensError
-from maseval.benchmark.tau2.conversation.speakers import TooManyToolCallsError
+from maseval.benchmark.tau2.agent import DONE, NobodyListensError, SoloAgent, TooManyToolCallsError
+from maseval.benchmark.tau2.formats.message import user_message
 
 
 def paint(colour: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, UserError, UserExhaustedError
 from maseval.benchmark.tau2 import Tau2User
-from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
+from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.user import flipped
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.versions import V1_0_1
+from maseval.benchmark.tau2.domains.releases import V1_0_1
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.versions import V1_0_1
+from maseval.benchmark.tau2.domains.releases import V1_0_1
 from tests.contract.mock_domain import mock_domain_of_1_0_1
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
-from maseval.benchmark.tau2.conversation.trajectory import cost_of
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
+from maseval.benchmark.tau2.world.trajectory import cost_of
 from tests.contract.replay import assert_same, records
 from tests.contract.test_orchestrator_contract import (
     Scripted,

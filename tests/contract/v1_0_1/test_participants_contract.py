@@ -7,7 +7,11 @@ import pytest
 
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
 from maseval.benchmark.tau2.agent import DefaultTau2Agent
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.conversation.orchestrator import follows_protocol, is_empty
+from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
+from maseval.benchmark.tau2.domains.releases import V1_0_1
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     assistant_message,
     has_text,
@@ -15,15 +19,11 @@ from maseval.benchmark.tau2.conversation.messages import (
     is_user_stop,
     message_text_of_1_0_1,
 )
-from maseval.benchmark.tau2.conversation.orchestrator import follows_protocol, is_empty
-from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
-from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
-from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.recount.suspicion import passport_of
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.user import Tau2User
-from maseval.benchmark.tau2.versions import V1_0_1
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.replay import records
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.data_loader import (
     UnknownSplitError,
     load_guidelines,
@@ -16,7 +15,8 @@ from maseval.benchmark.tau2.data_loader import (
     load_tasks,
 )
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError
-from maseval.benchmark.tau2.versions import V1_0_1
+from maseval.benchmark.tau2.domains.releases import V1_0_1
+from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from scripts.agreement import replay_tasks, replay_tool_calls

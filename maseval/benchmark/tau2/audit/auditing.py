@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.audit.audited import AuditedTask, audited_domain
 from maseval.benchmark.tau2.audit.finding import SEVERITIES, Finding
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.versions.releases import AnyVersion, Release, release_of
+from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.core.exceptions import TaskFormatError
 from maseval.data.store import AnyPath
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask
 from maseval.benchmark.tau2.audit.finding import Finding, Severity
-from maseval.benchmark.tau2.conversation.messages import INITIAL_GREETING
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.explain.text import shown_call
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import RewardType
 

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.certify.certificate import (
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.recount.causes import causes
 from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
 from maseval.benchmark.tau2.recount.panel import Panel
@@ -37,7 +38,6 @@ from maseval.benchmark.tau2.recount.suspicion import (
     oddities,
 )
 from maseval.benchmark.tau2.recount.tasks import differing_tasks
-from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.data.store import AnyPath
 from maseval.stats.pass_k import mean_over_tasks, named
 from maseval.stats.trials import count_trials, fewest_trials

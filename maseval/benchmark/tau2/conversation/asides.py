@@ -6,16 +6,17 @@ They are part of the conversation: recorded in order, counted as steps and score
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.conversation.orchestrator import EmptyUserTurnError, is_empty
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
+    SpokenMessage,
+    Tau2Message,
     assistant_message,
     is_user_stop,
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.conversation.orchestrator import EmptyUserTurnError, is_empty
-from maseval.benchmark.tau2.conversation.speakers import MessageUser
-from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.event_loop import settled
 from maseval.core.user import User
 

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, cast
 
-from maseval.benchmark.tau2.conversation.messages import is_tool_call, is_user_stop, tool_calls_of
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
 from maseval.benchmark.tau2.conversation.participants import Participant, Recalling
 from maseval.benchmark.tau2.formats.message import (
@@ -19,6 +18,9 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
+    is_tool_call,
+    is_user_stop,
+    tool_calls_of,
 )
 from maseval.benchmark.tau2.world.replay import ReplayError, same_content
 from maseval.core.exceptions import ConfigurationError

@@ -8,10 +8,14 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from maseval.benchmark.tau2.conversation.chat import from_chat
-from maseval.benchmark.tau2.conversation.messages import is_tool_call, is_user_stop
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
-from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
+from maseval.benchmark.tau2.formats.chat import from_chat
+from maseval.benchmark.tau2.formats.message import (
+    Requestor,
+    Tau2Message,
+    is_tool_call,
+    is_user_stop,
+)
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 
 

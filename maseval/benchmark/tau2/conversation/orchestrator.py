@@ -9,25 +9,24 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
-from maseval.benchmark.tau2.conversation.chat import filtered
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.agent import NobodyListensError
+from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.chat import filtered
+from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+    ToolMessage,
     assistant_message,
     has_text,
     is_tool_call,
     is_user_stop,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
-from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import (
-    SpokenMessage,
-    Tau2Message,
-    Tau2ToolCall,
-    ToolMessage,
-)
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, LoopRules
+from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
 
 Speaker = Literal["agent", "user", "env"]
@@ -39,10 +38,6 @@ class EmptyAgentTurnError(AgentError, ValueError):
 
 class EmptyUserTurnError(UserError, ValueError):
     """The user's model answered with neither text nor tool calls."""
-
-
-class NobodyListensError(AgentError, ValueError):
-    """The agent answered with text in solo mode, where there is no user."""
 
 
 class HistoryError(MASEvalError, ValueError):

@@ -7,14 +7,15 @@ a framework calls the environment's tools while it works, and they record what i
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from maseval.benchmark.tau2.conversation.chat import to_chat
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.formats.chat import to_chat
+from maseval.benchmark.tau2.formats.message import (
     STOP,
+    SpokenMessage,
+    Tau2Message,
     assistant_message,
     is_user_stop,
     user_message,
 )
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.core.event_loop import settled
 from maseval.core.messages import MessageHistory
 from maseval.core.user import User

@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.data.store import domain_folder
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import read_mapping
 from maseval.benchmark.tau2.formats.task import RawTask
 from maseval.core.exceptions import MASEvalError, TaskFormatError
 from maseval.data.store import AnyPath

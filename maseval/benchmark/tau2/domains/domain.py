@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from maseval.benchmark.tau2.conversation.prompts import template
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
+from maseval.benchmark.tau2.texts.prompts import template
 
 Policy = Callable[[Path, bool], str]
 TaskPolicy = Callable[[Path, bool, Mapping[str, Any]], str]

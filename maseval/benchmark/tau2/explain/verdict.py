@@ -5,6 +5,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.course import (
     Course,
     conversation_course,
@@ -28,7 +29,6 @@ from maseval.benchmark.tau2.explain.tracing import (
     wrong_fields,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask
-from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful

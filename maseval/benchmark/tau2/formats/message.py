@@ -3,11 +3,12 @@
 After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
 """
 
+import json
 from collections.abc import Mapping
-from typing import Annotated, Literal, NotRequired, cast
+from typing import Annotated, Literal, NotRequired, Unpack, cast
 
 from pydantic import Field
-from typing_extensions import TypedDict  # typing's own is enough for pydantic from 3.12 on
+from typing_extensions import TypedDict
 
 Requestor = Literal["assistant", "user"]
 
@@ -88,3 +89,108 @@ def complete_call(call: Tau2ToolCall) -> Tau2ToolCall:
 
 def _filled(record: Mapping[str, object], form: type) -> dict[str, object]:
     return {key: record.get(key, _DEFAULTS.get(key)) for key in form.__annotations__}
+
+
+INITIAL_GREETING = "Hi! How can I help you today?"
+STOP = "###STOP###"
+TRANSFER = "###TRANSFER###"
+OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
+STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
+
+
+def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
+    """The tool calls of a message; None if it has none."""
+    return message.get("tool_calls") if message["role"] in ("assistant", "user") else None
+
+
+def is_tool_call(message: Tau2Message) -> bool:
+    """Whether a message goes to the environment; an empty list of calls counts, as in v0.2.0."""
+    return tool_calls_of(message) is not None
+
+
+def spoken_text(message: Tau2Message) -> str:
+    """What a message says; an empty text if it says nothing."""
+    content = message.get("content")
+    return content if content is not None and content.strip() else ""
+
+
+def has_text(message: Tau2Message) -> bool:
+    """Whether a message says anything."""
+    return bool(spoken_text(message))
+
+
+def is_user_stop(message: Tau2Message) -> bool:
+    """Whether a user's message ends the conversation; with tool calls it never does."""
+    content = message.get("content") or ""
+    return not is_tool_call(message) and any(token in content for token in STOP_TOKENS)
+
+
+def call_text(call: Tau2ToolCall) -> str:
+    """A tool call as v0.2.0 prints it in its errors."""
+    lines = [f"ToolCall (from {call.get('requestor', 'assistant')})"]
+    if call.get("id"):
+        lines.append(f"id: {call['id']}")
+    lines += [f"name: {call['name']}", f"arguments:\n{json.dumps(call['arguments'], indent=2)}"]
+    return "\n".join(lines)
+
+
+def message_text(message: Tau2Message) -> str:
+    """A message as v0.2.0 prints it in its errors."""
+    if message["role"] == "tool":
+        title = f"ToolMessage (responding to {message.get('requestor', 'assistant')})"
+    else:
+        title = f"{message['role'].capitalize()}Message"
+    shown = {key: message.get(key) for key in ("turn_idx", "timestamp", "content")}
+    lines = [title, *(f"{key}: {value}" for key, value in shown.items() if value is not None)]
+    if message["role"] == "tool":
+        lines += ["Error"] * bool(message.get("error"))
+    elif message["role"] != "system":
+        calls, cost = message.get("tool_calls"), message.get("cost")
+        lines += [] if calls is None else ["ToolCalls", *map(call_text, calls)]
+        lines += [] if cost is None else [f"cost: {cost}"]
+    return "\n".join(lines)
+
+
+def message_text_of_1_0_1(message: Tau2Message) -> str:
+    """A message as v1.0.1 prints it in its errors; what is not spoken is printed as before."""
+    if message["role"] not in ("assistant", "user"):
+        return message_text(message)
+    lines = [f"{message['role'].capitalize()}Message"]
+    lines += [f"content: {message.get('content')}"] * has_text(message)
+    calls = tool_calls_of(message)
+    lines += [] if calls is None else ["ToolCalls:", *map(call_text, calls)]
+    chunk = message.get("chunk_id")
+    lines += [] if chunk is None else [f"chunk_id: {chunk}"]
+    lines += ["is_final_chunk: True"] * bool(message.get("is_final_chunk", True))
+    return "\n".join(lines)
+
+
+class Extras(TypedDict, total=False):
+    """What a message may carry besides its text."""
+
+    tool_calls: list[Tau2ToolCall] | None
+    cost: float | None
+    usage: dict[str, object] | None
+
+
+def assistant_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
+    """A message of the agent, with every key that v0.2.0 writes."""
+    return _spoken("assistant", content, more)
+
+
+def user_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
+    """A message of the user, with every key that v0.2.0 writes."""
+    return _spoken("user", content, more)
+
+
+def _spoken(role: Requestor, content: str | None, more: Extras) -> SpokenMessage:
+    return {
+        "role": role,
+        "content": content,
+        "tool_calls": more.get("tool_calls"),
+        "turn_idx": None,
+        "timestamp": None,
+        "cost": more.get("cost"),
+        "usage": more.get("usage"),
+        "raw_data": None,
+    }

@@ -2,9 +2,8 @@
 
 from itertools import takewhile
 
-from maseval.benchmark.tau2.conversation.messages import TRANSFER
 from maseval.benchmark.tau2.explain.text import shown, shown_call
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import (

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from maseval.benchmark.tau2.conversation.messages import OUT_OF_SCOPE
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.explain.text import shown, shown_call
 from maseval.benchmark.tau2.explain.tracing import WrongField
+from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.labels.instructions import turned_down
 from maseval.benchmark.tau2.labels.leaving import transferred_at

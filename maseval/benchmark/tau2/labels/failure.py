@@ -6,13 +6,18 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from maseval.benchmark.tau2.conversation.messages import spoken_text, tool_calls_of
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.repair import CallChange
 from maseval.benchmark.tau2.explain.subject import Subject
 from maseval.benchmark.tau2.explain.text import shown, shown_call
 from maseval.benchmark.tau2.explain.tracing import CallAt
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, complete_call
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    complete_call,
+    spoken_text,
+    tool_calls_of,
+)
 from maseval.benchmark.tau2.labels.topics import (
     proposes,
     says_the_like,

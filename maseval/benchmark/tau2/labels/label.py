@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.subject import subject_of
 from maseval.benchmark.tau2.explain.verdict import explain_subject
@@ -23,7 +24,6 @@ from maseval.benchmark.tau2.labels.shown_faults import SHOWN_RULES
 from maseval.benchmark.tau2.labels.unknowable import value_nobody_can_know
 from maseval.benchmark.tau2.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.scoring.case import AnyTask
-from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.core.model import ModelAdapter
 from maseval.data.store import AnyPath
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
+    Tau2Message,
     is_user_stop,
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.explain.text import shown, shown_call
-from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.labels.topics import means, other_ids

@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.labels.leaving import TRANSFER_TOOL
 from maseval.benchmark.tau2.labels.topics import speaks_of
-from maseval.benchmark.tau2.versions.rules import FIRST_ENDINGS
+from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action

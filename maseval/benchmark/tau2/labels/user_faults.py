@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.formats.message import (
+    Tau2ToolCall,
     has_text,
     is_tool_call,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.explain.text import shown, shown_call
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
 from maseval.benchmark.tau2.labels.instructions import INSTRUCTION_RULES

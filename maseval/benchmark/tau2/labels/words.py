@@ -7,7 +7,7 @@ also looks at the calls: none of them decides by itself.
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.conversation.messages import STOP_TOKENS
+from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 

@@ -8,15 +8,16 @@ mistakes, ``noop`` does nothing.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
     STOP,
+    SpokenMessage,
+    Tau2Message,
     assistant_message,
     is_tool_call,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.conversation.speakers import MessageAgent, MessageAgentAdapter
-from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, request_for
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS, Script
 from maseval.core.exceptions import ConfigurationError

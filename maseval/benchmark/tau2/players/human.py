@@ -7,16 +7,13 @@ recorded and scored like any other.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.chat import filtered
-from maseval.benchmark.tau2.conversation.prompts import scenario_text
-from maseval.benchmark.tau2.conversation.speakers import (
-    MessageAgent,
-    MessageAgentAdapter,
-    MessageUser,
-)
+from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.chat import filtered
 from maseval.benchmark.tau2.formats.message import Requestor, SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.seat import Briefing, Seat
+from maseval.benchmark.tau2.texts.prompts import scenario_text
+from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN
 from maseval.core.task import Task
 

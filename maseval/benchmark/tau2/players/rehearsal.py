@@ -7,12 +7,11 @@ anything: with ``gold``, a task that is not solved points to a fault in the plum
 
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
-from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.agent import ScriptedAgent, make_agent
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, Script
+from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core import messages as chat
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task

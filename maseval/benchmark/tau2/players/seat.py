@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from threading import TIMEOUT_MAX, Condition
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.formats.message import (
     STOP,
     TRANSFER,
-    assistant_message,
-    user_message,
-)
-from maseval.benchmark.tau2.formats.message import (
     Requestor,
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
+    assistant_message,
+    user_message,
 )
 from maseval.benchmark.tau2.players.requests import call
 from maseval.core.clock import Clock

@@ -4,17 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
     STOP,
     STOP_TOKENS,
+    SpokenMessage,
+    Tau2Message,
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.conversation.speakers import MessageUser
-from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.requests import call, requests_in
 from maseval.benchmark.tau2.players.scripts import GOODBYE
+from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.task import Task
 
 _CONSENT = "Yes, please go ahead."

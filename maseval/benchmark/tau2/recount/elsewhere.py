@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Assess, Recount
 from maseval.benchmark.tau2.recount.sources import Collection, Item
-from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.engine.mapping import MappingEngine
 from maseval.core.scoring_options import ScoringOptions
 

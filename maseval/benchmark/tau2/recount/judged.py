@@ -7,6 +7,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.formats.reward import RewardInfo
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
@@ -14,7 +15,6 @@ from maseval.benchmark.tau2.recount.sources import Item
 from maseval.benchmark.tau2.recount.suspicion import Passport
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.benchmark.tau2.versions.releases import release_named, release_of
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful

@@ -14,6 +14,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.recount.judged import (
     NEEDS_JUDGE,
     Judged,
@@ -26,7 +27,6 @@ from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, sp
 from maseval.benchmark.tau2.recount.sources import Collection, Item
 from maseval.benchmark.tau2.recount.suspicion import passport_of
 from maseval.benchmark.tau2.recount.tasks import KnownTasks
-from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.model import ModelAdapter
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath

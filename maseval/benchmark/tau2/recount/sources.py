@@ -13,6 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.domains.releases import (
+    DEFAULT_RELEASE,
+    AnyVersion,
+    release_named,
+    release_of,
+)
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.results import (
     Omitted,
@@ -24,12 +30,6 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.wording import texts_in_words
-from maseval.benchmark.tau2.versions.releases import (
-    DEFAULT_RELEASE,
-    AnyVersion,
-    release_named,
-    release_of,
-)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none

@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import is_user_stop
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 
 _SLACK = timedelta(seconds=1)

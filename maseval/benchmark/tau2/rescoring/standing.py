@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK
 from maseval.benchmark.tau2.recount.recount import Recount, Retrial
 from maseval.benchmark.tau2.recount.sources import Item
-from maseval.benchmark.tau2.versions.releases import Release, release_named
 from maseval.benchmark.tau2.world.replay import ReplayError
 
 REPLAY, TASK = "replay", "task"

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.recount.panel import Panel
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.sources import Certifiable, Collection, collection
 from maseval.benchmark.tau2.rescoring.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.rescoring.standing import Standing
-from maseval.benchmark.tau2.versions.releases import AnyVersion, release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
-from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
+from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.versions.releases import Release, release_named
+from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.report import Report, TaskExecutionStatus
 
 

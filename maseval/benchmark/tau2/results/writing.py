@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.releases import Release, release_of
 from maseval.benchmark.tau2.formats.file_form import filled
 from maseval.benchmark.tau2.results.checking import SIMULATION, TASK, checked
 from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
@@ -21,7 +22,6 @@ from maseval.benchmark.tau2.results.reports import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.run_info import run_info
-from maseval.benchmark.tau2.versions.releases import Release, release_of
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json

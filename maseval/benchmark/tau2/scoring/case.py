@@ -18,15 +18,16 @@ from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.data.store import domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
-from maseval.benchmark.tau2.versions.releases import (
+from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
     Release,
     release_of,
 )
-from maseval.benchmark.tau2.versions.rules import RuleSet
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.versions import RuleSet
+from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from maseval.benchmark.tau2.conversation.messages import spoken_text
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, spoken_text
 from maseval.benchmark.tau2.formats.reward import (
     ActionCheck,
     CommunicateCheck,

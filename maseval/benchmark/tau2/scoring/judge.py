@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.reward import NLCheck, RewardInfo
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.wording import OURS
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
 

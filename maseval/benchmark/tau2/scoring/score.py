@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.reward import ReplayProblem, RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.checks import (
@@ -22,9 +23,8 @@ from maseval.benchmark.tau2.scoring.checks import (
     check_nl_assertions,
 )
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
-from maseval.benchmark.tau2.texts.choosing import AnyTexts, wording_of
-from maseval.benchmark.tau2.versions.releases import AnyVersion
-from maseval.benchmark.tau2.versions.rules import RuleSet
+from maseval.benchmark.tau2.versions import RuleSet
+from maseval.benchmark.tau2.wording import AnyTexts, wording_of
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch

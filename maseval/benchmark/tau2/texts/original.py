@@ -5,13 +5,12 @@ After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Res
 """
 
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
-from maseval.benchmark.tau2.conversation.prompts import function_text
-from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, tool_calls_of
+from maseval.benchmark.tau2.texts.prompts import function_text
 from maseval.benchmark.tau2.texts.schemas import ToolSchema, described
 from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, filled
 from maseval.benchmark.tau2.texts.wording import (
@@ -22,7 +21,7 @@ from maseval.benchmark.tau2.texts.wording import (
     Wording,
     conversation_text,
 )
-from maseval.benchmark.tau2.versions.rules import ParticipantRules
+from maseval.benchmark.tau2.versions import ParticipantRules
 from maseval.core.messages import Message, MessageForm
 from maseval.core.model import Params
 from maseval.core.seeding import SeedGenerator
@@ -180,3 +179,12 @@ def request_body(
         "num_retries": given.get("num_retries", RETRIES),
         **last,
     }
+
+
+_HIGHEST = 1_000_000
+
+
+def trial_seed(seed: int, trial: int) -> int:
+    """The seed of a trial, counted from 0; it is the same for all tasks."""
+    numbers = random.Random(seed)
+    return [numbers.randint(0, _HIGHEST) for _ in range(trial + 1)][-1]

@@ -9,13 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.explain.snapshot import (
     FieldDifference,
     WorldSnapshot,
     differences,
 )
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, complete_call
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    complete_call,
+    tool_calls_of,
+)
 from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeated
 from maseval.benchmark.tau2.world.world import World
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.permanence import ABSENT
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.snapshot import FieldDifference, WorldSnapshot
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall, Replayed
@@ -18,7 +19,6 @@ from maseval.benchmark.tau2.timeline.records import (
     RecordSearch,
     search_records,
 )
-from maseval.benchmark.tau2.versions.releases import AnyVersion
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import ConfigurationError

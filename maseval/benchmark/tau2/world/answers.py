@@ -4,12 +4,14 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 """
 
 import json
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.records import Record, record_text
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
 
 
 def to_json_str(result: Any) -> str:
@@ -39,3 +41,14 @@ def _plain(value: Any) -> Any:
             return value.isoformat()
         case _:
             raise ValueError(f"Unsupported type: {type(value)}")
+
+
+def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
+    """What a side's own function answers to a call: a text, also where it fails."""
+    try:
+        if call["name"] not in tools:
+            raise LookupError(f"Tool '{call['name']}' not found.")
+        content = to_json_str(tools[call["name"]](**call["arguments"]))
+    except Exception as error:  # a tool called by a model: its error is an answer
+        content = f"Error: {error}"
+    return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}

@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.messages import call_text, message_text, tool_calls_of
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
+    call_text,
     complete_call,
+    message_text,
+    tool_calls_of,
 )
 from maseval.core.exceptions import MASEvalError
 

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RuleSet
+from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.stage import TaskStage
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState

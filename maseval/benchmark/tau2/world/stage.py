@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.pattern import NoPatternError, Pattern
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules
+from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.replay import refuse_user_messages
 from maseval.benchmark.tau2.world.tasks import InitialState
 from maseval.benchmark.tau2.world.world import World

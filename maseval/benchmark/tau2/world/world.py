@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains.base import DB, DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, ReplayRules
+from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 

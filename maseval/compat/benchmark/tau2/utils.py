@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.domains.base import merged, read_mapping
+from maseval.benchmark.tau2.data.files import read_mapping
+from maseval.benchmark.tau2.domains.base import merged
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

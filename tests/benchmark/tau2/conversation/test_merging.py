@@ -2,12 +2,12 @@
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.chat import as_history, filtered
 from maseval.benchmark.tau2.conversation.merging import (
     NoConversationError,
     ending_of,
     merged_conversation,
 )
+from maseval.benchmark.tau2.formats.chat import as_history, filtered
 
 GREETING = {"role": "assistant", "content": "Hi!"}
 

@@ -3,21 +3,21 @@
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment
-from maseval.benchmark.tau2.conversation.messages import (
-    assistant_message,
-    is_user_stop,
-    user_message,
-)
+from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.orchestrator import (
     EmptyAgentTurnError,
     EmptyUserTurnError,
     HistoryError,
-    NobodyListensError,
     Orchestrator,
     Participant,
     check_history,
 )
 from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
+from maseval.benchmark.tau2.formats.message import (
+    assistant_message,
+    is_user_stop,
+    user_message,
+)
 from maseval.core.exceptions import AgentError, UserError
 from tests.benchmark.tau2.rooms import room_domain
 from tests.core.worlds import Customer

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from maseval.benchmark.tau2.conversation import trajectory as module
-from maseval.benchmark.tau2.conversation.messages import assistant_message, user_message
-from maseval.benchmark.tau2.conversation.trajectory import Trajectory, cost_of
+from maseval.benchmark.tau2.formats.message import assistant_message, user_message
+from maseval.benchmark.tau2.world import trajectory as module
+from maseval.benchmark.tau2.world.trajectory import Trajectory, cost_of
 
 
 def answer(call_id, content="ok"):

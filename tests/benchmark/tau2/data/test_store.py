@@ -11,12 +11,14 @@ from urllib.parse import quote
 import pytest
 
 from maseval.benchmark.tau2.data.files import MANIFEST, UnknownVersionError, manifest_of
-from maseval.benchmark.tau2.data.store import (
-    default_data_dir,
+from maseval.benchmark.tau2.data.store import default_data_dir
+from maseval.benchmark.tau2.data_loader import (
     download_domain_data,
     ensure_data_exists,
+    load_guidelines,
+    load_raw_tasks,
+    load_tasks,
 )
-from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.files import CacheError, ChecksumError, DataUnavailableError

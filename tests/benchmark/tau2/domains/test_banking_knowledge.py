@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.query import listing
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import NoSandboxError, Shell
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NotReadyError
-from maseval.benchmark.tau2.versions import release_named
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.embedding import register_embedder
 from maseval.core.exceptions import ConfigurationError
 

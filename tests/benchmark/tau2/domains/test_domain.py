@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.messages import STOP_TOKENS
 from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 from tests.benchmark.tau2.domains.kiosk import kiosk
 
 

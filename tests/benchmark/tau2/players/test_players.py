@@ -6,12 +6,12 @@ import pytest
 
 from maseval import normalise
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
     assistant_message,
     is_user_stop,
     user_message,
 )
-from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.agent import UnknownPlayerError, make_agent
 from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.requests import request_for, requests_in

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.conversation.recording import FullDuplexError
-from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.exceptions import MASEvalError
 from tests.benchmark.tau2.results.builders import info, lines, results, simulation, task, written
 

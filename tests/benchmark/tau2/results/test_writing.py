@@ -13,7 +13,6 @@ from maseval.benchmark.tau2 import (
     load_tasks,
     score_simulation,
 )
-from maseval.benchmark.tau2.conversation.trial_seeds import trial_seed
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.results import (
     ExportSummary,
@@ -22,6 +21,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.model import ModelAdapter

@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.wording import OURS
+from maseval.benchmark.tau2.wording import OURS
 from maseval.core.scripted import ScriptedModelAdapter
 
 CONVERSATION = [

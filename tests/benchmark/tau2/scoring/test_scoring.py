@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError, read_recording
-from maseval.benchmark.tau2.conversation.trajectory import Trajectory
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.reward import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.tasks import Action
+from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list

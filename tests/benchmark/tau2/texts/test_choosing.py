@@ -2,10 +2,9 @@ import logging
 
 import pytest
 
-from maseval.benchmark.tau2.texts.choosing import FETCH, TextsUnavailableError, wording_of
 from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.wording import OURS
+from maseval.benchmark.tau2.wording import FETCH, OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import Live, room_domain, room_task
 from tests.cli.commandline import maseval

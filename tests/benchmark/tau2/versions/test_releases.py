@@ -2,10 +2,15 @@ import pytest
 
 from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.releases import (
+    RELEASES,
+    V0_2_0,
+    V1_0_1,
+    release_named,
+    release_of,
+)
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.versions import RELEASES, V0_2_0, V1_0_1, release_named
-from maseval.benchmark.tau2.versions.releases import release_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from tests.benchmark.tau2.todo_list import CREATE, said, task, todo_list
 

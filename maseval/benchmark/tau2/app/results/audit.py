@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.app.running.own_domains import named_domain
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
 from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
 from maseval.benchmark.tau2.audit import audit as audit_domain
-from maseval.benchmark.tau2.versions import release_named
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.app.results.judges import own_panel
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.recount.causes import causes
 from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
 from maseval.benchmark.tau2.recount.recount import Recount, recount
@@ -18,7 +19,6 @@ from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.recount.sources import collection
 from maseval.benchmark.tau2.recount.tasks import meaning
 from maseval.benchmark.tau2.results import ResultsFile, read_results
-from maseval.benchmark.tau2.versions.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
 from maseval.core.scoring_options import ScoringOptions

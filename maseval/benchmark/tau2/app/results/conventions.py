@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from maseval.app.results.conventions import ConventionScore
 from maseval.app.results.simulation_lines import SimulationLine
+from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
-from maseval.benchmark.tau2.versions.releases import RELEASES, release_named
 
 MEANINGS: Mapping[Convention, str] = {
     "metrics": "errors left out",

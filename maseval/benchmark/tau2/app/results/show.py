@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
 from maseval.benchmark.tau2.domains.base import ToolKitBase
-from maseval.benchmark.tau2.versions import Release, release_named
+from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.core.exceptions import ConfigurationError
 
 _SHOWN = 10

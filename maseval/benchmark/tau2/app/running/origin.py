@@ -11,12 +11,12 @@ from maseval.app.results.task_names import TaskName
 from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source
 from maseval.benchmark.tau2.conversation.continuation import beginning_until, checksum
 from maseval.benchmark.tau2.conversation.recording import read_recording
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripts import PLAYERS
 from maseval.benchmark.tau2.recount.sources import Item
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import environment_of, release_of_report
-from maseval.benchmark.tau2.versions import release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape, mapping, number, text_or_none
 from maseval.core.storage.redaction import REDACTED

@@ -21,9 +21,8 @@ from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.run import run_prepared
 from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
 from maseval.benchmark.tau2.conversation.continuation import Continuation
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.conversation.recording import read_recording
-from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.seat import Seat
 from maseval.benchmark.tau2.results.reports import environment_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError

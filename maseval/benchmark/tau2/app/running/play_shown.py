@@ -5,8 +5,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.app.running.play import SIDES, Play
 from maseval.benchmark.tau2.app.running.tool_forms import fields_of
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
-from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.core.exceptions import MASEvalError
 
 

@@ -19,11 +19,12 @@ from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent,
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS
-from maseval.benchmark.tau2.texts.choosing import wording_of
-from maseval.benchmark.tau2.texts.wording import OURS, Wording
-from maseval.benchmark.tau2.versions import RuleSet, release_named
+from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.versions import RuleSet
+from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model

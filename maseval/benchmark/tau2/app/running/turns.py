@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from maseval.benchmark.tau2.conversation.messages import tool_calls_of
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import tool_calls_of
 from maseval.core.conversations import Said
 from maseval.core.shapes import text
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.app.sharing.submitted import SubmittedDomain
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
+from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.versions.releases import V1_0_1
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import mapping
 

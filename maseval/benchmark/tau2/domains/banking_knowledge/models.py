@@ -15,7 +15,8 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from maseval.benchmark.tau2.domains.base import DB, merged, read_mapping
+from maseval.benchmark.tau2.data.files import read_mapping
+from maseval.benchmark.tau2.domains.base import DB, merged
 from maseval.benchmark.tau2.domains.copying import Memo, with_fields
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.domains.records import (

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.recount.causes.cause import Cause, count_of, share_of, some_of
 from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, NEEDS_JUDGE, Judged
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.sources import MALFORMED
-from maseval.benchmark.tau2.versions.releases import RELEASES
 
 
 def endings(found: Recount) -> Iterator[Cause]:

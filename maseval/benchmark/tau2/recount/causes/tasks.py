@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.recount.causes.cause import Cause, count_of, share_of, some_of
 from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, foreign_domain
 from maseval.benchmark.tau2.recount.policies import policies
@@ -14,7 +15,6 @@ from maseval.benchmark.tau2.recount.tasks import (
     differing_tasks,
     meaning,
 )
-from maseval.benchmark.tau2.versions.releases import RELEASES
 
 
 def setting(found: Recount) -> Iterator[Cause]:

@@ -4,22 +4,18 @@ After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, cast
 
-from maseval.benchmark.tau2.conversation.messages import (
+from maseval.benchmark.tau2.formats.message import (
+    Requestor,
+    Tau2Message,
+    Tau2ToolCall,
     has_text,
     is_tool_call,
     message_text_of_1_0_1,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.formats.message import (
-    Requestor,
-    Tau2Message,
-    Tau2ToolCall,
-    ToolMessage,
-)
-from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, arguments_of
 
@@ -95,17 +91,6 @@ def calls_of(response: ChatResponse, requestor: Requestor) -> list[Tau2ToolCall]
     if not response.tool_calls:
         return None
     return [_call_from_chat(call, requestor) for call in response.tool_calls]
-
-
-def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
-    """What a side's own function answers to a call: a text, also where it fails."""
-    try:
-        if call["name"] not in tools:
-            raise LookupError(f"Tool '{call['name']}' not found.")
-        content = to_json_str(tools[call["name"]](**call["arguments"]))
-    except Exception as error:  # a tool called by a model: its error is an answer
-        content = f"Error: {error}"
-    return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
 
 
 class BlankRequestError(MASEvalError, AssertionError):

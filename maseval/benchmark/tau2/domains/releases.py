@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
 from maseval.benchmark.tau2.domains.retail import RETAIL, RETAIL_WITH_ITEMS
 from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
-from maseval.benchmark.tau2.versions.rules import RULES_0_2_0, RULES_1_0_1, RuleSet
+from maseval.benchmark.tau2.versions import RULES_0_2_0, RULES_1_0_1, RuleSet
 
 _TASKS = "+tasks."
 

@@ -1,0 +1,176 @@
+"""The wording of a run: our own words, and the choice between them and the original's.
+
+``texts`` is ``original``, ``ours``, or by default the original's where they are. A run never
+fetches texts unless it is asked for them by name: whether a number is comparable must not depend
+on whether a server answers in time.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
+from maseval.benchmark.tau2.formats.chat import to_chat
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.texts.errors import TextsError
+from maseval.benchmark.tau2.texts.loading import kept_texts, load_texts
+from maseval.benchmark.tau2.texts.original import OriginalWording
+from maseval.benchmark.tau2.texts.prompts import (
+    TEMPLATES,
+    agent_prompt,
+    filled_template,
+    resolution_steps,
+    template,
+    user_prompt,
+)
+from maseval.benchmark.tau2.texts.schemas import ToolSchema
+from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.benchmark.tau2.texts.wording import (
+    Actions,
+    JudgePrompts,
+    ModelRole,
+    Side,
+    Wording,
+    conversation_text,
+)
+from maseval.benchmark.tau2.versions import RULES_0_2_0
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import Message
+from maseval.core.seeding import SeedGenerator
+from maseval.data.python_source import SourceShapeError
+
+AnyTexts = str | Texts | Wording | None
+"""``original``, ``ours``, texts that are loaded already, or None for the original's if there."""
+
+FETCH = "maseval tau2 data texts"
+
+NOT_COMPARABLE = (
+    "models read maseval's own texts, so the numbers are not comparable with those of tau2-bench; "
+    f"`{FETCH}` gets the original's"
+)
+
+
+_SEED_PATHS: dict[ModelRole, str] = {
+    "agent": "agents/default_agent",
+    "user": "simulators/user",
+    "judge": "evaluators/nl_judge",
+}
+
+
+class TextsUnavailableError(TextsError):
+    """The original's texts were asked for, and cannot be had."""
+
+
+class OurWording(Wording):
+    """Our own words: always there, but a number measured with them is not the original's."""
+
+    name = "ours"
+
+    @property
+    def sha256(self) -> str:
+        return _our_hash()
+
+    def agent_prompt(self, policy: str) -> str:
+        return agent_prompt(policy)
+
+    def oracle_prompt(self, policy: str, actions: Actions) -> str:
+        instruction = template("oracle_instruction")
+        return agent_prompt(
+            policy, instruction=instruction, resolution_steps=resolution_steps(actions)
+        )
+
+    def solo_prompt(self, policy: str, ticket: str) -> str:
+        return agent_prompt(policy, instruction=template("solo_instruction"), ticket=ticket)
+
+    def user_prompt(self, guidelines: str, scenario: str | None) -> str:
+        return user_prompt(guidelines, scenario)
+
+    def judge_prompts(
+        self, messages: Sequence[Tau2Message], assertions: Sequence[str]
+    ) -> JudgePrompts:
+        holes = {"conversation": conversation_text(messages), "assertions": str(list(assertions))}
+        return JudgePrompts(template("judge_system"), filled_template("judge_user", holes))
+
+    def tools(
+        self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
+    ) -> list[ToolSchema]:
+        return [dict(definition) for definition in definitions]
+
+    def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
+        return to_chat(self._sendable(messages))
+
+    def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
+        return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}
+
+    def judge_params(self, model_id: str) -> dict[str, object]:
+        return {"temperature": 0.0}
+
+    def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
+        return seeds.derive_seed(_SEED_PATHS[role])
+
+
+OURS = OurWording(RULES_0_2_0.participants)
+
+
+@cache
+def _our_hash() -> str:
+    """Of every text of ours that a model may read; tools belong to the texts."""
+    kits = {name: (each.toolkit, each.user_toolkit) for name, each in DOMAINS.items()}
+    texts = {
+        "prompts": {name: template(name) for name in TEMPLATES},
+        "tools": {
+            name: [kit.definitions() for kit in both if kit is not None]
+            for name, both in sorted(kits.items())
+        },
+    }
+    compact = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(compact.encode()).hexdigest()
+
+
+def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
+    """What ``texts`` means for a run by the rules of a release."""
+    rules = release_named(version).rules
+    match texts:
+        case None:
+            kept = kept_texts(rules.version)
+            if kept is None:
+                return OurWording(rules.participants)
+            return OriginalWording(kept, rules.participants)
+        case Wording():
+            return texts
+        case Texts():
+            return OriginalWording(_of_version(texts, rules.version), rules.participants)
+        case OurWording.name:
+            return OurWording(rules.participants)
+        case OriginalWording.name:
+            return OriginalWording(original_texts(rules.version), rules.participants)
+    raise ConfigurationError(
+        f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
+    )
+
+
+def _of_version(texts: Texts, version: str) -> Texts:
+    if texts.version != version:
+        raise ConfigurationError(
+            f"the texts are those of v{texts.version}, but the run is one of v{version}; load "
+            f'them with load_texts("{version}")'
+        )
+    return texts
+
+
+def original_texts(version: str = DEFAULT_VERSION) -> Texts:
+    """The original's texts, fetched if need be; an error says how they can be had."""
+    try:
+        return load_texts(version)
+    except (TextsError, SourceShapeError):
+        raise
+    except Tau2DataError as error:
+        raise TextsUnavailableError(
+            f"the original's texts of {version} were asked for and are not here: {error}\n"
+            f"`{FETCH}` fetches them; MASEVAL_TAU2_TEXTS may name a file of extracted texts; and "
+            f"with texts '{OurWording.name}' a run needs none, but its numbers are not comparable"
+        ) from error
