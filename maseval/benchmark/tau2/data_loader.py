@@ -17,7 +17,13 @@ from maseval.benchmark.tau2.data.files import (
     default_data_dir,
     manifest_of,
 )
-from maseval.benchmark.tau2.data.store import domain_folder, files_of, verified_root
+from maseval.benchmark.tau2.data.store import (
+    domain_folder,
+    fetch_files,
+    files_of,
+    published_files,
+    verified_root,
+)
 from maseval.benchmark.tau2.data.task_files import (
     MissingTasksError,
     TaskFolder,
@@ -28,8 +34,7 @@ from maseval.benchmark.tau2.data.task_files import (
     tasks_named,
     tasks_of_split,
 )
-from maseval.benchmark.tau2.data_loader import download_domain_data, ensure_data_exists
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     AnyVersion,
     Release,
@@ -91,6 +96,42 @@ class DomainConfig(TypedDict):
 
     policy: str
     db_path: Path
+
+
+def ensure_data_exists(
+    data_dir: AnyPath | None = None,
+    domain: str | Domain | None = None,
+    force_download: bool = False,
+    verbose: int = 1,
+    version: str = DEFAULT_VERSION,
+) -> Path:
+    """Make sure that the data of ``domain``, or of all domains, is there and right.
+
+    What is missing is fetched into ``data_dir``, or into the cache folder if none is given (or if
+    ``data_dir`` is an archive). Returns the folder that holds ``domains`` and ``user_simulator``.
+    """
+    manifest = manifest_of(version)
+    if domain is None:
+        files = list(manifest.files.values())
+    else:
+        if not (isinstance(domain, str) and published_files(domain, manifest)):
+            domain = domain_named(domain)
+            if domain.data_dir is not None:
+                return domain.data_dir
+        files = files_of(domain, manifest)
+    return fetch_files(files, data_dir, manifest, force=force_download, verbose=verbose)
+
+
+def download_domain_data(
+    data_dir: AnyPath | None = None,
+    domain: str | Domain | None = None,
+    version: str = DEFAULT_VERSION,
+    verbose: int = 1,
+) -> Path:
+    """Fetch the data anew even if it is there; each file is replaced once the new one is right."""
+    return ensure_data_exists(
+        data_dir, domain, force_download=True, verbose=verbose, version=version
+    )
 
 
 def load_domain_config(

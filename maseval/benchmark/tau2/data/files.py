@@ -4,9 +4,12 @@ Source: tau2-bench v0.2.0 and v1.0.1, ``data/tau2/`` (MIT). The package carries 
 only their names, sizes and SHA-256 (``manifests/``).
 """
 
+import json
+import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import Any, cast
 
 from maseval.benchmark.tau2.data.wheel import WHEEL
 from maseval.core.exceptions import ConfigurationError
@@ -66,6 +69,21 @@ def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
 def _below(cache: Path, version: str) -> Path:
     """Asked for with every verdict, and a path takes long to make."""
     return cache / "tau2" / f"v{version}"
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a JSON or TOML file whose top level is a mapping."""
+    text = path.read_text(encoding="utf-8")
+    match path.suffix:
+        case ".json":
+            content = json.loads(text)
+        case ".toml":
+            content = tomllib.loads(text)
+        case suffix:
+            raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} holds a {type(content).__name__}, not a mapping")
+    return cast(dict[str, Any], content)
 
 
 MANIFEST = manifest_of(DEFAULT_VERSION)

@@ -1,7 +1,8 @@
-"""From the name of a domain to a folder with its files, verified; fetched first if need be."""
+"""The folder with a domain's files: verified, and fetched first if need be."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
@@ -11,7 +12,6 @@ from maseval.benchmark.tau2.data.files import (
     known_version,
     manifest_of,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.files import DataFile, Manifest
 from maseval.data.folder import fill
@@ -27,27 +27,34 @@ from maseval.data.store import (
 )
 
 
-def ensure_data_exists(
-    data_dir: AnyPath | None = None,
-    domain: str | Domain | None = None,
-    force_download: bool = False,
-    verbose: int = 1,
-    version: str = DEFAULT_VERSION,
-) -> Path:
-    """See to it that the data of ``domain``, or of all domains, is there and right.
+class DomainFiles(Protocol):
+    """The part of a ``Domain`` that says where its files are; domains stand above this package."""
 
-    What is missing is fetched into ``data_dir``, or into the cache folder if none is given (or if
-    ``data_dir`` is an archive). Returns the folder that holds ``domains`` and ``user_simulator``.
-    """
-    manifest = manifest_of(version)
-    if domain is None:
-        files = list(manifest.files.values())
-    elif (own_folder := _own_folder(domain, manifest)) is not None:
-        return own_folder
-    else:
-        files = files_of(domain, manifest)
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder_name(self) -> str: ...
+    @property
+    def data_dir(self) -> Path | None: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def task_files(self) -> Mapping[str, str]: ...
+    @property
+    def splits_file(self) -> str | None: ...
+
+
+def fetch_files(
+    files: list[DataFile],
+    data_dir: AnyPath | None,
+    manifest: Manifest,
+    *,
+    force: bool = False,
+    verbose: int = 1,
+) -> Path:
+    """Fetch those of the files that are missing, or all if ``force``; return the root folder."""
     place = _place(data_dir, manifest)
-    if force_download:
+    if force:
         fill(place.folder, files, place.sources, _progress(verbose), force=True)
     elif lacking := place.folder.lacking(files):
         _refuse_wrong_files(place, lacking)
@@ -55,49 +62,28 @@ def ensure_data_exists(
     return place.folder.root
 
 
-def download_domain_data(
-    data_dir: AnyPath | None = None,
-    domain: str | Domain | None = None,
-    version: str = DEFAULT_VERSION,
-    verbose: int = 1,
-) -> Path:
-    """Fetch the data anew even if it is there; each file is replaced once the new one is right."""
-    return ensure_data_exists(
-        data_dir, domain, force_download=True, verbose=verbose, version=version
-    )
-
-
-def files_of(domain: str | Domain, manifest: Manifest = MANIFEST) -> list[DataFile]:
-    """All files of a domain that does not bring its own, with the customer's guidelines."""
-    if isinstance(domain, str) and _published(domain, manifest):
-        own = _published(domain, manifest)
-    else:
-        domain = domain_named(domain)
-        own = _published(domain.folder_name, manifest)
-        if not own:
-            raise ConfigurationError(
-                f"domain {domain.name!r} has no published files to fetch; give it a data_dir"
-            )
-    return [*own, *_guidelines(manifest)]
-
-
-def _published(folder: str, manifest: Manifest) -> list[DataFile]:
+def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
+    """Return the files that the benchmark publishes in a domain's folder."""
     return manifest.below(f"domains/{folder}")
+
+
+def files_of(domain: str | DomainFiles, manifest: Manifest = MANIFEST) -> list[DataFile]:
+    """Return the published files of a domain, or of a folder, with the customer's guidelines."""
+    own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
+    if not own:
+        name = domain if isinstance(domain, str) else domain.name
+        raise ConfigurationError(
+            f"domain {name!r} has no published files to fetch; give it a data_dir"
+        )
+    return [*own, *_guidelines(manifest)]
 
 
 def _guidelines(manifest: Manifest) -> list[DataFile]:
     return manifest.below("user_simulator")
 
 
-def _own_folder(domain: str | Domain, manifest: Manifest) -> Path | None:
-    """Where the files of a domain are that is not one of the original's."""
-    if isinstance(domain, str) and _published(domain, manifest):
-        return None
-    return domain_named(domain).data_dir
-
-
 def domain_folder(
-    domain: Domain,
+    domain: DomainFiles,
     names: Iterable[str],
     data_dir: AnyPath | None,
     version: str = DEFAULT_VERSION,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data.files import read_mapping
-from maseval.benchmark.tau2.data.store import domain_folder
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.data.store import DomainFiles, domain_folder
 from maseval.benchmark.tau2.formats.task import RawTask
 from maseval.core.exceptions import MASEvalError, TaskFormatError
 from maseval.data.store import AnyPath
@@ -32,7 +31,7 @@ class MissingTasksError(UnknownTaskError, ValueError):
     """A split does not have all of the tasks that were asked for."""
 
 
-def tasks_of_split(domain: Domain, folder: TaskFolder, split: str | None) -> list[RawTask]:
+def tasks_of_split(domain: DomainFiles, folder: TaskFolder, split: str | None) -> list[RawTask]:
     """The tasks of a split, in the order in which their file has them."""
     if domain.splits_file is None:
         name = _task_file(domain, split or "base")
@@ -55,7 +54,7 @@ def tasks_named(tasks: Iterable[RawTask], ids: Sequence[str], where: str) -> lis
     return found
 
 
-def task_of_id(domain: Domain, folder: TaskFolder, task_id: str) -> RawTask:
+def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask:
     """One task, from whichever of the domain's files has it."""
     for name in dict.fromkeys(domain.task_files.values()):
         path = folder([name]) / name
@@ -69,7 +68,7 @@ def task_of_id(domain: Domain, folder: TaskFolder, task_id: str) -> RawTask:
     )
 
 
-def split_names(domain: Domain, data_dir: AnyPath | None = None) -> list[str]:
+def split_names(domain: DomainFiles, data_dir: AnyPath | None = None) -> list[str]:
     """The names of a domain's splits, in the order in which its files have them."""
     if domain.splits_file is None:
         return list(domain.task_files)
@@ -86,7 +85,7 @@ def _ids_of_split(path: Path, split: str) -> frozenset[str]:
     return frozenset(splits[split])
 
 
-def _task_file(domain: Domain, split: str) -> str:
+def _task_file(domain: DomainFiles, split: str) -> str:
     files = {**domain.task_files}
     if "base" in files:
         files.setdefault("all", files["base"])

@@ -5,8 +5,6 @@ The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/t
 
 import copy
 import hashlib
-import json
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from functools import cache
@@ -15,6 +13,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.comparing import all_same
 from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copied, with_fields
 from maseval.benchmark.tau2.domains.once import once
@@ -165,21 +164,6 @@ def shared_rows(cls: type[DB]) -> frozenset[str]:
     """The names of the lists whose records are shared; see ``Rows``."""
     fields = cls.model_fields.items()
     return frozenset(name for name, field in fields if SHARED_ROWS in field.metadata)
-
-
-def read_mapping(path: Path) -> dict[str, Any]:
-    """A JSON or TOML file whose top level is a mapping."""
-    text = path.read_text(encoding="utf-8")
-    match path.suffix:
-        case ".json":
-            content = json.loads(text)
-        case ".toml":
-            content = tomllib.loads(text)
-        case suffix:
-            raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
-    if not isinstance(content, dict):
-        raise ValueError(f"{path.name} holds a {type(content).__name__}, not a mapping")
-    return cast(dict[str, Any], content)
 
 
 def merged(base: object, update: object) -> object:

@@ -359,7 +359,7 @@ def test_advice_about_a_folder_names_the_version(newer_cache, newer_data, tmp_pa
 
 
 FETCH = """
-from maseval.benchmark.tau2.data.store import ensure_data_exists
+from maseval.benchmark.tau2.data_loader import ensure_data_exists
 ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
 """
 
