@@ -23,6 +23,10 @@ from maseval.core.exceptions import (
     TaskTimeoutError,
     UserError,
     UserExhaustedError,
+    validate_argument_type,
+    validate_arguments_from_schema,
+    validate_no_extra_arguments,
+    validate_required_arguments,
 )
 from maseval.core.messages import ChatResponse, MessageHistory, ToolInvocationHistory, tool_call
 from maseval.core.model import ModelAdapter, register_model, resolve_model
@@ -64,12 +68,6 @@ from maseval.core.usage import (
     UsageTrackableMixin,
 )
 from maseval.core.user import AgenticLLMUser, LLMUser, TerminationReason, User
-from maseval.core.validation import (
-    validate_argument_type,
-    validate_arguments_from_schema,
-    validate_no_extra_arguments,
-    validate_required_arguments,
-)
 
 __version__ = "0.6.0"
 

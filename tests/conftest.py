@@ -17,8 +17,8 @@ from maseval.benchmark.tau2.data_loader import (
     DataUnavailableError,
     ensure_data_exists,
 )
-from maseval.core import embedding as embedding_module
 from maseval.core import model as model_module
+from maseval.core import providers as providers_module
 from tests.file_server import FileServer
 
 CHECKOUT = Path(__file__).parents[1]
@@ -52,7 +52,7 @@ def clients_of_providers_are_closed() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_registration_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model named ``mine`` in an executed example must not answer for the next test's."""
-    for providers in (model_module._PROVIDERS, embedding_module._PROVIDERS):
+    for providers in (model_module.MODELS, providers_module.EMBEDDERS):
         monkeypatch.setattr(providers, "registered", dict(providers.registered))
 
 

@@ -20,21 +20,21 @@ BARE_INSTALL = {
 CORE_LAYERS = [
     {"benchmark"},
     {"walkthrough"},
-    {"engine", "plan"},
+    {"engine"},
     {"outcome"},
-    {"context", "conversations", "registry", "report"},
+    {"context", "registry", "report"},
     {"callbacks"},
     {"agent", "environment", "user", "evaluator"},
-    {"simulator", "scripted", "model", "embedding", "scorer", "tool", "task"},
+    {"simulator", "scripted", "model", "scorer", "tool", "task"},
     {"answers"},
     {
         "providers",
-        *("messages", "tracing", "usage", "seeding", "validation", "system_info"),
+        *("messages", "tracing", "usage", "seeding", "system_info"),
         *("provider_errors", "call_policy", "throttle", "clock", "shapes"),
-        *("event_loop", "hooks", "scoring_options"),
+        *("event_loop", "scoring_options"),
     },
     {"storage"},
-    {"exceptions", "lazy", "visible"},
+    {"exceptions", "lazy"},
 ]
 
 # What benchmarks, reports and runs may use of the statistics.

@@ -38,7 +38,7 @@ def data():
 @pytest.fixture(autouse=True)
 def gpt_4o(monkeypatch):
     """Whatever is asked of ``gpt-4o``, as agent, user or judge, a scripted model answers."""
-    monkeypatch.setattr(model_module._PROVIDERS, "registered", {})
+    monkeypatch.setattr(model_module.MODELS, "registered", {})
     register_model("openai", lambda name, **options: scripted(f"openai/{name}", **options))
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from maseval.core.visible import visible
+from maseval.core.shapes import visible
 
 _WIDTH_OF_FILES = 120
 

@@ -9,8 +9,7 @@ import typer
 from maseval.cli.command_line import RememberingGroup
 from maseval.cli.console import inert, stderr
 from maseval.core.exceptions import MASEvalError, ResultFileError
-from maseval.core.storage.redaction import redact_text
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets, redact_text
 
 FAILED = 1
 WRONG_USE = 2

@@ -64,7 +64,7 @@ def gate(
     from maseval.app.comparing.gate import cautions_of  # help must not load these
     from maseval.app.comparing.gate_junit import junit as as_junit
     from maseval.app.comparing.gate_summary import markdown as as_markdown
-    from maseval.core.storage.atomic import write_bytes
+    from maseval.core.storage.files import write_bytes
 
     with counting("judged") as count:
         found = commands.gate(

@@ -15,8 +15,7 @@ from typing import cast
 
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, ToolCall
-from maseval.core.shapes import mapping
-from maseval.core.visible import excerpt
+from maseval.core.shapes import excerpt, mapping
 
 logger = logging.getLogger(__name__)
 

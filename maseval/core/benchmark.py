@@ -11,35 +11,32 @@ from uuid import uuid4
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
-from maseval.core.conversations import Conversations, Said
-from maseval.core.engine.cast import Agents
-from maseval.core.engine.components import BenchmarkComponents
+from maseval.core.context import BenchmarkComponents, Conversations, Said
 from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
+from maseval.core.engine.participants import Agents, hook
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.engine.rescoring import rescored
 from maseval.core.engine.run import RunInProgress
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError, NotRunError
-from maseval.core.hooks import hook
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.plan import (
+from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
+from maseval.core.system_info import gather_benchmark_config
+from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.task.queues import (
     AgentData,
     TasksToRun,
     agent_data_for,
     lasting,
     task_queue,
 )
-from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
-from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
-from maseval.core.system_info import gather_benchmark_config
-from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
-from maseval.core.walkthrough import Walkthrough
+from maseval.core.walkthrough import Walkthrough, rescored
 
 
 class Benchmark(ABC):

@@ -1,12 +1,17 @@
 """The current repetition: its clock and its components."""
 
 import functools
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import NoRepetitionError
-from maseval.core.registry import ComponentRegistry
+from maseval.core.messages import Message, text_of
+from maseval.core.registry import ComponentRegistry, UsageTotals
+from maseval.core.task.task import RepetitionKey
+from maseval.core.tracing import JsonObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,3 +58,145 @@ class TaskContext(Clock):
                 return function(*args, **kwargs)
 
         return bound
+
+
+class Said(NamedTuple):
+    """The last message of a conversation, and how many there were."""
+
+    role: str
+    text: str
+    messages: int
+
+
+class Conversations:
+    """The conversations of a run that are going on; may be asked from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._here: dict[RepetitionKey, ComponentRegistry] = {}
+        self._elsewhere: dict[RepetitionKey, Said] = {}
+
+    def __reduce__(self) -> tuple[type["Conversations"], tuple[()]]:
+        """Another process has conversations of its own."""
+        return Conversations, ()
+
+    @contextmanager
+    def held(self, key: RepetitionKey, registry: ComponentRegistry) -> Iterator[None]:
+        """While the context is open, the repetition runs in this process."""
+        with self._lock:
+            self._here[key] = registry
+        try:
+            yield
+        finally:
+            with self._lock:
+                # A repetition that ran out of time may outlive the beginning of its next attempt.
+                if self._here.get(key) is registry:
+                    del self._here[key]
+
+    def note(self, key: RepetitionKey, said: Said) -> None:
+        """Remember what was said last in a repetition that runs in another process."""
+        with self._lock:
+            self._elsewhere[key] = said
+
+    def forget(self, key: RepetitionKey) -> None:
+        """A repetition in another process is over."""
+        with self._lock:
+            self._elsewhere.pop(key, None)
+
+    def last(self, key: RepetitionKey) -> Said | None:
+        """What was said last in a repetition; None if nobody knows."""
+        with self._lock:
+            registry, noted = self._here.get(key), self._elsewhere.get(key)
+        return noted if registry is None else last_said(registry)
+
+
+def last_said(registry: ComponentRegistry) -> Said | None:
+    """The latest message of all agents and the user; None before there is one."""
+    told = map(_last_of, registry.components_in("user", "agents"))
+    known = [each for each in told if each is not None]
+    if not known:
+        return None
+    _, role, words, _ = max(known, key=lambda each: each.timestamp)
+    return Said(role, words, max(each.messages for each in known))
+
+
+class _Last(NamedTuple):
+    timestamp: str
+    role: str
+    text: str
+    messages: int
+
+
+def _last_of(participant: object) -> _Last | None:
+    try:
+        ask = getattr(participant, "get_messages", None)
+        messages = ask() if callable(ask) else getattr(participant, "messages", None)
+        if not messages:
+            return None
+        last: Message = messages[-1]
+        words = _text_or_calls(last)
+        return _Last(last.get("timestamp") or "", last["role"], words, len(messages))
+    except Exception:  # a framework's memory, read while the framework writes to it
+        return None
+
+
+def _text_or_calls(message: Message) -> str:
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    return text_of(message) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
+
+
+_CALLBACKS = "callbacks"
+
+
+class BenchmarkComponents:
+    """The registries of one benchmark.
+
+    Code inside a repetition has the repetition's. The hooks of callbacks have that of the whole
+    run, whose components are reported with every repetition. Outside a run, as in a notebook or a
+    unit test, there is one that lasts; only its callbacks take part in runs.
+    """
+
+    def __init__(
+        self, totals: UsageTotals, benchmark_config: Callable[[], Mapping[str, object]]
+    ) -> None:
+        self._totals = totals
+        self._benchmark_config = benchmark_config
+        self._by_hand = ComponentRegistry(totals=totals)
+        self._of_run: ComponentRegistry | None = None
+        self._run_thread: threading.Thread | None = None
+
+    def here(self) -> ComponentRegistry:
+        """The registry of the code that asks; a bare thread in a run has none."""
+        if not isinstance(Clock.here(), TaskContext):
+            if self._of_run is None:
+                return self._by_hand
+            if self._run_thread is threading.current_thread():
+                return self._of_run
+        return TaskContext.current().registry
+
+    def configs(self) -> JsonObject:
+        """The configuration of all components here."""
+        registry = self.here()
+        if registry is self._by_hand:  # only now: the machine's facts take a while to find out
+            registry.update_benchmark_config(self._benchmark_config())
+        return registry.collect_configs()
+
+    @contextmanager
+    def whole_run(self, callbacks: Iterable[object]) -> Iterator[ComponentRegistry]:
+        """The registry of a run that takes place in this thread."""
+        shared = self.shared(callbacks)
+        self._of_run, self._run_thread = shared, threading.current_thread()
+        try:
+            yield shared
+        finally:
+            shared.collect_usage()
+            shared.close()
+            self._of_run = self._run_thread = None
+
+    def shared(self, callbacks: Iterable[object]) -> ComponentRegistry:
+        """The components of several repetitions: callbacks that gather traces of their own."""
+        shared = ComponentRegistry(self._benchmark_config(), totals=self._totals)
+        shared.include_all_of(self._by_hand, _CALLBACKS)
+        for callback in callbacks:
+            shared.include(_CALLBACKS, callback)
+        return shared

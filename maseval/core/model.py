@@ -256,7 +256,7 @@ def _name(thing: object) -> str:
 
 ModelFactory: TypeAlias = Callable[..., ModelAdapter]
 
-_PROVIDERS: Providers[ModelAdapter] = Providers(
+MODELS: Providers[ModelAdapter] = Providers(
     "model",
     # Named rather than imported: the scripted model is built on this module.
     built_in={"scripted": "maseval.core.scripted:from_id"},
@@ -269,7 +269,7 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
 
     It takes precedence over a built-in or installed provider of the same prefix.
     """
-    _PROVIDERS.register(prefix, factory)
+    MODELS.register(prefix, factory)
 
 
 def resolve_model(
@@ -281,8 +281,8 @@ def resolve_model(
     installed packages that have an entry point in the group ``maseval.models``, named after the
     prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures.
     """
-    prefix, name = _PROVIDERS.split(model_id)
-    adapter = _PROVIDERS.factory(prefix, model_id)(name, **options)
+    prefix, name = MODELS.split(model_id)
+    adapter = MODELS.factory(prefix, model_id)(name, **options)
     if not isinstance(adapter, ModelAdapter):
         raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
     adapter.policy = adapter.policy if policy is None else policy

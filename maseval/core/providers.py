@@ -4,9 +4,9 @@ Providers are registered, come with the library, or are entry points of installe
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, UnknownModelError
 
@@ -68,3 +68,37 @@ class Providers(Generic[MadeT]):
             f"{hint}known prefixes: {', '.join(known)}. Install a package that provides it, "
             f"register one with {way}, or use scripted/…"
         )
+
+
+Vector: TypeAlias = list[float]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors, one a text and in their order."""
+
+    @property
+    def model_id(self) -> str:
+        """The id of the model."""
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """One request for all ``texts``."""
+
+
+EMBEDDERS: Providers[Embedder] = Providers(
+    "embedder", built_in={}, like="openai/text-embedding-3-large"
+)
+
+
+def register_embedder(prefix: str, factory: Callable[..., Embedder]) -> None:
+    """Let ``factory(name)`` make the embedders of all ids ``prefix/name``."""
+    EMBEDDERS.register(prefix, factory)
+
+
+def resolve_embedder(model_id: str) -> Embedder:
+    """The embedder for an id.
+
+    Providers come from :func:`register_embedder`, and from installed packages that have an entry
+    point in the group ``maseval.embedders``, named after the prefix.
+    """
+    prefix, name = EMBEDDERS.split(model_id)
+    return EMBEDDERS.factory(prefix, model_id)(name)

@@ -152,14 +152,14 @@ class ScriptedModelScorer(ModelScorer):
 
 ScorerFactory: TypeAlias = Callable[..., ModelScorer]
 
-_PROVIDERS: Providers[ModelScorer] = Providers(
+SCORERS: Providers[ModelScorer] = Providers(
     "scorer", built_in={"scripted": "maseval.core.scorer:from_id"}, like="hf/gpt2"
 )
 
 
 def register_scorer(prefix: str, factory: ScorerFactory) -> None:
     """Let ``factory(name, **options)`` make the scorers of all ids ``prefix/name``."""
-    _PROVIDERS.register(prefix, factory)
+    SCORERS.register(prefix, factory)
 
 
 def resolve_scorer(model_id: str, **options: object) -> ModelScorer:
@@ -168,8 +168,8 @@ def resolve_scorer(model_id: str, **options: object) -> ModelScorer:
     Providers come from :func:`register_scorer`, from the library itself (``scripted/scores.json``)
     and from entry points in the group ``maseval.scorers``. ``options`` go to the factory.
     """
-    prefix, name = _PROVIDERS.split(model_id)
-    scorer = _PROVIDERS.factory(prefix, model_id)(name, **options)
+    prefix, name = SCORERS.split(model_id)
+    scorer = SCORERS.factory(prefix, model_id)(name, **options)
     if not isinstance(scorer, ModelScorer):
         raise HookResultError(f"the factory for {prefix!r} made {scorer!r}, not a ModelScorer")
     return scorer

@@ -1,16 +1,19 @@
 """One repetition by hand: its hooks one at a time, for a notebook, a debugger or a unit test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.engine.cast import Agents, Cast, SetUp
-from maseval.core.engine.repetition import Repetition, executed, judged
+from maseval.core.engine.participants import Agents, Cast, SetUp
+from maseval.core.engine.repetition import Repetition, RunSetting, executed, judged
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.registry import ComponentRegistry
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
 from maseval.core.user import User
 
@@ -121,3 +124,50 @@ class Walkthrough:
         answer, cast, traces = self.final_answer, self._cast, self.collect_traces()
         hooks = self._hooks.benchmark
         return judged(hooks, cast.evaluators, cast.agents_by_name, answer, traces)
+
+
+_JUDGED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
+
+
+def rescored(
+    reports: Iterable[Report],
+    setting: RunSetting,
+    tasks: Iterable[Task],
+    agent_data_of: Callable[[Task], JsonObject],
+) -> list[Report]:
+    """The reports with new evaluations; those that never reached evaluation are unchanged."""
+    known, given = {str(task.id): task for task in tasks}, list(reports)
+    for report in given:
+        if report["status"] in _JUDGED:
+            _check(report, known)
+    return [
+        _again(report, setting, known[report["task_id"]], agent_data_of)
+        if report["status"] in _JUDGED
+        else report
+        for report in given
+    ]
+
+
+def _again(
+    report: Report,
+    setting: RunSetting,
+    task: Task,
+    agent_data_of: Callable[[Task], JsonObject],
+) -> Report:
+    repetition = Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task))
+    return repetition.rescored(report)
+
+
+def _check(report: Report, tasks: Mapping[str, Task]) -> None:
+    missing = [key for key in _NEEDED if key not in report]
+    if missing:
+        raise ConfigurationError(
+            f"report of task {report.get('task_id')!r} cannot be scored: it lacks "
+            f"{', '.join(missing)}; have whole reports written, include_traces=True"
+        )
+    if report["task_id"] not in tasks:
+        raise ConfigurationError(
+            f"report of task {report['task_id']!r} cannot be scored: the task is not among the "
+            f"{len(tasks)} given; pass the tasks of that run as tasks="
+        )

@@ -14,8 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypedDict
 
-from maseval.core.storage.atomic import SUFFIX, write_bytes, write_json
-from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, write_bytes, write_json
 from maseval.data.files import (
     CacheError,
     ChecksumError,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from maseval.core.shapes import number, text
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.frames.columns import Cell, ColumnType
 
 _LARGEST = 2**63

@@ -10,7 +10,7 @@ from typing import IO, Unpack, cast
 
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.storage.atomic import atomic_file
+from maseval.core.storage.files import atomic_file
 from maseval.frames.columns import TABLES
 from maseval.frames.files import FORMS, ExportForm, write_frame
 from maseval.frames.sources import AnyRun

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.frames.cells import cell_maker
 from maseval.frames.columns import Column, FrameRow, TableForm
 from maseval.interface import arrow

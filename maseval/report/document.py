@@ -18,7 +18,7 @@ from string import Template
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.report.facts import Fact
 from maseval.report.index import TaskFindings
 from maseval.report.page import Page, build_page

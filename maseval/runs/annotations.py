@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import excerpt, visible
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import write_json
-from maseval.core.storage.locks import LocksUnavailableError, lock
-from maseval.core.visible import excerpt, visible
+from maseval.core.storage.files import LocksUnavailableError, lock, write_json
 from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunFolderError, RunWriteError
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import SUFFIX, atomic_file, make_room, sync_folder
+from maseval.core.storage.files import SUFFIX, atomic_file, make_room, sync_folder
 from maseval.core.storage.zip_archive import (
     CHUNK,
     ArchiveLimits,

@@ -14,13 +14,11 @@ from types import TracebackType
 from typing import Any
 
 from maseval.core.report import Report
+from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
-from maseval.core.storage.mending import mend
-from maseval.core.storage.records import RecordWriter
-from maseval.core.storage.seal import sealed_json
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.records import RecordWriter, mend, sealed_json
+from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
-from maseval.core.visible import excerpt
 from maseval.runs.chain import LINK, Link, lines_of, link_to_end
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (

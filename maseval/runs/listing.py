@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from maseval.core.storage.atomic import SUFFIX
+from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from maseval.core.storage import strict_json
-from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.core.storage.files import LocksUnavailableError, lock
 from maseval.core.tracing import now
 from maseval.runs.disk import check_regular
 from maseval.runs.exceptions import RunFolderError, RunLockedError

@@ -19,10 +19,9 @@ from types import UnionType
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard, cast
 
 from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
-from maseval.core.shapes import mapping, number
+from maseval.core.shapes import excerpt, mapping, number
 from maseval.core.storage import strict_json
-from maseval.core.storage.seal import broken_seal
-from maseval.core.visible import excerpt
+from maseval.core.storage.records import broken_seal
 from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
-from maseval.core.storage.rescue import Rescue
+from maseval.core.storage.records import Rescue
 from maseval.runs.exceptions import RunWriteError
 from maseval.runs.folder import RunFolder
 
@@ -17,7 +17,7 @@ class RunRecorder(BenchmarkCallback):
     """Writes reports to ``folder``; if that fails, asks the run to stop and keeps them.
 
     Reports that could not be written are retried with the next one and at the end of the run, and
-    then kept elsewhere (``maseval.core.storage.rescue``). ``error`` is the first failure that
+    then kept elsewhere (``maseval.core.storage.records``). ``error`` is the first failure that
     a retry did not resolve.
     """
 

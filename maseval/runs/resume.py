@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.core.report import Report
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue
+from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.runs.config import Simulation
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import RunFolder

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from maseval.core.engine.engines import WorkerEvent
 from maseval.core.shapes import mapping, number, text
-from maseval.core.storage.mending import mend
-from maseval.core.storage.records import RecordWriter, iter_records
+from maseval.core.storage.records import RecordWriter, iter_records, mend
 
 NAME = "workers.jsonl"
 _FINISHED = "finished"

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.storage.redaction import redact
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets, redact
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
 from maseval.server.matching import Canonical, canonical, key_of

@@ -4,8 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from maseval.core.storage.redaction import REDACTED, redact_text
-from maseval.core.storage.secrets import Secrets, is_secret
+from maseval.core.storage.redaction import REDACTED, Secrets, is_secret, redact_text
 
 PLACEHOLDER = "no-key-needed"
 """For clients that require a key."""

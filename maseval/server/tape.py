@@ -18,10 +18,8 @@ from typing import BinaryIO, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
-from maseval.core.storage.locks import LocksUnavailableError, lock
-from maseval.core.storage.mending import mend
-from maseval.core.storage.records import RecordWriter, TornRecordWarning
-from maseval.core.storage.seal import broken_seal, sealed
+from maseval.core.storage.files import LocksUnavailableError, lock
+from maseval.core.storage.records import RecordWriter, TornRecordWarning, broken_seal, mend, sealed
 from maseval.server.completion import Completion
 from maseval.server.matching import Canonical
 

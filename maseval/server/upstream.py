@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.storage import strict_json
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.handling import LOCAL_NAMES
 from maseval.server.secrets import exchange_secrets, key_in

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.data.store import cache_dir
 from maseval.report.index import Entry
 from maseval.runs.chain import Link, LogLine

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from maseval.core.exceptions import MASEvalError
 from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.data.store import cache_dir
 from maseval.view.log_index import Seen
 from maseval.view.rows import FileSummary, summary_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from maseval.core.shapes import entries, mapping, text
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.data.store import cache_dir
 from maseval.runs.config_file import LOG
 from maseval.view.log_index import Seen

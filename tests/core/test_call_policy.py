@@ -277,7 +277,7 @@ def test_a_policy_may_be_set_for_the_process_a_model_id_or_a_model(monkeypatch):
 
 
 def test_models_of_one_address_are_throttled_together(monkeypatch):
-    monkeypatch.setattr("maseval.core.model._PROVIDERS.registered", {})
+    monkeypatch.setattr("maseval.core.model.MODELS.registered", {})
     register_model("acme", lambda name, **options: ScriptedModelAdapter([], model_id=name))
     endpoints = [
         resolve_model(name, **options).endpoint

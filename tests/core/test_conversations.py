@@ -2,7 +2,7 @@ import pickle
 import threading
 
 from maseval import MessageHistory
-from maseval.core.conversations import Conversations, Said, last_said
+from maseval.core.context import Conversations, Said, last_said
 from maseval.core.messages import tool_call
 from maseval.core.registry import ComponentRegistry
 from tests.core.worlds import Shop, Worker, tasks

@@ -18,7 +18,7 @@ def user(text):
 
 @pytest.fixture
 def no_registrations(monkeypatch):
-    monkeypatch.setattr(model_module._PROVIDERS, "registered", {})
+    monkeypatch.setattr(model_module.MODELS, "registered", {})
 
 
 def test_a_text_answer_is_logged_by_its_size_and_its_tokens():

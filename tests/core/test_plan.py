@@ -11,7 +11,7 @@ from maseval.core.exceptions import (
     DuplicateTaskError,
     TaskFormatError,
 )
-from maseval.core.plan import agent_data_for, lasting, task_queue
+from maseval.core.task.queues import agent_data_for, lasting, task_queue
 from tests.core.worlds import tasks
 
 

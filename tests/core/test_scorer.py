@@ -11,7 +11,7 @@ from maseval.core.exceptions import ConfigurationError, HookResultError, Unknown
 
 @pytest.fixture
 def no_registrations(monkeypatch):
-    monkeypatch.setattr(scorer_module._PROVIDERS, "registered", {})
+    monkeypatch.setattr(scorer_module.SCORERS, "registered", {})
 
 
 class Shorter(ModelScorer):

@@ -1,7 +1,7 @@
 import pytest
 
-from maseval.core.exceptions import AgentError
-from maseval.core.validation import (
+from maseval.core.exceptions import (
+    AgentError,
     validate_argument_type,
     validate_arguments_from_schema,
     validate_no_extra_arguments,

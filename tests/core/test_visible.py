@@ -1,4 +1,4 @@
-from maseval.core.visible import excerpt, visible
+from maseval.core.shapes import excerpt, visible
 
 
 def test_what_acts_on_a_terminal_is_spelled_out():

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from maseval.core.storage.seal import sealed
+from maseval.core.storage.records import sealed
 from maseval.runs import RunFolder, RunFolderError, list_runs, run_into
 from maseval.testing import DAMAGES, results_in
 from maseval.testing.damage import edited, first_report, log_lines, rewritten

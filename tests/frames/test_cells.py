@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.frames.cells import cell_maker
 
 cell = cell_maker(Secrets([]))

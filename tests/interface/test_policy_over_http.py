@@ -25,7 +25,7 @@ fresh = count()
 def served(server, monkeypatch):
     """The models ``served/…``, all through one client."""
     sdk = pytest.importorskip("openai")
-    monkeypatch.setattr("maseval.core.model._PROVIDERS.registered", {})
+    monkeypatch.setattr("maseval.core.model.MODELS.registered", {})
     with sdk.OpenAI(base_url=f"{server.url}/v1", api_key=CANARY) as client:
         register_model("served", lambda name, **options: OpenAIModelAdapter(client, name))
         yield

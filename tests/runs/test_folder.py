@@ -4,7 +4,7 @@ import logging
 import pytest
 
 from maseval import normalise
-from maseval.core.storage.seal import sealed
+from maseval.core.storage.records import sealed
 from maseval.runs import (
     DamagedRecord,
     RunConfigError,

@@ -103,7 +103,7 @@ def test_where_the_system_has_no_locks_the_name_in_the_file_decides(tmp_path, mo
     def unsupported(descriptor, shared, wait):
         raise OSError(95, "not supported")
 
-    monkeypatch.setattr("maseval.core.storage.locks._lock", unsupported)
+    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
     lock = FolderLock(tmp_path / "lock")
     with pytest.raises(RunLockedError):
         FolderLock(tmp_path / "lock")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.core.storage.seal import sealed
+from maseval.core.storage.records import sealed
 from maseval.runs import Simulation
 from maseval.runs.log import contents_of, heads_of, last_record, report_at, report_record
 from tests.runs.worlds import report

@@ -2,8 +2,8 @@ import pytest
 
 from maseval import AdaptiveTaskQueue, PriorityTaskQueue, Task, TaskProtocol, normalise
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import SelectedRepetitions, task_queue
 from maseval.core.storage.records import RecordWriter
+from maseval.core.task.queues import SelectedRepetitions, task_queue
 from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
 from tests.core.worlds import Diary, Shop
 from tests.runs.worlds import config, desk, report, tasks

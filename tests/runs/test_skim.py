@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.core.outcome import termination_of
-from maseval.core.storage.seal import sealed
+from maseval.core.storage.records import sealed
 from maseval.runs.log import report_record
 from maseval.runs.skim import skimmed
 from tests.browser.hostile import PAYLOADS, hostile_reports

@@ -12,7 +12,7 @@ from maseval.app.results.recording import beside, notes_on
 from maseval.app.results.simulation_lines import SimulationLine, lines_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.interface.cairosvg import picture_of
 from maseval.report.drawings import well_formed
 from maseval.runs.recording import Recording

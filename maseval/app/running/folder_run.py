@@ -16,9 +16,9 @@ from maseval.app.running.progress import Turn
 from maseval.app.running.session import Session
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
-from maseval.core.plan import AgentData
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
+from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, default_root
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG

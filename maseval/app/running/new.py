@@ -12,7 +12,7 @@ from string import Template
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 
 # What the files of each kind are called, below the folder that is asked for.
 KINDS: Mapping[str, Mapping[str, str]] = {

@@ -18,8 +18,8 @@ from maseval.app.running.own_benchmarks import BenchmarkImportError, OwnBenchmar
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.plan import task_queue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.task.queues import task_queue
 
 _TASKS = OwnCode(
     "tasks",

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from maseval.app.running.progress import RunningSimulation, RunProgress
-from maseval.core.conversations import Said
-from maseval.core.storage.secrets import Secrets
+from maseval.core.context import Said
+from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
 from maseval.runs.live import InFlight, LiveRun, publish, withdraw

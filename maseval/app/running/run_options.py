@@ -13,7 +13,7 @@ from maseval.app.running.folder_options import (
 )
 from maseval.app.running.options import ExtraArguments, Flag
 from maseval.core.benchmark import Benchmark
-from maseval.core.plan import TasksToRun
+from maseval.core.task.queues import TasksToRun
 
 MADE = "Benchmark"
 

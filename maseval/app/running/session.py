@@ -20,10 +20,10 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, ThreadEngine, WorkerEvent
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import RunStoppedError
-from maseval.core.plan import AgentData
 from maseval.core.report import Report
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
+from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, run_into
 from maseval.runs.worker_log import note_event, note_finished
 

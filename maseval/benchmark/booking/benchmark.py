@@ -7,7 +7,7 @@ from typing import Any
 from maseval.benchmark.booking.clerk import clerk
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
-from maseval.core.engine.cast import Agents
+from maseval.core.engine.participants import Agents
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.messages import MessageHistory

@@ -19,10 +19,10 @@ from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task, TaskQueue
+from maseval.core.task.queues import AgentData, TasksToRun
 from maseval.core.tracing import JsonObject
 from maseval.core.user import User
 

@@ -7,13 +7,17 @@ from importlib.resources import files
 
 from maseval.benchmark.macs.data.forms import ActionSpec
 from maseval.benchmark.macs.schemas import inputs_of, parameters_of, standard_schema
-from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
+from maseval.core.exceptions import (
+    AgentError,
+    EnvironmentError,
+    TaskTimeoutError,
+    validate_arguments_from_schema,
+)
 from maseval.core.messages import ToolInvocationHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
-from maseval.core.validation import validate_arguments_from_schema
 
 
 class MACSToolSimulator(ToolLLMSimulator):

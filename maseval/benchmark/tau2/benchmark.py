@@ -41,16 +41,16 @@ from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
+from maseval.core.engine.participants import hook
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.hooks import hook
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
-from maseval.core.plan import AgentData, TasksToRun
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
+from maseval.core.task.queues import AgentData, TasksToRun
 from maseval.core.user import User
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark, model_id_of
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.wording import SOLO
 from maseval.core.agent import AgentAdapter
+from maseval.core.engine.participants import hook
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.hooks import hook
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User

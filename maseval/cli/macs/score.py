@@ -12,7 +12,7 @@ from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.errors import FAILED
 from maseval.cli.options import AsJson, Overwrite, examples
 from maseval.core.exceptions import OutputExistsError
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.macs.scoring import ResultsDocument

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from maseval.cli.console import indented, inert
-from maseval.core.visible import visible
+from maseval.core.shapes import visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.players.seat import Briefing, SeatView

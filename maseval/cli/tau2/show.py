@@ -13,7 +13,7 @@ from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indented, inert, stdout
 from maseval.cli.options import TasksVersion, examples
-from maseval.core.visible import visible
+from maseval.core.shapes import visible
 
 if TYPE_CHECKING:
     from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit

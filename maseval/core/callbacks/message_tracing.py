@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Required, TypedDict
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
 from maseval.core.messages import Content, Message, openai_form
-from maseval.core.storage.atomic import write_json
+from maseval.core.storage.files import write_json
 from maseval.core.tracing import JsonObject
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.exceptions import ResultFileError
-from maseval.core.storage.atomic import write_json
-from maseval.core.storage.records import RecordWriter, iter_records, new_record_file
-from maseval.core.storage.rescue import Rescue
+from maseval.core.storage.files import write_json
+from maseval.core.storage.records import RecordWriter, Rescue, iter_records, new_record_file
 from maseval.core.task import AdaptiveTaskQueue, Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import now
@@ -118,7 +117,7 @@ class FileResultLogger(ResultLogger):
     start in one second. A name without it must be free unless ``overwrite`` is set; otherwise the
     start of the run raises ``OutputExistsError``. ``atomic_writes=False`` leaves it to the
     operating system when a report reaches the disk. A report that cannot be written is kept
-    elsewhere (``maseval.core.storage.rescue``).
+    elsewhere (``maseval.core.storage.records``).
     """
 
     def __init__(

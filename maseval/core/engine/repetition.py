@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.context import TaskContext
-from maseval.core.conversations import Conversations
-from maseval.core.engine.cast import Cast, Hooks, SetUp
+from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.collection import Collected, collected, cut_loose, let_interrupts_pass
+from maseval.core.engine.participants import Cast, Hooks, SetUp
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
 from maseval.core.exceptions import HookResultError, TaskTimeoutError, TraceCollectionError

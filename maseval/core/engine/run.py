@@ -6,13 +6,11 @@ from contextvars import copy_context
 from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
-from maseval.core.engine.engines import Engine, Job, WorkerEvent
-from maseval.core.engine.interrupts import HeldInterrupts
+from maseval.core.engine.engines import Engine, Job, WorkerEvent, Workers
 from maseval.core.engine.lost_cause import LostCause
-from maseval.core.engine.process import rare_garbage_collection
+from maseval.core.engine.process import HeldInterrupts, rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.runner import Runner
-from maseval.core.engine.workers import Workers
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.task import BaseTaskQueue, Task

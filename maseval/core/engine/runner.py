@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from maseval.core.engine.interrupts import HeldInterrupts
+from maseval.core.engine.engines import Workers
+from maseval.core.engine.process import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.workers import Workers
 from maseval.core.exceptions import DuplicateTaskError, MASEvalError, TaskFormatError
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import RETRYABLE_STATUSES, Attempt, Report, TaskExecutionStatus

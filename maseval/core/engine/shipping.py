@@ -6,8 +6,12 @@ the engine's own affair.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from maseval.core import model, providers, scorer
+from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.providers import Providers
 from maseval.core.registry import UsageTotals
 from maseval.core.report import Attempt, Report, TaskExecutionStatus
 from maseval.core.task import Task
@@ -118,3 +122,35 @@ def _add(shared: JsonObject, own: JsonObject) -> None:
         if category not in _NOT_COMPONENTS and isinstance(components, dict) and components:
             own[category] = {**components, **(own.get(category) or {})}
     own["metadata"]["total_components"] += shared["metadata"]["total_components"]
+
+
+_KINDS: dict[str, Providers[Any]] = {
+    "model": model.MODELS,
+    "embedder": providers.EMBEDDERS,
+    "scorer": scorer.SCORERS,
+}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The settings of one process; ``registered`` by kind and prefix."""
+
+    policy: CallPolicy
+    registered: dict[tuple[str, str], Callable[..., Any]]
+
+    @classmethod
+    def here(cls, sendable: Callable[[object], bool]) -> "Surroundings":
+        """Those of this process, without factories that cannot be sent: few runs use them all."""
+        registered = {
+            (kind, prefix): factory
+            for kind, providers in _KINDS.items()
+            for prefix, factory in providers.registered.items()
+            if sendable(factory)
+        }
+        return cls(default_policy(), registered)
+
+    def put_up(self) -> None:
+        """Set them in this process."""
+        set_default_policy(self.policy)
+        for (kind, prefix), factory in self.registered.items():
+            _KINDS[kind].register(prefix, factory)

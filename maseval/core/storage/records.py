@@ -5,17 +5,22 @@ file holds every finished record and at most one torn last line, which readers r
 """
 
 import errno
+import itertools
+import logging
 import os
+import re
+import tempfile
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import sync_folder
+from maseval.core.storage.files import sync_folder
 
 # Windows would otherwise turn line ends into two bytes.
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -184,3 +189,130 @@ def _warn_of(path: str | os.PathLike[str]) -> Callable[[bytes], object]:
         )
 
     return warn
+
+
+_SEAL = re.compile(rb'\{"crc": (\d+), ')
+
+
+def sealed(record: Mapping[str, object]) -> bytes:
+    """The line of a record, which must not be empty; its end is not part of it."""
+    return sealed_json(strict_json.dumps(record))
+
+
+def sealed_json(text: str) -> bytes:
+    """``sealed`` for a record that is JSON already, as ``strict_json`` writes it."""
+    plain = text.encode("ascii")
+    return b'{"crc": %d, %b' % (zlib.crc32(plain), plain[1:])
+
+
+def broken_seal(line: bytes) -> str | None:
+    """Why a line is not as it was written; None if it is."""
+    seal = _SEAL.match(line)
+    if seal is None:
+        return "it has no checksum"
+    # A view, as copying each line would take longer than the checksum.
+    content = memoryview(line)[seal.end() : len(line.rstrip(b"\r\n"))]
+    if zlib.crc32(content, zlib.crc32(b"{")) != int(seal[1]):
+        return "its checksum does not match its content"
+    return None
+
+
+_STEP = 1 << 16
+"""How much is read at a time, from the end backwards."""
+
+
+def mend(path: str | os.PathLike[str]) -> Path | None:
+    """Prepare a file for more records; call it only while nobody writes to the file.
+
+    A torn last line is moved to the first free ``torn-<n>.jsonl`` beside the file, whose path is
+    returned; a last record that lacks only its line end gets one. Lines that have an end stay.
+    """
+    path = Path(path)
+    aside = None
+    with path.open("r+b") as file:
+        start = _start_of_last_line(file)
+        file.seek(start)
+        tail = file.read()
+        if not tail:
+            return None
+        try:
+            strict_json.loads_object(tail)
+            file.write(b"\n")
+        except (ValueError, RecursionError):
+            # First the copy, then the cut: a crash in between leaves the line in both places.
+            aside = _set_aside(path, tail)
+            file.truncate(start)
+        file.flush()
+        os.fsync(file.fileno())
+        return aside
+
+
+def _start_of_last_line(file: BinaryIO) -> int:
+    position = file.seek(0, os.SEEK_END)
+    while position:
+        size = min(_STEP, position)
+        position = file.seek(position - size)
+        line_end = file.read(size).rfind(b"\n")
+        if line_end >= 0:
+            return position + line_end + 1
+    return 0
+
+
+def _set_aside(path: Path, tail: bytes) -> Path:
+    for number in itertools.count(1):
+        aside = path.with_name(f"torn-{number}.jsonl")
+        with suppress(FileExistsError), aside.open("xb") as file:
+            file.write(tail)
+            file.flush()
+            os.fsync(file.fileno())
+            break
+    sync_folder(path.parent)
+    return aside
+
+
+logger = logging.getLogger(__name__)
+
+
+class Rescue:
+    """Keeps such results in a file beside the intended one, else in a private temporary folder."""
+
+    def __init__(self, intended: Path) -> None:
+        self._beside = intended.with_name(f"{intended.stem}.rescued.jsonl")
+        self._writers: list[RecordWriter] = []
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that hold rescued results."""
+        return [writer.path for writer in self._writers if writer.count]
+
+    def keep(self, record: Mapping[str, Any], reason: OSError) -> None:
+        """Write ``record`` wherever possible, and log at ERROR where it is and why."""
+        what = f"task {record.get('task_id')}, repetition {record.get('repeat_idx')}"
+        for writer in self._places():
+            with suppress(OSError):
+                writer.append(record)
+                logger.error("%s; the report of %s is kept in %s", reason, what, writer.path)
+                return
+        logger.error("%s; the report of %s is only in benchmark.reports", reason, what)
+
+    def close(self) -> None:
+        """Close the files, and remove those that are still empty."""
+        for writer in self._writers:
+            writer.close()
+            if not writer.count:
+                writer.path.unlink(missing_ok=True)
+
+    def _places(self) -> Iterator[RecordWriter]:
+        yield from list(self._writers)
+        if not self._writers:
+            with suppress(OSError):
+                yield self._opened(self._beside)
+        if len(self._writers) < 2:
+            with suppress(OSError):
+                folder = Path(tempfile.mkdtemp(prefix="maseval-rescued-"))
+                yield self._opened(folder / self._beside.name)
+
+    def _opened(self, path: Path) -> RecordWriter:
+        writer = new_record_file(path)
+        self._writers.append(writer)
+        return writer

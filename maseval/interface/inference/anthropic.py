@@ -19,8 +19,8 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
 )
 from maseval.core.seeding import SeedingError
+from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
-from maseval.core.visible import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     as_json,

@@ -21,8 +21,8 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
+from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
-from maseval.core.visible import excerpt
 
 _KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maseval.core.call_policy import default_policy
-from maseval.core.embedding import Vector
 from maseval.core.provider_errors import MalformedResponseError
+from maseval.core.providers import Vector
 from maseval.interface.inference.openai import OpenAIModelAdapter, client_at
 from maseval.interface.inference.provider import no_key
 

@@ -24,8 +24,8 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     ProviderError,
 )
+from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
-from maseval.core.visible import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     as_json,

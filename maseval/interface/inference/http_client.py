@@ -21,7 +21,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RedirectRefusedError,
 )
-from maseval.core.visible import excerpt
+from maseval.core.shapes import excerpt
 
 _MAX_REDIRECTS = 3
 # Of a compressed answer, so many bytes are unpacked at a time.

@@ -21,9 +21,9 @@ from maseval.core.provider_errors import (
     ProviderError,
     RedirectRefusedError,
 )
+from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
-from maseval.core.visible import excerpt
 from maseval.interface.inference.chat_completions import sendable
 from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.http_client import RefusedAnswer

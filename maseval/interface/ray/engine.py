@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from maseval.core.engine.engines import Job
-from maseval.core.engine.mapping import MappedBatch
+from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.ray.connection import LOCAL, check_address, connected, load_ray
 from maseval.interface.ray.mapping import Function, RayMap

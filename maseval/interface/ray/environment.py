@@ -7,7 +7,7 @@ write them to its logs.
 import os
 from collections.abc import Iterable, Mapping
 
-from maseval.core.storage.secrets import Secrets, is_secret
+from maseval.core.storage.redaction import Secrets, is_secret
 
 _ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")
 

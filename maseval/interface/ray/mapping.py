@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from maseval.core.engine.mapping import MappedBatch
+from maseval.core.engine.engines import MappedBatch
 from maseval.core.exceptions import WorkerDiedError
 from maseval.interface.ray.code import Source, install, own_modules
 from maseval.interface.ray.connection import RayConnectionError, load_ray

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Mapping
 
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.engine.repetition import Repetition
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 
 # Nobody reads faster.
 _EVERY = 1.0

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.engine.shipping import Delivery
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json

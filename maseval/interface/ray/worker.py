@@ -13,14 +13,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
-from maseval.core.conversations import Said
+from maseval.core.context import Said
+from maseval.core.engine.engines import Threads
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.shipping import Delivery, Order
-from maseval.core.engine.workers import Threads
 from maseval.core.exceptions import MASEvalError
 from maseval.core.report import TaskExecutionStatus
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
 from maseval.interface.ray.environment import OwnSecrets

@@ -15,12 +15,10 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-from maseval.core.conversations import Said
-from maseval.core.engine.engines import Job, WorkerEvent
+from maseval.core.context import Said
+from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import Delivery, sent
-from maseval.core.engine.surroundings import Surroundings
-from maseval.core.engine.workers import Finished
+from maseval.core.engine.shipping import Delivery, Surroundings, sent
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
 from maseval.core.report import TaskExecutionStatus
 from maseval.interface.ray.code import own_modules

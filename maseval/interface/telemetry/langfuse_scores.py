@@ -12,7 +12,7 @@ from typing import Any
 
 from maseval.core.outcome import kind_of, reward_of
 from maseval.core.report import Report
-from maseval.core.visible import excerpt
+from maseval.core.shapes import excerpt
 from maseval.interface.telemetry.otlp import clean_text
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.telemetry.simulation import trace_of

@@ -9,7 +9,7 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.outcome import kind_of, outcome_of, reward_of, simulation_key, spent
 from maseval.core.report import Report
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.moments import SECOND
 from maseval.interface.trackers.bounded import BoundedProcess

@@ -6,8 +6,8 @@ from maseval.app.running.progress import RunProgress
 from maseval.app.running.publishing import published
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import run
-from maseval.core.conversations import Said
-from maseval.core.storage.secrets import Secrets
+from maseval.core.context import Said
+from maseval.core.storage.redaction import Secrets
 from maseval.runs import Simulation
 from maseval.runs.live import LIVE
 

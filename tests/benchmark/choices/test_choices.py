@@ -12,7 +12,7 @@ from maseval.core.outcome import kind_of
 
 @pytest.fixture(autouse=True)
 def no_scorer_outlives_its_test(monkeypatch):
-    monkeypatch.setattr(scorer_module._PROVIDERS, "registered", {})
+    monkeypatch.setattr(scorer_module.SCORERS, "registered", {})
 
 
 ANSWERS = {task.query: task.evaluation_data["answer"] for task in load_tasks()}

@@ -34,8 +34,8 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.call_policy import CallPolicy
-from maseval.core.embedding import register_embedder
 from maseval.core.provider_errors import ProviderConnectionError
+from maseval.core.providers import register_embedder
 from tests.contract.replay import assert_same, records
 from tests.contract.test_orchestrator_contract import differences
 from tests.contract.timelines import timeline_differences

@@ -5,8 +5,14 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from maseval.core.engine import engines
-from maseval.core.engine.engines import SeveralNodes, ThreadEngine, WorkerEvent, engine_of
-from maseval.core.engine.workers import CallingThread, Threads
+from maseval.core.engine.engines import (
+    CallingThread,
+    SeveralNodes,
+    ThreadEngine,
+    Threads,
+    WorkerEvent,
+    engine_of,
+)
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from maseval.core.callbacks import TornRecordWarning, read_reports
-from maseval.core.engine.interrupts import HeldInterrupts
+from maseval.core.engine.process import HeldInterrupts
 from tests.core.worlds import Diary, Shop, numbered, tasks
 
 ROOT = Path(__file__).parents[3]

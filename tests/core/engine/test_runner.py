@@ -31,7 +31,7 @@ from maseval.core.exceptions import (
     DuplicateTaskError,
     TaskFormatError,
 )
-from maseval.core.plan import SelectedRepetitions
+from maseval.core.task.queues import SelectedRepetitions
 from tests.core.worlds import Diary, Shop, World, answer, failing, numbered, only, statuses, tasks
 
 

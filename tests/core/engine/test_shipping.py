@@ -4,9 +4,9 @@ import json
 import pickle
 
 from maseval import BenchmarkCallback, Task, normalise
+from maseval.core.engine.engines import CallingThread
 from maseval.core.engine.repetition import RepetitionResult
 from maseval.core.engine.shipping import Delivery, Order, sent
-from maseval.core.engine.workers import CallingThread
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.runs.worlds import desk
 

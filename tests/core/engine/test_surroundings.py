@@ -5,7 +5,7 @@ import pytest
 from maseval import ScriptedModelAdapter, register_model, resolve_model
 from maseval.core import call_policy, model
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
-from maseval.core.engine.surroundings import Surroundings
+from maseval.core.engine.shipping import Surroundings
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +22,10 @@ def test_policy_and_registered_models_are_those_of_the_program(monkeypatch):
     register_model("stuck", lambda name: None)
     here = Surroundings.here(sendable=lambda factory: factory is mine)
     set_default_policy(CallPolicy())
-    monkeypatch.setattr(model._PROVIDERS, "registered", {})
+    monkeypatch.setattr(model.MODELS, "registered", {})
 
     here.put_up()
 
     assert default_policy().max_attempts == 2
     assert resolve_model("mine/hello").chat([]).content == "hello"
-    assert set(model._PROVIDERS.registered) == {"mine"}
+    assert set(model.MODELS.registered) == {"mine"}

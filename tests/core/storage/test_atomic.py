@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from maseval.core.exceptions import OutputExistsError
-from maseval.core.storage.atomic import atomic_file, write_json
+from maseval.core.storage.files import atomic_file, write_json
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_trace_of_the_attempt(tmp_path):

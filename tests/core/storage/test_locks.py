@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from maseval.core.storage import locks
-from maseval.core.storage.locks import LocksUnavailableError, lock
+from maseval.core.storage import files
+from maseval.core.storage.files import LocksUnavailableError, lock
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_file_system_without_locks_is_reported_as_such(opened, monkeypatch, nu
     def unsupported(descriptor, shared, wait):
         raise OSError(number, "not supported")
 
-    monkeypatch.setattr(locks, "_lock", unsupported)
+    monkeypatch.setattr(files, "_lock", unsupported)
 
     with pytest.raises(LocksUnavailableError):
         lock(opened().fileno())

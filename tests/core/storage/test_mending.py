@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.core.storage.mending import mend
+from maseval.core.storage.records import mend
 
 
 @pytest.mark.parametrize("padding", [0, 10, 70_000, 200_000])

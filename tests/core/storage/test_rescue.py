@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maseval.core.storage.records import read_records
-from maseval.core.storage.rescue import Rescue
+from maseval.core.storage.records import Rescue, read_records
 
 NOBODY = 65534
 FULL = OSError(28, "No space left on device", "r.jsonl")
@@ -80,7 +79,7 @@ def test_a_result_of_a_read_only_folder_is_kept_in_a_private_temporary_one(
 NO_ROOM = """
     import resource, signal, sys, tempfile
     from pathlib import Path
-    from maseval.core.storage.rescue import Rescue
+    from maseval.core.storage.records import Rescue
 
     tempfile.tempdir = sys.argv[1]
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

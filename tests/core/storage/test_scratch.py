@@ -3,7 +3,7 @@
 import gc
 from concurrent.futures import ThreadPoolExecutor
 
-from maseval.core.storage.scratch import Scratch
+from maseval.core.storage.files import Scratch
 
 
 def test_values_come_back_in_any_order_and_to_many_threads():

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.core.storage.seal import broken_seal, sealed
+from maseval.core.storage.records import broken_seal, sealed
 
 # Written by an earlier release: lines like these are in the run folders and tapes of users.
 KEPT = (

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.core.embedding import resolve_embedder
 from maseval.core.exceptions import MASEvalError
+from maseval.core.providers import resolve_embedder
 from maseval.testing.provider_server import Reply, serving
 
 pytest.importorskip("openai")

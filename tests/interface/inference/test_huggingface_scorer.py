@@ -122,7 +122,7 @@ def test_it_takes_part_in_multiple_choice(tiny, monkeypatch):
     from maseval.benchmark.choices import ChoicesBenchmark, choice_task
     from maseval.core import scorer as scorer_module
 
-    monkeypatch.setattr(scorer_module._PROVIDERS, "registered", {})
+    monkeypatch.setattr(scorer_module.SCORERS, "registered", {})
     register_scorer("hf", from_id)
     tasks = [choice_task("t", "the cat sat on a ?", ["mat", "dog"])]
 

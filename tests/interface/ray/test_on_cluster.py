@@ -9,7 +9,7 @@ import time
 import pytest
 
 from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.provider_errors import AuthenticationError

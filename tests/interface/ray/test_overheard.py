@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from maseval.core.conversations import Said
-from maseval.core.storage.secrets import Secrets
+from maseval.core.context import Said
+from maseval.core.storage.redaction import Secrets
 from maseval.interface.ray import overheard
 from maseval.interface.ray.overheard import Overheard
 

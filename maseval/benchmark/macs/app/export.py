@@ -18,7 +18,7 @@ from maseval.benchmark.macs.scoring import (
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.shapes import number
-from maseval.core.storage.atomic import write_bytes
+from maseval.core.storage.files import write_bytes
 from maseval.runs import RunFolder
 
 SCENARIOS = 30

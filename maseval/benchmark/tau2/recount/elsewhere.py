@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Assess, Recount
 from maseval.benchmark.tau2.recount.sources import Collection, Item
-from maseval.core.engine.mapping import MappingEngine
+from maseval.core.engine.engines import MappingEngine
 from maseval.core.scoring_options import ScoringOptions
 
 # Enough that sending them costs little beside judging them, few enough to be watched.

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.results.run_info import run_info
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
-from maseval.core.storage.atomic import atomic_file, write_json
+from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.tracing import now
 from maseval.data.store import AnyPath
 

@@ -18,8 +18,7 @@ from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
-from maseval.core.storage.mending import mend
-from maseval.core.storage.records import RecordWriter, iter_records
+from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.tracing import JsonObject
 
 MEMORY_NAME = "judged.jsonl"

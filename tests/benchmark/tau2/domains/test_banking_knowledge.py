@@ -16,8 +16,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.query import listing
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import NoSandboxError, Shell
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NotReadyError
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.core.embedding import register_embedder
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.providers import register_embedder
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from maseval.benchmark.tau2.recount.elsewhere import assessed_by
 from maseval.benchmark.tau2.recount.recount import Assess
-from maseval.core.engine.engines import Engine, ThreadEngine
-from maseval.core.engine.mapping import MappingEngine
+from maseval.core.engine.engines import Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.ray.facts import check_data
 

@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.certify import Certificate
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.recount.sources import Collection
 from maseval.core.exceptions import NotRunError, OutputExistsError
-from maseval.core.storage.atomic import atomic_file
+from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import signature
 
 

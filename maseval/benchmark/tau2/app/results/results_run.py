@@ -25,7 +25,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, mapping, text_or_none
-from maseval.core.storage.scratch import Scratch
+from maseval.core.storage.files import Scratch
 from maseval.report.simulations import report_of_simulation
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig

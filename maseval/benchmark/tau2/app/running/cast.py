@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.scoring.judge_memory import (
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
 from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.core.storage.secrets import Secrets
+from maseval.core.storage.redaction import Secrets
 from maseval.core.usage import TokenUsage
 from maseval.runs.config import RunConfig
 

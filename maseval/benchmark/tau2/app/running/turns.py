@@ -4,7 +4,7 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import tool_calls_of
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.shapes import text
 
 

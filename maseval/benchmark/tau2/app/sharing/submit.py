@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.app.sharing.leaderboard import (
 from maseval.benchmark.tau2.app.sharing.submitted import SubmittedDomain
 from maseval.benchmark.tau2.results import export_results
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.core.storage.atomic import write_json
+from maseval.core.storage.files import write_json
 
 SUBMISSION_NAME = "submission.json"
 TRAJECTORIES_NAME = "trajectories"

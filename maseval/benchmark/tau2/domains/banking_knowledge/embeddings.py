@@ -18,7 +18,7 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, KnowledgeBase
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import filled
-from maseval.core.embedding import Vector, resolve_embedder
+from maseval.core.providers import Vector, resolve_embedder
 from maseval.data.store import cache_dir
 
 

@@ -32,9 +32,9 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import filled
-from maseval.core.embedding import resolve_embedder
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
+from maseval.core.providers import resolve_embedder
 
 NAME = "banking_knowledge"
 DEFAULT = "alltools"

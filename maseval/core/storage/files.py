@@ -4,14 +4,20 @@ The content is written to a hidden file in the same folder and flushed to the di
 the target's name. A process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
 """
 
+import errno
+import json
 import os
+import sys
+import tempfile
+import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import uuid4
 
-from maseval.core.exceptions import OutputExistsError
+from maseval.core.exceptions import MASEvalError, OutputExistsError
 from maseval.core.storage import strict_json
 
 SUFFIX = ".tmp"
@@ -74,3 +80,70 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+_HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK})
+
+
+class LocksUnavailableError(MASEvalError, OSError):
+    """The file system, or the platform, has no locks."""
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int, shared: bool, wait: bool) -> None:
+        # Locked bytes cannot be read by others there, so lock one far behind the content.
+        position = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(descriptor, position, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, shared: bool, wait: bool) -> None:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
+
+
+def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Whether the open file is locked now, or somebody else holds it.
+
+    With ``wait``, until it is free. Any number of ``shared`` locks can be held at the same time.
+    Raises ``LocksUnavailableError`` where there are no locks.
+    """
+    try:
+        _lock(descriptor, shared, wait)
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+        raise LocksUnavailableError(f"the file system has no locks: {error}") from error
+    return True
+
+
+class Scratch:
+    """JSON values by their place in a file; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="maseval-")  # noqa: SIM115 - closed below
+        self._lock = threading.Lock()
+        self._end = 0
+        weakref.finalize(self, self._file.close)
+
+    def put(self, value: object) -> int:
+        """Lay a value aside, and return its place."""
+        line = json.dumps(value).encode("ascii") + b"\n"
+        with self._lock:
+            place = self._file.seek(self._end)
+            self._end += self._file.write(line)
+        return place
+
+    def get(self, place: int) -> Any:
+        """The value that was laid aside there."""
+        with self._lock:
+            self._file.seek(place)
+            line = self._file.readline()
+        return json.loads(line)

@@ -1,13 +1,13 @@
 """The participants of a repetition: calls a benchmark's setup hooks and checks the results."""
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.conversations import Said
+from maseval.core.context import Said
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settled
@@ -176,3 +176,16 @@ def _is_list(value: object) -> bool:
 def _takes_seeds(benchmark: type, hook: str) -> bool:
     parameters = inspect.signature(getattr(benchmark, hook)).parameters.values()
     return any(p.name == "seed_generator" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+ResultT = TypeVar("ResultT")
+
+
+def hook(method: Callable[..., ResultT]) -> Callable[..., ResultT]:
+    """Mark a method that a subclass may write with other types of arguments, or with fewer.
+
+    A setup hook may leave out ``seed_generator``, or name its own types of seeds, environment and
+    user; the engine copes with each. So that a type checker does too, the method is returned as it
+    is, but as one that takes anything.
+    """
+    return method
