@@ -17,7 +17,7 @@ def loaded_domain(given: str | None) -> str | None:
     """The name of a domain that was typed; one in a file is loaded first."""
     if given is None or ":" not in given:
         return given
-    from maseval.benchmark.tau2.app.running.own_domains import (
+    from maseval.benchmark.tau2.app.running.tasks import (
         named_domain,  # help must not load the benchmark
     )
 

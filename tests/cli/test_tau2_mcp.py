@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.app.running import mcp_simulation
+from maseval.benchmark.tau2.app.running import mcp as mcp_simulation
 from maseval.benchmark.tau2.players.requests import request_for
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.commands import tau2

@@ -21,14 +21,7 @@ from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.formats.chat import from_chat
 from maseval.benchmark.tau2.texts.prompts import scenario_text
-from maseval.core.callbacks import (
-    FileResultLogger,
-    MessageTracingCallback,
-    ProgressBarCallback,
-    read_reports,
-)
-from maseval.core.exceptions import ConfigurationError
-from maseval.core.utils.message_utils import (
+from maseval.compat.core.utils.message_utils import (
     count_tokens_estimate,
     create_audio_content,
     create_file_content,
@@ -42,6 +35,13 @@ from maseval.core.utils.message_utils import (
     has_images,
     has_tool_calls,
 )
+from maseval.core.callbacks import (
+    FileResultLogger,
+    MessageTracingCallback,
+    ProgressBarCallback,
+    read_reports,
+)
+from maseval.core.exceptions import ConfigurationError
 
 WHAT, HOW = ("task_id", "repeat_idx", "status", "error"), ("traces", "config", "usage")
 NINE_KEYS = (*WHAT, *HOW, "eval", "task")

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.benchmark.tau2.app.running.branch_options import BranchOptions
+from maseval.benchmark.tau2.app.running.options import BranchOptions
 from maseval.cli import completion
 from maseval.cli.command_line import command_line
 from maseval.cli.completion import quietly

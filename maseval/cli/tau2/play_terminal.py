@@ -8,9 +8,9 @@ from rich.console import Console
 
 from maseval.benchmark.tau2.app.running.tool_forms import checked_arguments
 from maseval.cli.console import inert
-from maseval.cli.tau2.play_screen import PlayScreen
-from maseval.cli.tau2.play_tools import (
+from maseval.cli.tau2.play_screen import (
     CancelledFormError,
+    PlayScreen,
     describe,
     filled_in_by,
     listed,

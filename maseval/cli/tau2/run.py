@@ -1,21 +1,23 @@
 """``maseval tau2 run``."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from maseval import commands
 from maseval.app.running.folder_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line
-from maseval.cli.console import stderr, stdout
+from maseval.cli.console import count, here, indented, inert, print_json, shortened, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.errors import is_debugging
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
-from maseval.cli.tau2.dry_run import show_plan
 from maseval.cli.watching import Watching
+from maseval.core.shapes import mapping
 
 EXAMPLES = examples(
     (
@@ -94,3 +96,114 @@ def run(
     console = stderr() if as_json else stdout()
     debug = is_debugging(context)
     finish(result, console, as_json=as_json, debug=debug, watching=watching)
+
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.running.plan import Prompt, RunPlan
+
+_FEW = 5
+_BEGINNING = 300
+_WHOSE = {"agent_model": "agent", "user_simulator": "user", "nl_evaluator": "judge"}
+
+
+def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) -> None:
+    """What would run; with ``whole`` all of the prompts."""
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    _print_tasks(plan, console)
+    _print_participants(plan, console)
+    for role, prompt in plan.prompts.items():
+        _print_prompt(_WHOSE.get(role, role), prompt, console, whole)
+    if plan.models:
+        console.print(_models(plan))
+        known = plan.cost is not None
+        total = f"About {_about_money(plan.cost)} in all." if known else "The cost is not known."
+        console.print(total, highlight=False)
+        console.print(f"[dim]{inert(plan.basis)}[/dim]")
+    for problem in plan.problems:
+        console.print(f"[yellow]This run would be refused: {inert(problem)}[/yellow]")
+    console.print("Nothing was run: leave out --dry-run to start.")
+
+
+def _print_tasks(plan: "RunPlan", console: Console) -> None:
+    total = sum(map(len, plan.tasks.values())) * plan.trials
+    left = "" if plan.left == total else f", of which {plan.left} are left to run"
+    console.print(f"[bold]{total} simulations{left}[/bold], into {inert(here(plan.folder))}")
+    for domain, ids in plan.tasks.items():
+        named = ", ".join(shortened(each, 40) for each in ids[:_FEW])
+        more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
+        console.print(
+            f"  {inert(domain)}: {len(ids)} tasks x {plan.trials} trials: {inert(named)}{more}",
+            highlight=False,
+        )
+
+
+def _print_participants(plan: "RunPlan", console: Console) -> None:
+    config = plan.config
+    for side in ("agent", "user", "judge"):
+        if (who := config.get(side)) is not None:
+            console.print(f"  {side}: {inert(_who(who))}", highlight=False)
+    named = ("mode", "seed", "max_steps", "max_errors", "timeout")
+    facts = (f"{name.replace('_', ' ')} {config[name]}" for name in named if name in config)
+    console.print(f"  {', '.join(facts)}", highlight=False)
+
+
+def _who(side: object) -> str:
+    facts = mapping(side)
+    if not facts:
+        return str(side)
+    known = [facts.get(key) for key in ("function", "model", "player", "rehearse")]
+    settings = {**mapping(facts, "options"), **mapping(facts, "args")}
+    shown = [f"{key}={value}" for key, value in settings.items()]
+    return ", ".join([*(str(name) for name in known if name), *shown])
+
+
+def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> None:
+    words = f"{count(len(prompt.system))} characters, {len(prompt.tools)} tools"
+    console.print(f"[bold]System prompt of the {who}[/bold], first task ({words}):")
+    text = prompt.system if whole else shortened(prompt.system, _BEGINNING)
+    console.print(indented(inert(text), 2), highlight=False)
+    if whole and prompt.tools:
+        console.print(indented(f"[dim]tools: {inert(', '.join(prompt.tools))}[/dim]", 2))
+
+
+def _models(plan: "RunPlan") -> Table:
+    table = Table()
+    for name in (
+        "asked",
+        "model",
+        "calls",
+        "input tokens",
+        "output tokens",
+        "price in/out",
+        "cost",
+    ):
+        table.add_column(name, justify="left" if name in ("asked", "model") else "right")
+    prices = mapping(plan.config, "prices", "models")
+    for model in plan.models:
+        table.add_row(
+            model.role,
+            inert(model.model),
+            *(_about(number) for number in (model.calls, model.input_tokens, model.output_tokens)),
+            _price(mapping(prices, model.model)),
+            _about_money(model.cost),
+        )
+    return table
+
+
+def _price(price: object) -> str:
+    rates = mapping(price)
+    return f"${rates['input']}/${rates['output']} per M" if rates else "not known"
+
+
+def _about(number: int) -> str:
+    """In two digits, which is more than is known."""
+    return count(int(float(f"{number:.2g}")))
+
+
+def _about_money(cost: float | None) -> str:
+    if cost is None:
+        return "not known"
+    rounded = float(f"{cost:.2g}")
+    return f"${rounded:,.0f}" if rounded >= 10 else f"${rounded:g}"

@@ -21,8 +21,7 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.cli.results import estimate
-from maseval.cli.tau2.judges import print_judges
-from maseval.cli.tau2.under import print_under
+from maseval.cli.tau2.under import print_judges, print_under
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.scoring_options import ScoringKeywords
 

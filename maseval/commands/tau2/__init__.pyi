@@ -1,12 +1,12 @@
 from maseval.benchmark.tau2.app.results import data as data
 from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.certify import certify as certify
+from maseval.benchmark.tau2.app.results.certify import verify as verify
 from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.export import export as export
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score_under import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show
-from maseval.benchmark.tau2.app.results.verify import verify as verify
 from maseval.benchmark.tau2.app.running.branch import branch as branch
 from maseval.benchmark.tau2.app.running.mcp import mcp as mcp
 from maseval.benchmark.tau2.app.running.own_agents import AgentBrief as AgentBrief

@@ -6,7 +6,7 @@ import pytest
 
 from maseval.app.results.conventions import conventions_in_words
 from maseval.app.results.simulation_lines import SimulationLine
-from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
+from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from tests.cli.commandline import maseval
 
 OF_1_0_1 = {"rules": "tau2-bench v1.0.1"}

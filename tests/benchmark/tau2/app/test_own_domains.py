@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.own_domains import DomainImportError, named_domain
+from maseval.benchmark.tau2.app.running.tasks import DomainImportError, named_domain
 from maseval.commands import tau2
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError

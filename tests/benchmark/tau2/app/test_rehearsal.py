@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.rehearsal import Rehearsal, lost_at
+from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, lost_at
 
 
 def report(task="1", *, reward=0.0, error=None, status="success", calls=(), **info):

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.app.running.own_domains import named_domain
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, named_domain
 from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
 from maseval.benchmark.tau2.audit import audit as audit_domain
 from maseval.benchmark.tau2.domains.releases import release_named

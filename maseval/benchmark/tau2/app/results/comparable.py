@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.benchmarks import OnScored, RecordedOutcomes
-from maseval.benchmark.tau2.app.results.judges import own_panel
+from maseval.benchmark.tau2.app.results.sources import own_panel
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json

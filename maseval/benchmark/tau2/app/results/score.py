@@ -1,26 +1,35 @@
 """``maseval tau2 score``: recorded conversations judged again, and compared with their record."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from maseval.app.results.conventions import ConventionScore, conventions_in_json
+from maseval.app.results.simulation_lines import SimulationLine
 from maseval.app.running.engines import chosen_engine
-from maseval.benchmark.tau2.app.results.assessing import assessing
-from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
-from maseval.benchmark.tau2.app.results.judges import judge_models, panel_for
-from maseval.benchmark.tau2.app.results.sources import files_below, open_source
+from maseval.benchmark.tau2.app.results.sources import (
+    files_below,
+    judge_models,
+    open_source,
+    panel_for,
+)
+from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.recount.causes import Cause, causes
+from maseval.benchmark.tau2.recount.elsewhere import assessed_by
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.panel import Panel
-from maseval.benchmark.tau2.recount.recount import Recount, recount
-from maseval.core.engine.engines import DEFAULT, AnyEngine
-from maseval.core.exceptions import MASEvalError
+from maseval.benchmark.tau2.recount.recount import Assess, Recount, recount
+from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
+from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.interface.ray.facts import check_data
 from maseval.stats.estimation import Estimate
 
 
@@ -254,3 +263,93 @@ def score(
 def _differences(each: Judged) -> list[str]:
     replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
     return [*each.differences, *replay]
+
+
+@contextmanager
+def assessing(engine: Engine) -> Iterator[Assess | None]:
+    """How an engine assesses the simulations of a record; None for this process itself.
+
+    An engine that can stay connected from one record to the next does.
+    """
+    if isinstance(engine, ThreadEngine):  # judging needs the processor alone: threads gain nothing
+        yield None
+        return
+    if not isinstance(engine, MappingEngine):
+        raise ConfigurationError(
+            f"the engine {type(engine).__name__} can run simulations, but not score recorded "
+            "ones: it lacks mapped(); leave it out, or use 'ray'"
+        )
+    with engine if isinstance(engine, AbstractContextManager) else nullcontext():
+        yield assessed_by(engine, check_data)
+
+
+MEANINGS: Mapping[Convention, str] = {
+    "metrics": "errors left out",
+    "leaderboard": "errors counted as failures",
+}
+
+_ENDINGS = {reason.value for reason in TerminationReason}
+
+
+class _CountedSimulation(NamedTuple):
+    """A simulation as far as the conventions look at it."""
+
+    domain: str
+    task_id: str
+    ended: str | None
+    passed: bool
+
+    def record(self) -> dict[str, object]:
+        """In the form of tau2-bench; what did not end as it knows is stored as an error there."""
+        return {
+            "task_id": self.task_id,
+            "termination_reason": self.ended if self.ended in _ENDINGS else LEFT_OUT,
+            "reward_info": {"reward": float(self.passed)},
+        }
+
+
+def conventions_of_lines(
+    lines: Iterable[SimulationLine], config: Mapping[str, object]
+) -> list[ConventionScore]:
+    """Of a run of 1.0.x, or of its results file; none for 0.2.0, which knows no such errors."""
+    rules = str(config.get("rules", "")).removeprefix("tau2-bench v").partition("+")[0]
+    of_run = rules in RELEASES and RELEASES[rules].rules.metrics.detailed
+    every = [
+        _CountedSimulation(one.domain, one.task_id, one.ended, one.outcome == "pass")
+        for one in lines
+        if of_run or one.ended is not None  # of a file, that one is missing
+    ]
+    return list(_scores(every)) if of_run or _any_error(every) else []
+
+
+def conventions_of_recount(found: Recount) -> list[ConventionScore]:
+    """The same of simulations that were judged again."""
+    every = [
+        _CountedSimulation(
+            each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot]
+        )
+        for each in found.judged
+    ]
+    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.judged)
+    return list(_scores(every)) if detailed or _any_error(every) else []
+
+
+def _any_error(every: Iterable[_CountedSimulation]) -> bool:
+    return any(each.ended == LEFT_OUT for each in every)
+
+
+def _scores(every: Sequence[_CountedSimulation]) -> Iterator[ConventionScore]:
+    for domain in dict.fromkeys(each.domain for each in every):
+        records = [each.record() for each in every if each.domain == domain]
+        metrics = by_convention(records, len(records))
+        for name in CONVENTIONS:
+            found = metrics[name]
+            yield ConventionScore(
+                domain,
+                name,
+                MEANINGS[name],
+                found["infra_error_count"],
+                found["total_simulations"],
+                found["total_tasks"],
+                found["pass_hat_ks"],
+            )

@@ -8,9 +8,14 @@ from itertools import chain
 from operator import add
 from pathlib import Path
 
-from maseval.benchmark.tau2.app.results.judges import judge_models, panel_for
 from maseval.benchmark.tau2.app.results.score import FileScore, UnreadableFile
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, files_below, open_source
+from maseval.benchmark.tau2.app.results.sources import (
+    SimulationSource,
+    files_below,
+    judge_models,
+    open_source,
+    panel_for,
+)
 from maseval.benchmark.tau2.recount.causes import Cause
 from maseval.benchmark.tau2.rescoring.change import ReleaseTotals, VerdictChange
 from maseval.benchmark.tau2.rescoring.under import ScoredUnder

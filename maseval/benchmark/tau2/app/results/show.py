@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
-from maseval.benchmark.tau2.app.running.own_domains import named_domain
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, reason_for_call
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, named_domain, reason_for_call
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
@@ -15,18 +16,16 @@ from maseval.app.benchmarks import (
 from maseval.app.results.conventions import ConventionScore
 from maseval.app.results.simulation_lines import SimulationLine
 from maseval.benchmark.tau2.app.results.audit import audit
-from maseval.benchmark.tau2.app.results.certify import certify
+from maseval.benchmark.tau2.app.results.certify import certify, verify
 from maseval.benchmark.tau2.app.results.comparable import (
     differing_data,
     digest,
     outcomes_of_file,
     outcomes_of_run,
 )
-from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
 from maseval.benchmark.tau2.app.results.results_run import JUDGED_BY, ResultsRun
+from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from maseval.benchmark.tau2.app.results.sources import record_of
-from maseval.benchmark.tau2.app.results.timelines import ReportTimeline, timeline_of_report
-from maseval.benchmark.tau2.app.results.verify import verify
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_names
@@ -43,8 +42,10 @@ from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, has_simu
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.timeline import Timeline, timeline
+from maseval.benchmark.tau2.timeline.timeline import search_form
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import kind_of
+from maseval.core.outcome import kind_of, recorded_simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import entries, mapping
@@ -177,6 +178,21 @@ def _label_counts(found: Mapping[Simulation, FailureDiagnosis | None]) -> LabelS
     )
 
 
+@dataclass(frozen=True)
+class ReportTimeline:
+    """The world after each message, in the form that the viewer shows."""
+
+    found: Timeline
+
+    def to_dict(self) -> Mapping[str, object]:
+        """The whole timeline in JSON's terms."""
+        return self.found.to_dict()
+
+    def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
+        """The records with these words in them after a message, or at the start."""
+        return search_form(self.found.search(words, message))
+
+
 class Tau2Support(BenchmarkSupport):
     """Explains failures, and reads results files of tau2-bench."""
 
@@ -272,3 +288,24 @@ class Tau2Support(BenchmarkSupport):
 
 
 SUPPORT = Tau2Support()
+
+
+def timeline_of_report(report: Report) -> ReportTimeline | None:
+    """The timeline of a simulation, also of one that was cut off; None without a conversation."""
+    recorded = recorded_simulation(report)
+    if not recorded.get("messages"):
+        return None
+    environment = mapping(report, "config", "environment")
+    release = release_of_report(report)
+    domain = release.domain(str(environment["domain"]))
+    if mapping(report, "config", "benchmark", "tau2").get("lenient_order_ids"):
+        domain = domain.lenient
+    judged_by = mapping(report, "task").get(JUDGED_BY)
+    found = timeline(
+        {**recorded, "task_id": report["task_id"]},
+        domain,
+        cast(Mapping[str, Any], judged_by) if judged_by else None,
+        solo=bool(environment.get("solo")),
+        version=release,
+    )
+    return ReportTimeline(found)

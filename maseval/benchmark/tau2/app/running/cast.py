@@ -4,30 +4,31 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.running.prices import AgentPrices, Prices
-from maseval.benchmark.tau2.app.results.judges import memory_path
-from maseval.benchmark.tau2.app.running.agent_faults import blaming
+from maseval.benchmark.tau2.app.results.sources import memory_path
 from maseval.benchmark.tau2.app.running.own_agents import (
     NO_KEY,
     AgentBrief,
     AgentModel,
     Cast,
+    Rehearsal,
+    blaming,
     cast_of,
     no_answer,
 )
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
-from maseval.benchmark.tau2.app.running.rehearsal import Rehearsal
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.turns import last_said_in, turn_in
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.formats.message import tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.human import seat_agent, seat_user
@@ -50,6 +51,7 @@ from maseval.core.outcome import termination_of
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
+from maseval.core.shapes import text
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
@@ -384,3 +386,34 @@ class _Cleaning(BenchmarkCallback):
 
 def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+
+
+def turn_in(environment: Tau2Environment) -> tuple[str, float]:
+    """Whose turn it is, and for how long, from the last message of the conversation."""
+    trajectory = environment.trajectory
+    if not trajectory.messages:
+        return "agent", _seconds_since(trajectory.start_time)
+    last = trajectory.messages[-1]
+    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
+    if trajectory.termination_reason is not None:
+        return "evaluation", seconds
+    if tool_calls_of(last):
+        return "tools", seconds
+    # A tool's answer goes to the side that asked, a text to the other side.
+    if last["role"] == "tool":
+        return ("user" if last.get("requestor") == "user" else "agent"), seconds
+    return ("agent" if last["role"] == "user" else "user"), seconds
+
+
+def last_said_in(environment: Tau2Environment) -> Said | None:
+    """The last message of the conversation: its text, or the tools that it calls."""
+    messages = environment.trajectory.messages
+    if not messages:
+        return None
+    last = messages[-1]
+    calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
+    return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
+
+
+def _seconds_since(timestamp: str) -> float:
+    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())

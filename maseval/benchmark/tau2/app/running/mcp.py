@@ -4,6 +4,7 @@ The simulation is run like every other, into a run folder; only its agent is who
 """
 
 import signal
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import fields, replace
@@ -11,23 +12,76 @@ from typing import Any, NoReturn
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.running.mcp_simulation import McpSimulation
-from maseval.benchmark.tau2.app.running.options import ConversationOptions, McpOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import AgentBrief
-from maseval.benchmark.tau2.app.running.own_domains import named_domain
+from maseval.benchmark.tau2.app.running.options import (
+    ConversationOptions,
+    McpOptions,
+    OnResult,
+    RunOptions,
+)
+from maseval.benchmark.tau2.app.running.own_agents import AgentBrief, MakeAgent
 from maseval.benchmark.tau2.app.running.run import run
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.simulation_thread import wait_until
-from maseval.benchmark.tau2.app.running.tasks import select_tasks
+from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
+from maseval.benchmark.tau2.app.running.tasks import named_domain, select_tasks
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.task import Task
-from maseval.interface.agents.mcp import conversation_server
-from maseval.interface.agents.mcp.conversation import AgentLeftError
+from maseval.interface.agents.mcp import McpAgentAdapter, conversation_server
+from maseval.interface.agents.mcp.conversation import AgentLeftError, Conversation
 from maseval.interface.agents.mcp.tools import load_mcp
 from maseval.interface.agents.mcp.transports import over_http, over_stdio
+
+# How long a server stays reachable: after the last call of an agent that knows of the end, and of
+# one that does not, because it was busy when its time was up.
+_LINGER_SECONDS = 2.0
+_ABSENCE_SECONDS = 60.0
+
+
+class McpAgent:
+    """Makes the agent of the run; its name is what the run's configuration says of the agent."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def __call__(self, brief: AgentBrief) -> McpAgentAdapter:
+        return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
+
+
+class McpSimulation:
+    """The run of the task, in a thread of its own."""
+
+    def __init__(
+        self,
+        run: Callable[[MakeAgent], RunResult],
+        briefing: str,
+        on_result: OnResult,
+    ) -> None:
+        self._thread = SimulationThread(
+            lambda: run(McpAgent(self.conversation)),
+            # A client may end this process as soon as it hears of the end.
+            lambda words: self.conversation.end(words),
+            on_result,
+        )
+        self.conversation = Conversation(self._thread.start, briefing)
+
+    def is_long_over(self) -> bool:
+        """Whether there is nothing more to be done for the agent."""
+        patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
+        silence = time.monotonic() - self.conversation.last_heard
+        return self._thread.is_over and silence > patience
+
+    def leave(self, why: MASEvalError) -> None:
+        """Let the simulation end if it has not; waits until it is recorded."""
+        self.conversation.leave(why)
+        if self.conversation.is_begun:
+            wait_until(lambda: self._thread.is_over)
+
+    def outcome(self) -> RunResult | None:
+        """What became of it; raises what kept it from being run."""
+        return self._thread.outcome()
+
 
 TRANSPORTS = ("stdio", "http")
 

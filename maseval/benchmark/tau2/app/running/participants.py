@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import named, source_sha256
+from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import AgentModel, MakeAgent
-from maseval.benchmark.tau2.app.running.person import Human
 from maseval.benchmark.tau2.players.seat import Seat
 from maseval.core.exceptions import ConfigurationError
 

@@ -1,19 +1,29 @@
 """``maseval tau2 run --dry-run``: what would run, with which prompts, and about what it costs."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.running.first_requests import Prompt, overheard
+from maseval.benchmark.tau2.app.running.cast import CastBenchmark
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.own_agents import FunctionAgentAdapter
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
-from maseval.benchmark.tau2.app.running.prepared import PreparedRun
+from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.core.agent import AgentAdapter
+from maseval.core.messages import text_of
+from maseval.core.model import ModelAdapter
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.seeding import SeedGenerator
 from maseval.core.storage.redaction import Secrets
+from maseval.core.task import Task
 from maseval.core.usage import TokenUsage
+from maseval.core.user import User
 from maseval.runs.config import RunConfig
 
 _CHARACTERS_PER_TOKEN = 4
@@ -44,6 +54,15 @@ BASIS = (
     "take half or double; reasoning tokens, retries and the judge are not in it, nor is the "
     "discount for cached input."
 )
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model is sent with every request: its system prompt and its tools."""
+
+    system: str
+    tools: Sequence[str]
+    characters: int
 
 
 @dataclass(frozen=True)
@@ -189,3 +208,51 @@ def _conversation(who: str, domain: str, prompt: Prompt | None) -> tuple[float, 
     # On average half of the conversation is sent with a request.
     characters = calls * ((prompt.characters if prompt else 0) + seen / 2)
     return calls, characters / _CHARACTERS_PER_TOKEN, calls * length / _CHARACTERS_PER_TOKEN
+
+
+# The agent greets, the user answers, the agent is asked.
+_STEPS = 3
+_WORDS = "Hello."
+
+
+def overheard(setup: RunSetup, task: Task) -> dict[str, Prompt]:
+    """The prompts of a task by the role of the model: ``agent_model``, ``user_simulator``."""
+    benchmark = _Overhearing(setup)
+    benchmark.run([task], benchmark.agent_data)
+    return {role: _prompt(model) for role, model in benchmark.heard.items() if model.requests}
+
+
+class _Overhearing(CastBenchmark):
+    """The run's benchmark, in which every model is scripted and remembers what it was asked."""
+
+    def __init__(self, setup: RunSetup) -> None:
+        brief = replace(setup.options, max_steps=_STEPS, concurrency=1)
+        super().__init__(replace(setup, options=brief))
+        self.heard: dict[str, ScriptedModelAdapter] = {}
+
+    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+        model = ScriptedModelAdapter(lambda messages, tools: _WORDS, model_id=model_id)
+        self.heard[kwargs["register_name"]] = model
+        return model
+
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
+        if not isinstance(self.setup.agent, OwnAgent):
+            return super().setup_agents(agent_data, environment, task, user, seed_generator)
+        # The code of an own agent may do anything; its prompts are its own.
+        stand_in = FunctionAgentAdapter(lambda query: _WORDS, "own")
+        return [stand_in], {stand_in.name: stand_in}
+
+
+def _prompt(model: ScriptedModelAdapter) -> Prompt:
+    request = model.requests[0]
+    spoken = (text_of(each) for each in request["messages"] if each["role"] == "system")
+    system, tools = "\n".join(spoken), list(request["tools"] or ())
+    names = [str(tool["function"]["name"]) for tool in tools]
+    return Prompt(system, names, len(system) + (len(json.dumps(tools)) if tools else 0))

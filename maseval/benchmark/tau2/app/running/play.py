@@ -15,11 +15,10 @@ from maseval.app.results.simulation_lines import line_of
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.cast import CastBenchmark
 from maseval.benchmark.tau2.app.running.options import ConversationOptions, PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_domains import named_domain
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
-from maseval.benchmark.tau2.app.running.prepared import PreparedRun
-from maseval.benchmark.tau2.app.running.run import run_prepared
+from maseval.benchmark.tau2.app.running.run import PreparedRun, run_prepared
 from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
+from maseval.benchmark.tau2.app.running.tasks import named_domain
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, tool_calls_of

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 
 from maseval.app.running.options import ExtraArguments, recorded
 from maseval.app.running.probe import Probe
-from maseval.benchmark.tau2.app.running.agent_code import check_imports, uses_chat_model
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import (
     ANYWHERE,
     NO_KEY,
     AgentBrief,
     AgentModel,
+    check_imports,
     check_signature,
     load_agent,
+    uses_chat_model,
 )
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.benchmark import Mode

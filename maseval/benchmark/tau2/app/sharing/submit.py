@@ -16,9 +16,9 @@ from maseval.benchmark.tau2.app.sharing.leaderboard import (
     TYPES,
     BrokenRule,
     SubmissionRefusedError,
+    SubmittedDomain,
     broken_rules,
 )
-from maseval.benchmark.tau2.app.sharing.submitted import SubmittedDomain
 from maseval.benchmark.tau2.results import export_results
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.files import write_json
