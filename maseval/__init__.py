@@ -69,7 +69,7 @@ from maseval.core.usage import (
 )
 from maseval.core.user import AgenticLLMUser, LLMUser, TerminationReason, User
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 __all__ = [
     "AdaptiveTaskQueue",

@@ -59,7 +59,7 @@ def test_the_version_stands_in_one_place_and_satisfies_who_asks_for_maseval_0_4(
 
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["hatch"]["version"] == {"path": "maseval/__init__.py"}
-    assert maseval.__version__ == "0.6.0"
+    assert maseval.__version__ == "0.7.0"
     assert re.search(rf"^## {re.escape(maseval.__version__)}\b", CHANGELOG, re.M)
 
 

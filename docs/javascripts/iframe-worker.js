@@ -1,14 +1,17 @@
 // A page opened from disk may not start a worker. There the search runs in a hidden frame.
-// The theme looks for this name to find out.
 if (location.protocol === "file:") {
-  window.IFrameWorker = class extends EventTarget {
+  window.Worker = class extends EventTarget {
     constructor(address) {
       super();
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
       document.body.append(this.frame);
       this.scope = this.frame.contentWindow;
-      this.scope.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.scope.postMessage = (data) => {
+        const event = new MessageEvent("message", { data });
+        this.dispatchEvent(event);
+        this.onmessage?.(event);
+      };
       const script = this.scope.document.createElement("script");
       script.src = address;
       this.loaded = new Promise((resolve) => script.addEventListener("load", resolve));
@@ -24,5 +27,4 @@ if (location.protocol === "file:") {
       this.frame.remove();
     }
   };
-  window.Worker = window.IFrameWorker;
 }

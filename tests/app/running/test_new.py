@@ -12,7 +12,7 @@ from maseval.commands import new
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from tests.cli.commandline import COMMAND, maseval
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def run(*command, folder):

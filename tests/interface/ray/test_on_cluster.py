@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import maseval
 from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
 from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
@@ -220,4 +221,4 @@ def test_a_node_with_other_code_is_refused_by_name(nodes, tmp_path):
         nodes.remove(other)
 
     assert other.node_id[:6] in str(caught.value)
-    assert "maseval is 0.1.0 there and 0.6.0 here" in str(caught.value)
+    assert f"maseval is 0.1.0 there and {maseval.__version__} here" in str(caught.value)
