@@ -1,12 +1,13 @@
-"""How long statistics take on a full benchmark: ``python -m benchmarks.statistics``.
+"""The time that statistics take on a full benchmark: ``python -m benchmarks.statistics``.
 
 Two made-up runs of 278 tasks in three domains, four trials each: 1,112 simulations a run.
 """
 
 import random
-import time
 from collections.abc import Callable
 
+from benchmarks import coverage
+from benchmarks.table import best, show
 from maseval.stats import Outcome, compare, compare_all, pass_curves, summarise, trial_map
 
 TASKS = {"airline": 50, "retail": 114, "telecom": 114}
@@ -15,12 +16,10 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Print a table."""
+    """Print the times, and then how often the statistics hold what they promise."""
     first, second, third = (
         made_up_run(seed, skill) for seed, skill in ((1, 1.0), (2, 1.3), (3, 1.1))
     )
-    print(f"two runs of {len(first):,} simulations\n")
-    print(f"{'':<44}{'ms':>8}")
     measured: dict[str, Callable[[], object]] = {
         "compare two runs": lambda: compare(first, second),
         "compare three runs": lambda: compare_all({"a": first, "b": second, "c": third}),
@@ -32,12 +31,13 @@ def main() -> None:
             trial_map(first),
         ),
     }
-    for name, function in measured.items():
-        print(f"{name:<44}{best(function) * 1e3:>8.0f}")
+    rows = [(name, f"{best(work, ROUNDS) * 1e3:.0f}") for name, work in measured.items()]
+    show(f"Runs of {len(first):,} simulations", ["", "ms"], rows)
+    coverage.main()
 
 
 def made_up_run(seed: int, skill: float) -> list[Outcome]:
-    """A run in which each task has a chance of its own, the same in every run but for the skill."""
+    """Return a run; each task has a chance of its own, the same in every run but for the skill."""
     tasks, luck = random.Random(0), random.Random(seed)
     outcomes = []
     for domain, count in TASKS.items():
@@ -48,16 +48,6 @@ def made_up_run(seed: int, skill: float) -> list[Outcome]:
                 for trial in range(TRIALS)
             ]
     return outcomes
-
-
-def best(measured: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few rounds: what the others took longer was not ours."""
-    times = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        measured()
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
-from maseval.stats.outcomes import by_task
+from maseval.stats.trials import by_task
 from pytest_maseval import MARK, RUNS
 from pytest_maseval.options import EvaluationOptions
 

@@ -8,7 +8,7 @@ from typing import Any
 from maseval.app.running.options import spelled
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.requirement import ALPHA, check_alpha, check_at_least
+from maseval.stats.planning import ALPHA, check_alpha, check_at_least
 
 # The agent is what a test gives, and the place of the run what --maseval-runs says.
 _NOT_ASKED = frozenset({"agent", "output", "fork"})

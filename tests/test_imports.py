@@ -112,8 +112,8 @@ EXCEPTIONS = {
 
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
-    *("trials", "pass_k", "distributions", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimation", "outcomes", "result", "agreement"),
+    *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
+    *("estimation", "result", "agreement"),
 }
 
 

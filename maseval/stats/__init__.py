@@ -2,13 +2,21 @@
 
 from maseval.core.outcome import Outcome
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
-from maseval.stats.comparison import Comparison, Difference, Flip, compare
+from maseval.stats.comparison import (
+    Comparison,
+    ComparisonTable,
+    Difference,
+    Flip,
+    Pair,
+    compare,
+    compare_all,
+    holm,
+)
+from maseval.stats.comparison import ComparisonTable as Table  # its earlier name
 from maseval.stats.compatibility import Compatibility, IncomparableRunsError, compatibility
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.intervals import Interval, mean_interval, wilson
-from maseval.stats.outcomes import outcomes_of
-from maseval.stats.pass_k import pass_at_k, pass_hat_k
-from maseval.stats.planning import SamplePlan
+from maseval.stats.planning import Requirement, SamplePlan, requirement
 from maseval.stats.planning import SamplePlan as Plan  # its earlier name
 from maseval.stats.plots import (
     cost_and_score,
@@ -17,11 +25,9 @@ from maseval.stats.plots import (
     pass_curves,
     trial_map,
 )
-from maseval.stats.requirement import Requirement, requirement
-from maseval.stats.several import ComparisonTable, Pair, compare_all, holm
-from maseval.stats.several import ComparisonTable as Table  # its earlier name
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
 from maseval.stats.summary import GroupSummary, Summary, summarise
+from maseval.stats.trials import outcomes_of, pass_at_k, pass_hat_k
 
 __all__ = [
     "Comparison",

@@ -1,4 +1,4 @@
-"""How far two judges agree: the share of equal answers, and Cohen's kappa."""
+"""Agreement of two judges: the share of equal answers, and Cohen's kappa."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Agreement:
         return (self.equal / self.total - by_chance) / (1 - by_chance)
 
     def to_dict(self) -> dict[str, float | None]:
-        """In JSON's terms."""
+        """Return the counts and shares, ready for JSON."""
         return {
             "total": self.total,
             "equal": self.equal,

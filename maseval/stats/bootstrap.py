@@ -13,10 +13,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from statistics import NormalDist, fmean
 
-from maseval.stats.distributions import check_level
-from maseval.stats.intervals import Interval
-from maseval.stats.pass_k import MEASURES, Measure
-from maseval.stats.trials import Trials
+from maseval.stats.intervals import Interval, check_level
+from maseval.stats.trials import MEASURES, Measure, Trials, mean_over_tasks
 
 RESAMPLES = 2_000
 
@@ -27,14 +25,14 @@ _EDGE = 1e-4
 def bootstrap_tasks(
     scores: Sequence[float], level: float, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval | None:
-    """BCa interval for the mean of ``scores``; None for fewer than two."""
+    """Return the BCa interval for the mean of ``scores``; None for fewer than two."""
     check_level(level)
     if len(scores) < 2:
         return None
     rng = random.Random(seed)
     means = sorted(fmean(rng.choices(scores, k=len(scores))) for _ in range(resamples))
-    corrected = _bca(scores, means)
-    low, high = (quantile(means, corrected(p)) for p in _tails(level))
+    correct = _bca_correction(scores, means)
+    low, high = (quantile(means, correct(p)) for p in _tails(level))
     return Interval(low, high, level, f"BCa bootstrap over tasks, {resamples:,} resamples")
 
 
@@ -46,7 +44,7 @@ def bootstrap_nested(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval | None:
-    """Percentiles over tasks and trials within tasks, centred; None for fewer than two tasks.
+    """Return centred percentiles over tasks and trials within tasks; None for fewer than two tasks.
 
     Resampling trials is biased upwards: a task with 2 of 4 passed has a pass^2 of 1/6, its
     resamples 1/4 on average. The resamples are therefore shifted to the estimate.
@@ -55,19 +53,19 @@ def bootstrap_nested(
     if len(tasks) < 2:
         return None
     rng = random.Random(seed)
-    scores, chances = _redrawn(tasks, measure, k)
+    scores, chances = _resampled_scores(tasks, measure, k)
     reached = list(accumulate(chances))
     means = sorted(
         fmean(rng.choices(scores, cum_weights=reached, k=len(tasks))) for _ in range(resamples)
     )
-    shift = fmean(float(MEASURES[measure](*task, k)) for task in tasks) - fmean(means)
+    shift = mean_over_tasks(tasks, measure, k) - fmean(means)
     low, high = (quantile(means, p) + shift for p in _tails(level))
     method = f"bootstrap over tasks and trials within tasks, {resamples:,} resamples, centred"
     return Interval(max(0.0, low), min(1.0, high), level, method)
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:
-    """The quantile, interpolated between the two nearest values."""
+    """Return the quantile, interpolated between the two nearest values (R's type 7)."""
     position = probability * (len(ordered) - 1)
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
@@ -78,24 +76,26 @@ def _tails(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-def _bca(scores: Sequence[float], means: Sequence[float]) -> Callable[[float], float]:
-    """Maps a percentile to the corrected one, by the resamples' bias and the scores' skew."""
+def _bca_correction(scores: Sequence[float], means: Sequence[float]) -> Callable[[float], float]:
+    """Return the map from a percentile to the one corrected for bias and skew."""
     normal, mean = NormalDist(), fmean(scores)
     below = fmean((each < mean) + (each == mean) / 2 for each in means)
     bias = normal.inv_cdf(min(1 - _EDGE, max(_EDGE, below)))
-    away = [score - mean for score in scores]
-    spread = sum(a * a for a in away)
-    skew = sum(a**3 for a in away) / (6 * spread**1.5) if spread else 0.0
+    deviations = [score - mean for score in scores]
+    spread = sum(each * each for each in deviations)
+    skew = sum(each**3 for each in deviations) / (6 * spread**1.5) if spread else 0.0
 
-    def corrected(probability: float) -> float:
+    def correct(probability: float) -> float:
         z = bias + normal.inv_cdf(probability)
         return normal.cdf(bias + z / (1 - skew * z))
 
-    return corrected
+    return correct
 
 
-def _redrawn(tasks: Sequence[Trials], measure: Measure, k: int) -> tuple[list[float], list[float]]:
-    """The possible scores of a task resampled with its trials, and their probabilities."""
+def _resampled_scores(
+    tasks: Sequence[Trials], measure: Measure, k: int
+) -> tuple[list[float], list[float]]:
+    """Return the possible scores of a task with resampled trials, and their probabilities."""
     scores, chances = [], []
     for (n, passed), count in Counter(tasks).items():
         share = passed / n

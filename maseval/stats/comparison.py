@@ -1,7 +1,8 @@
-"""Two runs side by side, paired by task."""
+"""Comparison of runs, paired by task: two runs in detail, or several in one table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from statistics import fmean
 from typing import Any
 
@@ -9,12 +10,19 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.compatibility import check_compatible
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.outcomes import by_task, mean_cost
-from maseval.stats.pass_k import MEASURES, Measure, named
 from maseval.stats.planning import Pairs, SamplePlan, detectable_difference, plan
 from maseval.stats.result import Result
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
-from maseval.stats.trials import Trials, fewest_trials
+from maseval.stats.summary import Summary, summarise
+from maseval.stats.trials import (
+    MEASURES,
+    Measure,
+    Trials,
+    by_task,
+    fewest_trials,
+    mean_cost,
+    measure_name,
+)
 
 UP_TO = 4
 
@@ -39,8 +47,8 @@ class Difference:
 
     @property
     def name(self) -> str:
-        """``pass^1`` and the like."""
-        return named(self.measure, self.k)
+        """The measure with its k, such as ``pass^1``."""
+        return measure_name(self.measure, self.k)
 
 
 @dataclass(frozen=True)
@@ -54,18 +62,18 @@ class Flip:
 
     @property
     def change(self) -> float:
-        """How much the pass rate rose."""
+        """The pass rate of the second run - that of the first."""
         return self.second.passed / self.second.total - self.first.passed / self.first.total
 
     @property
     def fully(self) -> bool:
-        """Whether all trials passed in one run and none in the other."""
+        """True if all trials passed in one run and none in the other."""
         return abs(self.change) == 1
 
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """What differs between two runs, and how certain that is.
+    """The differences between two runs, with their intervals and tests.
 
     ``main`` is the comparison asked for; the p-values of all others are exploratory. ``dropped``
     lists what only one run has, or both have on different data.
@@ -91,7 +99,7 @@ def compare(
     up_to: int = UP_TO,
     level: float = LEVEL,
 ) -> Comparison:
-    """Compare two runs, paired by task: how the second differs from the first.
+    """Compare two runs, paired by task; differences are second - first.
 
     Args:
         first: The outcomes of one run.
@@ -102,9 +110,10 @@ def compare(
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
     """
-    runs = list(first), list(second)
-    dropped, cautions = _prepared(runs, names, configs)
-    trials, one_sided = shared_tasks(dict(zip(names, runs, strict=True)))
+    by_name = dict(zip(names, (list(first), list(second)), strict=True))
+    settings = None if configs is None else dict(zip(names, configs, strict=True))
+    dropped, cautions = _drop_other_data(by_name, settings)
+    trials, one_sided = _shared_tasks(by_name)
     a, b = (trials[name] for name in names)
     most = fewest_trials([*a.values(), *b.values()])
     if not 1 <= k <= most:
@@ -121,60 +130,21 @@ def compare(
     overall = [each for each in differences if each.group == differences[-1].group]
     main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
     pairs = Pairs([*a.values()], [*b.values()], main.measure, k)
-    costs = mean_cost(runs[0]), mean_cost(runs[1])
+    costs = mean_cost(by_name[names[0]]), mean_cost(by_name[names[1]])
     return Comparison(
         names=names,
         main=main,
         differences=differences,
-        flipped=_flipped(a, b),
+        flipped=_find_flips(a, b),
         plan=plan(pairs, main.test.p_value, level, costs),
         dropped=dropped + one_sided,
-        cautions=cautions + _uneven(a, b, names),
+        cautions=cautions + _cautions_about_trials(a, b, names),
         notes=_notes(names),
     )
 
 
-def shared_tasks(
-    runs: Mapping[str, Iterable[Outcome]],
-) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
-    """The trials of the tasks that all runs have, in one order, and what was left out for it."""
-    trials = {
-        name: {key: each for key, each in by_task(run).items() if each.total}
-        for name, run in runs.items()
-    }
-    common = set.intersection(*(set(each) for each in trials.values()))
-    dropped = [
-        f"task {str(key)!r} of {name}: not in every run"
-        for name, each in trials.items()
-        for key in each
-        if key not in common
-    ]
-    if not common:
-        raise ConfigurationError(
-            f"the runs {', '.join(trials)} have no task in common; "
-            "compare runs of the same tasks of the same domains"
-        )
-    order = [key for key in next(iter(trials.values())) if key in common]
-    return {name: {key: each[key] for key in order} for name, each in trials.items()}, dropped
-
-
-def _prepared(
-    runs: tuple[list[Outcome], list[Outcome]],
-    names: tuple[str, str],
-    configs: tuple[Mapping[str, Any], Mapping[str, Any]] | None,
-) -> tuple[list[str], list[str]]:
-    """Remove from ``runs`` what has different data; return what that was, and what else differs."""
-    if configs is None:
-        return [], ["no configurations given: differences in data or rules cannot be detected"]
-    found = check_compatible(*configs, names=names)
-    for run in runs:
-        run[:] = [outcome for outcome in run if outcome.group not in found.other_data]
-    dropped = [f"domain {group!r}: {why}" for group, why in found.other_data.items()]
-    return dropped, found.cautions
-
-
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    """The tasks of each group, and of all together if there are several."""
+    """Return the tasks of each group, and of all together if there are several."""
     names = dict.fromkeys(key.group for key in tasks)
     groups: list[tuple[str | None, list[TaskKey]]] = [
         (name, [key for key in tasks if key.group == name]) for name in names
@@ -209,14 +179,13 @@ def _difference(
     )
 
 
-def _flipped(a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials]) -> list[Flip]:
-    """The tasks that changed, those that changed most first."""
+def _find_flips(a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials]) -> list[Flip]:
     flips = [Flip(*key, a[key], b[key]) for key in a]
     changed = [flip for flip in flips if flip.change]
     return sorted(changed, key=lambda flip: -abs(flip.change))
 
 
-def _uneven(
+def _cautions_about_trials(
     a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials], names: tuple[str, str]
 ) -> list[str]:
     if all(a[key].total == b[key].total for key in a):
@@ -234,3 +203,107 @@ def _notes(names: tuple[str, str]) -> list[str]:
         "and not corrected for multiple testing",
         "detectable: the true difference found with 80% power, given the observed variance",
     ]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two of the runs; ``adjusted`` is the p-value after Holm's correction."""
+
+    names: tuple[str, str]
+    main: Difference
+    adjusted: float
+
+
+@dataclass(frozen=True)
+class ComparisonTable(Result):
+    """Every run on the tasks that all of them share, and every pair of runs."""
+
+    runs: dict[str, Summary]
+    pairs: list[Pair]
+    dropped: list[str]
+    cautions: list[str]
+    notes: list[str]
+
+
+def compare_all(
+    runs: Mapping[str, Iterable[Outcome]],
+    *,
+    configs: Mapping[str, Mapping[str, Any]] | None = None,
+    k: int = 1,
+    level: float = LEVEL,
+) -> ComparisonTable:
+    """Compare every run with every other on the tasks that all of them have."""
+    if len(runs) < 2:
+        raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
+    kept = {name: list(outcomes) for name, outcomes in runs.items()}
+    dropped, cautions = _drop_other_data(kept, configs)
+    trials, one_sided = _shared_tasks(kept)
+    common = next(iter(trials.values()))
+    kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
+    mains = {
+        names: compare(kept[names[0]], kept[names[1]], names=names, k=k, up_to=0, level=level).main
+        for names in combinations(kept, 2)
+    }
+    adjusted = holm([main.test.p_value for main in mains.values()])
+    return ComparisonTable(
+        runs={name: summarise(run, level=level) for name, run in kept.items()},
+        pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
+        dropped=dropped + one_sided,
+        cautions=cautions,
+        notes=[
+            f"all runs on the {len(common)} tasks they share; every task counts once",
+            f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
+        ],
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return Holm's adjusted p-values (Scand. J. Stat. 6, 1979), in the order given."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, position in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        adjusted[position] = largest
+    return adjusted
+
+
+def _shared_tasks(
+    runs: Mapping[str, Iterable[Outcome]],
+) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
+    """Return the trials of the tasks that all runs have, in one order, and what was left out."""
+    trials = {
+        name: {key: each for key, each in by_task(run).items() if each.total}
+        for name, run in runs.items()
+    }
+    common = set.intersection(*(set(each) for each in trials.values()))
+    dropped = [
+        f"task {str(key)!r} of {name}: not in every run"
+        for name, each in trials.items()
+        for key in each
+        if key not in common
+    ]
+    if not common:
+        raise ConfigurationError(
+            f"the runs {', '.join(trials)} have no task in common; "
+            "compare runs of the same tasks of the same domains"
+        )
+    order = [key for key in next(iter(trials.values())) if key in common]
+    return {name: {key: each[key] for key in order} for name, each in trials.items()}, dropped
+
+
+def _drop_other_data(
+    runs: dict[str, list[Outcome]], configs: Mapping[str, Mapping[str, Any]] | None
+) -> tuple[list[str], list[str]]:
+    """Remove the domains whose data differ between any two runs; return these, and cautions."""
+    if configs is None:
+        return [], ["no configurations given: differences in data or rules cannot be detected"]
+    other_data: dict[str, str] = {}
+    cautions: dict[str, None] = {}
+    for a, b in combinations(runs, 2):
+        found = check_compatible(configs[a], configs[b], names=(a, b))
+        other_data |= found.other_data
+        cautions |= dict.fromkeys(found.cautions)
+    for name, run in runs.items():
+        runs[name] = [outcome for outcome in run if outcome.group not in other_data]
+    return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)

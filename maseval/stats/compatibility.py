@@ -1,4 +1,4 @@
-"""Whether two runs may be compared: the same rules, the same data, and what else differs."""
+"""Compatibility of two runs: they must share rules and data; other differences are listed."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,8 +32,9 @@ class IncomparableRunsError(MASEvalError, ValueError):
 
 @dataclass(frozen=True)
 class Compatibility(Result):
-    """``refused``: why the runs cannot be compared. ``other_data``: domains that cannot be.
+    """The differences of two configurations, by consequence.
 
+    ``refused`` holds the rules that differ, ``other_data`` the domains that cannot be compared.
     ``cautions`` name what surrounds the agent and differs; ``differing`` lists all other settings
     that do, which may well be what the comparison is about.
     """
@@ -50,7 +51,7 @@ def compatibility(
     *,
     conditions: Collection[str] = CONDITIONS,
 ) -> Compatibility:
-    """What differs between the configurations of two runs, sorted by what it means.
+    """Sort the differences between the configurations of two runs by consequence.
 
     ``data`` holds a fingerprint for each domain, ``tasks`` the ids of each domain's tasks; these
     two may stand beside the settings or within a benchmark's own part of them.
@@ -60,14 +61,14 @@ def compatibility(
     for path in sorted(a.keys() | b.keys()):
         one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
         if one != other:
-            _sort_in(found, path, one, other, conditions)
+            _record_difference(found, path, one, other, conditions)
     return found
 
 
 def check_compatible(
     first: Mapping[str, Any], second: Mapping[str, Any], *, names: tuple[str, str] = ("A", "B")
 ) -> Compatibility:
-    """``compatibility``, or an error if the runs were made under different rules."""
+    """Return their compatibility; raise if the runs were made under different rules."""
     found = compatibility(first, second)
     if found.refused:
         raise IncomparableRunsError(
@@ -79,7 +80,7 @@ def check_compatible(
 
 
 def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Every setting with the way to it; tasks and trials are paired by what was run instead."""
+    """Yield every setting with its path; tasks and trials are paired by what was run instead."""
     if not isinstance(value, Mapping):
         yield path, value
         return
@@ -88,7 +89,7 @@ def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
             yield from _leaves(part, (*path, str(key)))
 
 
-def _sort_in(
+def _record_difference(
     found: Compatibility,
     path: tuple[str, ...],
     one: object,

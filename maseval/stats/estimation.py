@@ -1,22 +1,28 @@
-"""estimate: the one way from trials to a number with its interval.
+"""Estimates: the one way from trials to a number with its interval.
 
-Whatever shows a score (a table, a report, a comparison, a live display) takes it from here.
+Everything that shows a score (a table, a report, a comparison, a live display) takes it from here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.pass_k import MEASURES, Measure, mean_over_tasks, named
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
-from maseval.stats.trials import Trials, fewest_trials
+from maseval.stats.trials import (
+    Measure,
+    Trials,
+    fewest_trials,
+    mean_over_tasks,
+    measure_name,
+    task_scores,
+)
 
 IntervalMethod = Literal["tasks", "resampled", "nested"]
-"""How the interval is found: in closed form, or by resampling tasks or tasks and trials."""
+"""The interval in closed form, or by resampling tasks, or tasks and trials."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +44,21 @@ class Estimate(Result):
 
     @property
     def name(self) -> str:
-        """``pass^1`` and the like."""
-        return named(self.measure, self.k)
+        """The measure with its k, such as ``pass^1``."""
+        return measure_name(self.measure, self.k)
 
     @property
     def low(self) -> float:
-        """The lower end of ``interval``; 0 if there is none, as one task says nothing of others."""
+        """The lower end of ``interval``; 0 without one, as one task says nothing of others."""
         return 0.0 if self.interval is None else self.interval.low
 
     @property
     def high(self) -> float:
-        """The upper end of ``interval``; 1 if there is none."""
+        """The upper end of ``interval``; 1 without one."""
         return 1.0 if self.interval is None else self.interval.high
 
     def in_brief(self) -> dict[str, float | None]:
-        """The value and its interval alone, ready for JSON."""
+        """Return the value and its interval alone, ready for JSON."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
@@ -65,7 +71,7 @@ def estimate(
     level: float = LEVEL,
     method: IntervalMethod = "tasks",
 ) -> Estimate:
-    """The mean of a measure over ``tasks``, with a confidence interval clustered by task.
+    """Estimate the mean of a measure over ``tasks``, with an interval clustered by task.
 
     Args:
         tasks: The trials of each task. A task without a trial that counts is left out of the
@@ -91,12 +97,12 @@ def estimate(
 
 
 def pass_hat_estimates(tasks: Sequence[Trials], level: float = LEVEL) -> dict[int, Estimate]:
-    """pass^k with its interval, for every k that all tasks allow."""
+    """Estimate pass^k for every k that all tasks allow."""
     return {k: estimate(tasks, k=k, level=level) for k in range(1, fewest_trials(tasks) + 1)}
 
 
 def check_method(method: str) -> None:
-    """Raise unless ``method`` is a way to find an interval."""
+    """Raise unless ``method`` is one of ``IntervalMethod``."""
     if method not in get_args(IntervalMethod):
         raise ConfigurationError(
             f"unknown method {method!r}; choose one of: {', '.join(get_args(IntervalMethod))}"
@@ -106,13 +112,10 @@ def check_method(method: str) -> None:
 def _interval(
     tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: IntervalMethod
 ) -> Interval | None:
-    scores = [float(MEASURES[measure](*each, k)) for each in tasks]
-    found: dict[IntervalMethod, Callable[[], Interval | None]] = {
-        "tasks": lambda: mean_interval(scores, level),
-        "resampled": lambda: bootstrap_tasks(scores, level),
-        "nested": lambda: bootstrap_nested(tasks, measure, k, level),
-    }
-    return found[method]()
+    if method == "nested":
+        return bootstrap_nested(tasks, measure, k, level)
+    scores = task_scores(tasks, measure, k)
+    return mean_interval(scores, level) if method == "tasks" else bootstrap_tasks(scores, level)
 
 
 def _bounds(

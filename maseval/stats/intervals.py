@@ -1,28 +1,31 @@
-"""Intervals for a share and for a mean over tasks.
+"""Confidence intervals for a share and for a mean over tasks, and the quantiles they need.
 
 A benchmark has few tasks, scores are bounded, and good agents score close to the bound. There a
 percentile bootstrap is too narrow, and has no width at all when every task passes. So the variance
 is that of the bootstrap over tasks, which for a mean is known in closed form, and the interval is
 Wilson's for the effective sample size that gives this variance, with Student's t for z (Korn &
-Graubard 1998; Dean & Pagano 2015).
+Graubard 1998; Dean & Pagano 2015). The quantiles need no numerical library.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from functools import lru_cache
+from statistics import NormalDist, fmean, variance
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.distributions import two_sided_t, two_sided_z
 from maseval.stats.result import Result
 
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
 
+_TINY = 1e-300
+_PRECISION = 1e-15
+
 
 @dataclass(frozen=True)
 class Interval(Result):
-    """A confidence interval, and how it was found."""
+    """A confidence interval and the method that found it."""
 
     low: float
     high: float
@@ -34,10 +37,10 @@ class Interval(Result):
 
 
 def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
-    """Wilson's interval for a share of independent simulations (J. Am. Stat. Assoc. 22, 1927).
+    """Return Wilson's interval for a share of independent simulations.
 
-    For one trial per task. Several trials of one task are correlated, which ``mean_interval`` over
-    the tasks takes into account.
+    It is for one trial per task. Several trials of one task are correlated, which
+    ``mean_interval`` over the tasks takes into account (J. Am. Stat. Assoc. 22, 1927).
     """
     z = two_sided_z(level)
     if not 0 <= passed <= total:
@@ -49,13 +52,13 @@ def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | None:
-    """The interval for the mean over tasks like these; None for fewer than two tasks.
+    """Return the interval for the mean over tasks like these; None for fewer than two tasks.
 
     ``bounds`` are those of a single score: -1 and 1 for a difference of two runs.
     """
     if len(scores) < 2:
         return None
-    return shaped(
+    return wilson_shaped(
         fmean(scores),
         variance(scores) / len(scores),
         two_sided_t(level, len(scores) - 1),
@@ -64,8 +67,8 @@ def mean_interval(
     )
 
 
-def shaped(mean: float, variance: float, z: float, frame: Interval, tasks: int) -> Interval:
-    """Wilson's interval around ``mean``, within ``frame``, for the ``variance`` of that mean.
+def wilson_shaped(mean: float, variance: float, z: float, frame: Interval, tasks: int) -> Interval:
+    """Return Wilson's interval around ``mean``, within ``frame``, for the ``variance`` of the mean.
 
     If all tasks have the same score, the variance says nothing. The interval is then the one that
     Wilson's gives for the share of tasks that differ, after 0 of ``tasks`` did.
@@ -91,3 +94,77 @@ def _wilson(share: float, total: float, z: float) -> tuple[float, float]:
     centre = share + spread / 2
     half = math.sqrt(spread * (share * (1 - share) + spread / 4))
     return max(0.0, (centre - half) / (1 + spread)), min(1.0, (centre + half) / (1 + spread))
+
+
+def check_level(level: float) -> None:
+    """Raise unless ``level`` is that of a confidence interval."""
+    if not 0 < level < 1:
+        raise ConfigurationError(
+            f"the confidence level is {level}; give a number between 0 and 1, such as 0.95"
+        )
+
+
+def two_sided_z(level: float) -> float:
+    """Return the z value of a two-sided normal interval: 1.96 for 95%."""
+    check_level(level)
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+@lru_cache(maxsize=1024)
+def two_sided_t(level: float, degrees: int) -> float:
+    """Return the same for Student's t distribution (1908)."""
+    check_level(level)
+    if degrees < 1:
+        raise ConfigurationError(
+            f"{degrees} degrees of freedom allow no interval; give 1 or more, from 2 values"
+        )
+    outside, low, high = 1 - level, 0.0, 1.0
+    while _t_outside(high, degrees) > outside:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_outside(middle, degrees) > outside else (low, middle)
+    return (low + high) / 2
+
+
+def _t_outside(t: float, degrees: int) -> float:
+    return regularised_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+
+
+def regularised_beta(x: float, a: float, b: float) -> float:
+    """Return I_x(a, b), the distribution function of Beta(a, b), by its continued fraction."""
+    if x <= 0:
+        return 0.0
+    if x >= 1:
+        return 1.0
+    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly, use the symmetry
+        return 1 - regularised_beta(1 - x, b, a)
+    log_front = a * math.log(x) + b * math.log1p(-x) - log_beta(a, b)
+    return math.exp(log_front) / a * _continued_fraction(x, a, b)
+
+
+def log_beta(a: float, b: float) -> float:
+    """Return the logarithm of Euler's beta function."""
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+def _continued_fraction(x: float, a: float, b: float) -> float:
+    """Evaluate it from the front, by Lentz's method (Press et al., Numerical Recipes, 6.4)."""
+    upper, lower = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
+    value = lower
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        step = 1.0
+        for term in (even, odd):
+            lower = 1 / _nonzero(1 + term * lower)
+            upper = _nonzero(1 + term / upper)
+            step = upper * lower
+            value *= step
+        if abs(step - 1) < _PRECISION:
+            break
+    return value
+
+
+def _nonzero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY

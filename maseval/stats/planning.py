@@ -1,24 +1,41 @@
-"""The power of a comparison of two runs, and the sample size that would decide it.
+"""Sample sizes: the power of a comparison, and whether an agent reaches a required pass rate.
 
 A true difference is found with 80% power if it is (z_97.5 + z_80) standard errors away from zero.
 The variance of the tasks' differences has two parts: true variation between tasks, which only more
 tasks average out, and the noise of the trials, which more trials reduce.
+
+A requirement is one-sided: an agent misses a pass rate if the upper end of its interval lies below
+it, and meets it if the lower end does not. In between, more trials or more tasks may decide.
 """
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import NormalDist, fmean, variance
+from typing import Literal
 
-from maseval.stats.distributions import normal_quantile, two_sided_z
-from maseval.stats.pass_k import MEASURES, Measure
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.shapes import number
+from maseval.stats.intervals import (
+    OVER_TASKS,
+    Interval,
+    mean_interval,
+    two_sided_t,
+    two_sided_z,
+    wilson,
+    wilson_shaped,
+)
 from maseval.stats.result import Result
-from maseval.stats.trial_noise import TaskModel, mirrored
-from maseval.stats.trials import Trials, fewest_trials
+from maseval.stats.trial_noise import TaskModel, count_as_pass_hat
+from maseval.stats.trials import MEASURES, Measure, Trials, fewest_trials, mean_over_tasks
 
+ALPHA = 0.05
 POWER = 0.8
+
+# If more trials of each task, or more tasks, than this are needed, they are not the answer.
 MOST_TRIALS = 1_000
-"""If more trials of each task than this are needed, more trials are not the answer."""
+_MOST_TASKS = 10_000
 
 
 @dataclass(frozen=True)
@@ -57,24 +74,27 @@ class Pairs:
         ]
 
     def noise(self, trials: int | None = None) -> float | None:
-        """The part of the differences' variance that is trial noise, with ``trials`` per task."""
-        parts = []
+        """Return the part of the differences' variance that is trial noise.
+
+        ``trials`` is the number per task, None the present one. None without repeated trials.
+        """
+        total = 0.0
         for run in (self.first, self.second):
-            counted = mirrored(run, self.measure)
-            model = TaskModel.fitted(counted)
+            counted = count_as_pass_hat(run, self.measure)
+            model = TaskModel.fit(counted)
             if model is None:
                 return None
-            parts.append(model.noise(counted, self.k, trials))
-        return sum(parts)
+            total += model.noise(counted, self.k, trials)
+        return total
 
 
 def reach(level: float) -> float:
-    """How many standard errors a difference must be away from zero for 80% power."""
-    return two_sided_z(level) + normal_quantile(POWER)
+    """Return the number of standard errors from zero at which a difference has 80% power."""
+    return two_sided_z(level) + NormalDist().inv_cdf(POWER)
 
 
 def detectable_difference(differences: Sequence[float], level: float) -> float | None:
-    """The smallest true difference that this design finds with 80% power; None if there is none.
+    """Return the smallest true difference that this design finds with 80% power, or None.
 
     It assumes the observed variance of the differences.
     """
@@ -86,7 +106,7 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
 def plan(
     pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
 ) -> SamplePlan:
-    """How many trials, or tasks, would decide a difference as large as the one found.
+    """Plan the trials, or the tasks, that would decide a difference as large as the one found.
 
     ``p_value`` is what the test says now, ``costs`` are those of one simulation in each run.
     """
@@ -107,25 +127,22 @@ def plan(
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
-        return SamplePlan(found, None, None, None, tasks, _no_trials(pairs, tasks))
-    first, second = (
-        sum(max(0, trials - each.total) for each in run) for run in (pairs.first, pairs.second)
-    )
-    cost = _cost((first, second), costs)
+        return SamplePlan(found, None, None, None, tasks, _advice_without_trials(pairs, tasks))
+    first, second = _missing_trials(pairs.first, trials), _missing_trials(pairs.second, trials)
     advice = (
         f"{trials} trials per task in each run ({first + second} more simulations) would decide a "
         "difference of this size with 80% power"
     )
+    cost = _total_cost((first, second), costs)
     return SamplePlan(found, trials, first + second, cost, tasks, advice)
 
 
 def _can_decide(tasks: int, level: float) -> bool:
-    """Whether p can reach the level: if all tasks change the same way, it is 2 / 2**tasks."""
+    # If all tasks change the same way, the sign-flip test gives p = 2 / 2**tasks.
     return tasks > 1 and 2 / 2**tasks <= 1 - level
 
 
 def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
-    """The smallest number of trials at which the variance is allowed, found by bisection."""
     now = pairs.noise()
     if now is None:
         return None
@@ -136,29 +153,142 @@ def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
         return noise is not None and real + noise <= allowed
 
     fewest = fewest_trials([*pairs.first, *pairs.second])
-    if spread <= allowed:
-        return fewest
-    if not suffices(MOST_TRIALS):
+    return fewest if spread <= allowed else _smallest_above(fewest, MOST_TRIALS, suffices)
+
+
+def _smallest_above(low: int, most: int, suffices: Callable[[int], bool]) -> int | None:
+    """Find the smallest number above ``low``, and up to ``most``, that suffices, by bisection."""
+    if not suffices(most):
         return None
-    low, high = fewest, MOST_TRIALS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    candidates = range(low + 1, most)
+    position = bisect_left(candidates, True, key=suffices)
+    return candidates[position] if position < len(candidates) else most
 
 
-def _no_trials(pairs: Pairs, tasks: int) -> str:
+def _missing_trials(tasks: Sequence[Trials], trials: int) -> int:
+    return sum(max(0, trials - each.total) for each in tasks)
+
+
+def _advice_without_trials(pairs: Pairs, tasks: int) -> str:
     others = f"about {tasks} tasks like these, with the present number of trials, would decide it"
     if pairs.noise() is None:
         return f"one trial per task cannot separate luck from skill: run two or more; {others}"
     return f"no number of trials would decide it: these tasks differ too much; {others}"
 
 
-def _cost(further: tuple[int, int], costs: tuple[float | None, float | None]) -> float | None:
-    """Unknown if a run needs more simulations and the cost of one is not known."""
+def _total_cost(further: tuple[int, int], costs: tuple[float | None, float | None]) -> float | None:
     total = 0.0
     for simulations, cost in zip(further, costs, strict=True):
         if simulations and cost is None:
             return None
         total += simulations * (cost or 0.0)
     return total
+
+
+@dataclass(frozen=True)
+class Requirement(Result):
+    """The verdict whether pass^1 reaches ``at_least``.
+
+    ``interval`` errs on each side with chance ``alpha``. ``advice`` says what would decide an open
+    question; it is empty if the question is decided.
+    """
+
+    at_least: float
+    alpha: float
+    value: float
+    interval: Interval
+    verdict: Literal["met", "missed", "undecided"]
+    advice: str = ""
+
+
+def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) -> Requirement:
+    """Compare pass^1 of ``tasks`` with ``at_least``.
+
+    Tasks are what varies; if there is only one, its trials are.
+    """
+    check_at_least(at_least)
+    check_alpha(alpha)
+    counted = [each for each in tasks if each.total]
+    if not counted:
+        raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
+    level = 1 - 2 * alpha
+    value = mean_over_tasks(counted, "pass^k", 1)
+    interval = mean_interval(_pass_rates(counted), level)
+    if interval is None:
+        interval = wilson(counted[0].passed, counted[0].total, level)
+    if interval.high < at_least:
+        return Requirement(at_least, alpha, value, interval, "missed")
+    if interval.low >= at_least:
+        return Requirement(at_least, alpha, value, interval, "met")
+    advice = _Decision(value, at_least, level).advice(counted)
+    return Requirement(at_least, alpha, value, interval, "undecided", advice)
+
+
+def check_at_least(at_least: object) -> None:
+    """Raise unless ``at_least`` is a pass rate."""
+    share = number(at_least)
+    if share is None or not 0 <= share <= 1:
+        raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
+
+
+def check_alpha(alpha: object) -> None:
+    """Raise unless ``alpha`` is a one-sided chance of error."""
+    chance = number(alpha)
+    if chance is None or not 0 < chance < 0.5:
+        raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
+
+
+def _pass_rates(tasks: Sequence[Trials]) -> list[float]:
+    return [each.passed / each.total for each in tasks]
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """The question from which sample size on an interval around ``value`` excludes ``at_least``."""
+
+    value: float
+    at_least: float
+    level: float
+
+    def advice(self, tasks: Sequence[Trials]) -> str:
+        if self.value == self.at_least:
+            return "the score is exactly the rate asked for, which no number of trials can decide"
+        if len(tasks) == 1:
+            trials = _smallest_above(tasks[0].total, MOST_TRIALS, self._is_decided_by_trials)
+            return "" if trials is None else _more_trials_advice(tasks, trials)
+        spread = variance(_pass_rates(tasks))
+        if (trials := self._trials_per_task(tasks, spread)) is not None:
+            return _more_trials_advice(tasks, trials)
+        enough = _smallest_above(
+            len(tasks), _MOST_TASKS, lambda count: self._is_decided_by_tasks(spread, count)
+        )
+        if enough is None:
+            return "the score is too close to the rate asked for; no affordable number decides it"
+        return f"about {enough} tasks like these, with as many trials each, would decide it"
+
+    def _trials_per_task(self, tasks: Sequence[Trials], spread: float) -> int | None:
+        model = TaskModel.fit(tasks)
+        if model is None:
+            return None
+        between = max(0.0, spread - model.noise(tasks, 1))
+
+        def suffices(trials: int) -> bool:
+            return self._is_decided_by_tasks(between + model.noise(tasks, 1, trials), len(tasks))
+
+        return _smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
+
+    def _is_decided_by_tasks(self, spread: float, tasks: int) -> bool:
+        frame = Interval(0.0, 1.0, self.level, OVER_TASKS)
+        t = two_sided_t(self.level, tasks - 1)
+        return self._is_outside(wilson_shaped(self.value, spread / tasks, t, frame, tasks))
+
+    def _is_decided_by_trials(self, trials: int) -> bool:
+        return self._is_outside(wilson(round(self.value * trials), trials, self.level))
+
+    def _is_outside(self, interval: Interval) -> bool:
+        return interval.high < self.at_least or interval.low >= self.at_least
+
+
+def _more_trials_advice(tasks: Sequence[Trials], trials: int) -> str:
+    more = _missing_trials(tasks, trials)
+    return f"{trials} trials per task ({more} more simulations) would decide it at this rate"

@@ -1,4 +1,4 @@
-"""Results are dataclasses; this turns any of them into plain dictionaries and lists."""
+"""Base class of results: dataclasses that can be written as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -9,19 +9,19 @@ class Result:
     """Base of all results."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
-        return {name: _plain(value) for name, value in _named_parts(self).items()}
+        """Return the fields, nested results included, as dictionaries and lists for JSON."""
+        return {name: _plain(value) for name, value in _fields_by_name(self).items()}
 
 
 def _plain(value: object) -> object:
-    if parts := _named_parts(value):
+    if parts := _fields_by_name(value):
         return {str(name): _plain(part) for name, part in parts.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _named_parts(value: object) -> dict[str, object]:
+def _fields_by_name(value: object) -> dict[str, object]:
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value):

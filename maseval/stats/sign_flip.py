@@ -25,7 +25,7 @@ _AFFORDABLE = 5e8
 
 @dataclass(frozen=True)
 class FlipTest(Result):
-    """``discordant`` tasks differ between the runs; only these enter the test."""
+    """The result of the test; only the ``discordant`` tasks, which differ, enter it."""
 
     p_value: float
     method: str
@@ -33,21 +33,21 @@ class FlipTest(Result):
 
 
 def sign_flip_test(differences: Sequence[Fraction]) -> FlipTest:
-    """Two-sided test that the differences are symmetric around zero."""
-    steps = _whole(differences)
+    """Test, two-sided, that the differences are symmetric around zero."""
+    steps = _as_integers(differences)
     sizes = [abs(step) for step in steps if step]
     found, largest = abs(sum(steps)), sum(sizes)
     if not found:
         return FlipTest(1.0, EXACT, len(sizes))
     if largest * len(sizes) ** 2 / 8 > _AFFORDABLE:
-        return FlipTest(_sampled(sizes, found), SAMPLED, len(sizes))
+        return FlipTest(_sampled_p_value(sizes, found), SAMPLED, len(sizes))
     # The total of the signed sizes is <= -found where those with a plus add up to at most this.
     extreme = subsets_within(sizes, (largest - found) // 2)
     return FlipTest(float(Fraction(2 * extreme, 2 ** len(sizes))), EXACT, len(sizes))
 
 
 def subsets_within(sizes: Sequence[int], limit: int) -> int:
-    """How many subsets of ``sizes`` add up to ``limit`` or less.
+    """Return the number of subsets of ``sizes`` that add up to ``limit`` or less.
 
     The number of subsets for each sum is a digit of one large number, in a base that no digit can
     exceed. A further size adds a copy of it, shifted by that many digits; the sum of all digits is
@@ -61,13 +61,13 @@ def subsets_within(sizes: Sequence[int], limit: int) -> int:
     return digits % ((1 << bits) - 1)
 
 
-def _whole(differences: Sequence[Fraction]) -> list[int]:
+def _as_integers(differences: Sequence[Fraction]) -> list[int]:
     scale = math.lcm(*(difference.denominator for difference in differences))
     return [int(difference * scale) for difference in differences]
 
 
-def _sampled(sizes: Sequence[int], found: int) -> float:
-    """The observed signs count as one of those drawn, so that no p-value is zero.
+def _sampled_p_value(sizes: Sequence[int], found: int) -> float:
+    """Estimate the p-value from random signs; the observed ones count, so that it is never zero.
 
     Eight signs are one random byte, which picks their total from a table.
     """
@@ -81,7 +81,7 @@ def _sampled(sizes: Sequence[int], found: int) -> float:
 
 
 def _totals(sizes: Sequence[int]) -> list[int]:
-    """The totals of all sign assignments of up to eight sizes, repeated to 256 entries."""
+    """Return the totals of all sign assignments of up to eight sizes, repeated to 256 entries."""
     totals = [0]
     for size in sizes:
         totals = [total + step for total in totals for step in (size, -size)]

@@ -1,4 +1,4 @@
-"""A run in numbers: pass^k and pass@k with intervals, and what they were counted from."""
+"""The summary of a run: pass^k and pass@k with intervals, and the counts behind them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -9,9 +9,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL
-from maseval.stats.outcomes import by_task, mean_cost
-from maseval.stats.pass_k import MEASURES, Measure, named
 from maseval.stats.result import Result
+from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name
 
 Planned = int | Collection[tuple[str, str, int]]
 
@@ -37,12 +36,12 @@ class GroupSummary:
     estimates: list[Estimate]
 
     def estimate(self, measure: Measure, k: int) -> Estimate:
-        """The estimate asked for."""
+        """Return one estimate; raise ConfigurationError if there is none."""
         for each in self.estimates:
             if (each.measure, each.k) == (measure, k):
                 return each
         known = ", ".join(each.name for each in self.estimates)
-        raise ConfigurationError(f"no {named(measure, k)} here; choose one of: {known}")
+        raise ConfigurationError(f"no {measure_name(measure, k)} here; choose one of: {known}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Summary(Result):
 
     @property
     def domains(self) -> list[GroupSummary]:
-        """Each group without the last row, unless there is only one."""
+        """The groups without the overall row, unless there is only one."""
         return self.groups[:-1] or self.groups
 
     @property
@@ -71,7 +70,7 @@ def summarise(
     level: float = LEVEL,
     method: IntervalMethod = "tasks",
 ) -> Summary:
-    """pass^k and pass@k for every possible k, by group and overall.
+    """Estimate pass^k and pass@k for every possible k, by group and overall.
 
     Args:
         outcomes: Those of one run.
@@ -92,7 +91,7 @@ def summarise(
 
 
 def _with_gaps(outcomes: list[Outcome], planned: Planned | None) -> list[Outcome]:
-    """The outcomes, and one that does not count for each planned trial that is missing."""
+    """Add an outcome that does not count for each planned trial that is missing."""
     if planned is None:
         return outcomes
     there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
@@ -118,13 +117,13 @@ def _overall(
     summary = _group(None, run, level, method)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
-        replace(each, mean_of_groups=_mean([group.get(each.name) for group in by_name]))
+        replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
         for each in summary.estimates
     ]
     return replace(summary, estimates=estimates)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 

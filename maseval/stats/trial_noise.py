@@ -1,4 +1,4 @@
-"""How much a score would vary if the same tasks were run again.
+"""The noise of trials: the variance of a score over reruns of the same tasks.
 
 Four trials of a task say little about its own variance; all tasks together say much. The tasks'
 pass rates are modelled by a beta distribution, fitted by its first two moments, which the counts
@@ -15,10 +15,8 @@ from operator import mul
 from statistics import fmean
 from typing import Self
 
-from maseval.stats.distributions import log_beta, two_sided_z
-from maseval.stats.intervals import Interval, shaped
-from maseval.stats.pass_k import Measure, pass_hat_k
-from maseval.stats.trials import Trials
+from maseval.stats.intervals import Interval, log_beta, two_sided_z, wilson_shaped
+from maseval.stats.trials import Measure, Trials, pass_hat_k
 
 RERUN = "same tasks, new trials; beta-binomial variance"
 
@@ -33,8 +31,8 @@ class TaskModel:
     b: float
 
     @classmethod
-    def fitted(cls, tasks: Collection[Trials]) -> Self | None:
-        """The model with the moments of these tasks; None without two trials of some task."""
+    def fit(cls, tasks: Collection[Trials]) -> Self | None:
+        """Fit the model to the moments of these tasks; None without two trials of some task."""
         repeated = [each for each in tasks if each.total >= 2]
         if not repeated:
             return None
@@ -46,7 +44,7 @@ class TaskModel:
         return cls(mean * weight, (1 - mean) * weight)
 
     def noise(self, tasks: Collection[Trials], k: int, trials: int | None = None) -> float:
-        """The mean over tasks of the variance of their pass^k, over repeated runs.
+        """Return the mean over tasks of the variance of their pass^k, over repeated runs.
 
         ``trials`` is the number of trials of such a run; None means as many as each task has had.
         """
@@ -69,7 +67,7 @@ def _squared_scores(trials: int, k: int) -> list[float]:
 
 
 def _predictive(trials: int, a: float, b: float) -> Iterator[float]:
-    """The beta-binomial chances of 0, 1, ... passed trials."""
+    """Yield the beta-binomial chances of 0, 1, ... passed trials."""
     ways = math.lgamma(trials + 1) - log_beta(a, b)
     for passed in range(trials + 1):
         failed = trials - passed
@@ -77,8 +75,8 @@ def _predictive(trials: int, a: float, b: float) -> Iterator[float]:
         yield math.exp(orders + log_beta(a + passed, b + failed))
 
 
-def mirrored(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
-    """Tasks whose pass^k varies as this measure does: for pass@k, count failures as passes."""
+def count_as_pass_hat(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
+    """Return trials whose pass^k varies as this measure does: for pass@k, failures are passes."""
     if measure == "pass^k":
         return list(tasks)
     return [Trials(each.total, each.total - each.passed) for each in tasks]
@@ -87,14 +85,14 @@ def mirrored(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
 def rerun_interval(
     tasks: Collection[Trials], measure: Measure, k: int, value: float, level: float
 ) -> Interval | None:
-    """The interval for the score of these very tasks, if only the trials are repeated.
+    """Return the interval for the score of these very tasks, if only the trials are repeated.
 
     None if no task has two trials.
     """
-    counted = mirrored(tasks, measure)
-    model = TaskModel.fitted(counted)
+    counted = count_as_pass_hat(tasks, measure)
+    model = TaskModel.fit(counted)
     if model is None:
         return None
     variance = model.noise(counted, k) / len(counted)
     frame = Interval(0.0, 1.0, level, RERUN)
-    return shaped(value, variance, two_sided_z(level), frame, len(counted))
+    return wilson_shaped(value, variance, two_sided_z(level), frame, len(counted))

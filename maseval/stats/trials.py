@@ -1,28 +1,117 @@
-"""Trials of a task: how many count, and how many of these passed."""
+"""Trials of tasks, and pass^k and pass@k: the two measures over them.
 
-from collections.abc import Hashable, Iterable
-from typing import NamedTuple, TypeVar
+A trial counts if it has a verdict or failed; one that was excluded or never run does not. Every
+task enters a mean once, however many trials it has.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from fractions import Fraction
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
 
 KeyT = TypeVar("KeyT", bound=Hashable)
+Measure = Literal["pass^k", "pass@k"]
 
 
 class Trials(NamedTuple):
-    """How many trials of one task count, and how many of these passed."""
+    """The number of trials of one task that count, and of those that passed."""
 
     total: int
     passed: int
 
 
 def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Trials]:
-    """The trials of each task, in the order in which tasks appear; None does not count."""
+    """Count the trials of each task, in the order in which tasks appear; None does not count."""
     trials: dict[KeyT, Trials] = {}
     for task, passed in results:
         before = trials.get(task, Trials(0, 0))
-        counted = passed is not None
-        trials[task] = Trials(before.total + counted, before.passed + bool(passed))
+        trials[task] = Trials(before.total + (passed is not None), before.passed + bool(passed))
     return trials
 
 
 def fewest_trials(tasks: Iterable[Trials]) -> int:
-    """The smallest number of trials of any task, which is the largest possible k."""
+    """Return the smallest number of trials of any task, which is the largest possible k."""
     return min((each.total for each in tasks), default=0)
+
+
+def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
+    """Read a run's reports; a report of a failure or without a verdict did not pass."""
+    return [
+        outcome_of(checked_report(report, f"reports[{position}]"))
+        for position, report in enumerate(reports)
+    ]
+
+
+def by_task(outcomes: Iterable[Outcome]) -> dict[TaskKey, Trials]:
+    """Count the trials of each task; raise ConfigurationError if a trial appears twice."""
+    known = list(outcomes)
+    seen: set[tuple[TaskKey, int]] = set()
+    for outcome in known:
+        if (outcome.key, outcome.trial) in seen:
+            raise ConfigurationError(
+                f"trial {outcome.trial} of task {str(outcome.key)!r} appears twice; give each "
+                "trial once, and continue the numbers when you put runs together"
+            )
+        seen.add((outcome.key, outcome.trial))
+    return count_trials((outcome.key, outcome.passed) for outcome in known)
+
+
+def mean_cost(outcomes: Iterable[Outcome]) -> float | None:
+    """Return the mean cost of the simulations whose cost is known; None if there are none."""
+    known = [outcome.cost for outcome in outcomes if outcome.cost is not None]
+    return sum(known) / len(known) if known else None
+
+
+def pass_hat_k(trials: int, passed: int, k: int) -> Fraction:
+    """Return the chance that ``k`` trials drawn without replacement all passed.
+
+    Source: Yao et al. 2024, arXiv:2406.12045.
+    """
+    _check_counts(trials, passed, k)
+    return Fraction(math.comb(passed, k), math.comb(trials, k))
+
+
+def pass_at_k(trials: int, passed: int, k: int) -> Fraction:
+    """Return the chance that at least one of ``k`` trials drawn without replacement passed.
+
+    Source: Chen et al. 2021, arXiv:2107.03374.
+    """
+    _check_counts(trials, passed, k)
+    return 1 - pass_hat_k(trials, trials - passed, k)
+
+
+MEASURES: dict[Measure, Callable[[int, int, int], Fraction]] = {
+    "pass^k": pass_hat_k,
+    "pass@k": pass_at_k,
+}
+
+
+def task_scores(tasks: Iterable[Trials], measure: Measure, k: int) -> list[float]:
+    """Return the measure of each task."""
+    return [float(MEASURES[measure](*each, k)) for each in tasks]
+
+
+def mean_over_tasks(tasks: Iterable[Trials], measure: Measure, k: int) -> float:
+    """Return the mean over tasks, each of which counts once."""
+    return fmean(task_scores(tasks, measure, k))
+
+
+def measure_name(measure: Measure, k: int) -> str:
+    """Return the measure with its number, such as ``pass^4``."""
+    return measure.replace("k", str(k))
+
+
+def _check_counts(trials: int, passed: int, k: int) -> None:
+    if k < 0:
+        raise ConfigurationError(f"k is {k}; give 0 or more")
+    if not 0 <= passed <= trials:
+        raise ConfigurationError(
+            f"{passed} of {trials} trials passed; give a number from 0 to {trials}"
+        )
+    if trials < k:
+        # The words are those of tau2-bench v0.2.0.
+        raise ConfigurationError(f"Number of trials {trials} is less than k {k}.")

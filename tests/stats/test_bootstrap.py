@@ -1,16 +1,15 @@
 """Bootstrap by actual resampling."""
 
 from itertools import product
-from statistics import fmean, pvariance
+from statistics import fmean, pvariance, quantiles
 
 import pytest
 
+from benchmarks.coverage import bootstrap_coverage
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks, quantile
 from maseval.stats.intervals import mean_interval
-from maseval.stats.pass_k import pass_hat_k
-from maseval.stats.trials import Trials
-from tests.stats.made_up import chances, drawn, rng, true_mean
+from maseval.stats.trials import Trials, pass_hat_k
 
 SCORES = [0.0, 0.25, 0.25, 0.5, 0.75, 0.75, 1.0, 1.0, 1.0, 0.5, 0.25, 1.0]
 TASKS = [Trials(4, int(4 * score)) for score in SCORES]
@@ -112,16 +111,27 @@ def test_a_level_that_is_none_is_refused():
         bootstrap_nested(TASKS, "pass^k", 1, 95)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 4])
-def test_bootstraps_of_fifty_tasks_hold_the_truth_as_often_as_they_say(k):
-    numbers, truth = rng(k), true_mean(2, 1, k)
-    plain = nested = 0
-    for _ in range(300):
-        counts = drawn(chances(50, 2, 1, numbers), 4, numbers)
-        scores = [float(pass_hat_k(*each, k)) for each in counts]
-        plain += truth in bootstrap_tasks(scores, 0.95, resamples=400)
-        nested += truth in bootstrap_nested(counts, "pass^k", k, 0.95, resamples=400)
+@pytest.mark.parametrize(
+    ("probability", "expected"),
+    [(0.0, 10.0), (0.1, 14.0), (0.25, 20.0), (0.5, 40.0), (0.875, 120.0), (1.0, 160.0)],
+)
+def test_a_quantile_lies_at_its_share_of_the_way_from_the_first_to_the_last_value(
+    probability, expected
+):
+    # Of five values, the quantile p stands at position 4p, between two of them by interpolation.
+    assert quantile([10.0, 20.0, 40.0, 80.0, 160.0], probability) == pytest.approx(expected)
 
-    assert 0.90 <= plain / 300 <= 0.985
-    assert nested / 300 >= 0.93
+
+def test_a_quantile_agrees_with_the_inclusive_quantiles_of_the_standard_library():
+    ordered = sorted([0.3, 0.1, 0.7, 0.2, 0.95, 0.4, 0.8])
+    expected = quantiles(ordered, n=40, method="inclusive")
+
+    assert [quantile(ordered, i / 40) for i in range(1, 40)] == pytest.approx(expected)
+
+
+def test_bootstraps_of_fifty_tasks_hold_the_truth_as_often_as_they_say():
+    # benchmarks/coverage.py has the large simulations.
+    plain, nested = bootstrap_coverage(tasks=50, k=4, repetitions=40)
+
+    assert 0.85 <= plain < 1.0
+    assert nested >= plain

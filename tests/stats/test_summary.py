@@ -9,8 +9,7 @@ import pytest
 from maseval.benchmark.tau2.metrics import compute_pass_at_k, compute_pass_hat_k
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, outcomes_of, summarise
-from maseval.stats.outcomes import by_task
-from maseval.stats.pass_k import pass_hat_k
+from maseval.stats.trials import by_task, pass_hat_k
 from tests.stats.made_up import rng, run
 
 TWO_DOMAINS = run([4, 3, 0], group="air", cost=0.5) + run([2], group="shop", cost=1.5)

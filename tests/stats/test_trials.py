@@ -1,6 +1,25 @@
 """Trials counted task by task."""
 
-from maseval.stats.trials import Trials, count_trials, fewest_trials
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome, TaskKey
+from maseval.stats.trials import (
+    Trials,
+    by_task,
+    count_trials,
+    fewest_trials,
+    mean_cost,
+    mean_over_tasks,
+    measure_name,
+    outcomes_of,
+    pass_at_k,
+    pass_hat_k,
+)
 
 
 def test_trials_are_counted_task_by_task_and_none_does_not_count():
@@ -16,3 +35,82 @@ def test_trials_are_counted_task_by_task_and_none_does_not_count():
 def test_the_fewest_trials_of_any_task_are_zero_without_tasks():
     assert fewest_trials([Trials(4, 4), Trials(3, 0)]) == 3
     assert fewest_trials([]) == 0
+
+
+@pytest.mark.parametrize("trials", range(1, 7))
+def test_both_are_what_counting_every_choice_of_k_trials_gives(trials):
+    for passed in range(trials + 1):
+        run = [True] * passed + [False] * (trials - passed)
+        for k in range(trials + 1):
+            choices = list(combinations(run, k))
+            assert pass_hat_k(trials, passed, k) == Fraction(sum(map(all, choices)), len(choices))
+            assert pass_at_k(trials, passed, k) == Fraction(sum(map(any, choices)), len(choices))
+
+
+@pytest.mark.parametrize(("trials", "passed", "k"), [(4, 2, 5), (4, 5, 1), (4, -1, 1), (0, 0, 1)])
+def test_what_cannot_be_is_refused_with_the_value(trials, passed, k):
+    for score in (pass_hat_k, pass_at_k):
+        with pytest.raises(ConfigurationError, match=str(trials)):
+            score(trials, passed, k)
+
+
+def test_a_negative_k_is_refused():
+    for score in (pass_hat_k, pass_at_k):
+        with pytest.raises(ConfigurationError, match="k is -1"):
+            score(4, 2, -1)
+
+
+def test_every_task_counts_once_however_many_trials_it_has():
+    tasks = [Trials(1, 1), Trials(8, 2)]
+
+    assert mean_over_tasks(tasks, "pass^k", 1) == 0.625
+    assert mean_over_tasks(tasks[1:], "pass@k", 2) == 1 - 15 / 28
+
+
+def test_a_measure_is_named_with_its_number():
+    assert [measure_name("pass^k", 4), measure_name("pass@k", 12)] == ["pass^4", "pass@12"]
+
+
+def test_a_real_run_is_read_task_by_task():
+    benchmark = BookingBenchmark(seed=7, progress_bar=False, n_task_repeats=2)
+    reports = benchmark.run(load_tasks())
+    outcomes = outcomes_of(reports)
+
+    assert [(each.task, each.trial) for each in outcomes] == [
+        (each["task_id"], each["repeat_idx"]) for each in reports
+    ]
+    assert {trials.total for trials in by_task(outcomes).values()} == {2}
+
+
+@pytest.mark.parametrize("wrong", [{}, {"status": "success"}, None, 3])
+def test_something_else_than_a_report_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match=r"reports\[0\] is .*, not a report"):
+        outcomes_of([wrong])
+
+
+def test_tasks_of_the_same_id_in_two_domains_are_two():
+    outcomes = [Outcome("air", "1", 0, True), Outcome("shop", "1", 0, False)]
+
+    assert by_task(outcomes) == {
+        TaskKey("air", "1"): Trials(1, 1),
+        TaskKey("shop", "1"): Trials(1, 0),
+    }
+
+
+def test_an_excluded_trial_does_not_count_and_its_task_stays():
+    outcomes = [Outcome("", "1", 0, None, reason="user: empty turns"), Outcome("", "1", 1, True)]
+
+    assert by_task(outcomes) == {TaskKey("", "1"): Trials(1, 1)}
+    assert by_task(outcomes[:1]) == {TaskKey("", "1"): Trials(0, 0)}
+
+
+def test_the_same_trial_twice_is_refused():
+    with pytest.raises(ConfigurationError, match="trial 0 of task 'air 1' appears twice"):
+        by_task([Outcome("air", "1", 0, True)] * 2)
+
+
+def test_the_mean_cost_is_over_those_that_are_known():
+    outcomes = [Outcome("", "1", trial, True, cost) for trial, cost in enumerate((None, 1.0, 2.0))]
+
+    assert mean_cost(outcomes) == 1.5
+    assert mean_cost(outcomes[:1]) is None

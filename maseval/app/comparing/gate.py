@@ -11,7 +11,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats import Comparison, Difference, Flip
-from maseval.stats.requirement import ALPHA, check_alpha
+from maseval.stats.planning import ALPHA, check_alpha
 
 GateVerdict = Literal["worse", "not worse"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from maseval.app.comparing.gate import Gate
 from maseval.core.outcome import TaskKey
 from maseval.stats import Flip
-from maseval.stats.outcomes import by_task
+from maseval.stats.trials import by_task
 
 
 def junit(gate: Gate) -> bytes:

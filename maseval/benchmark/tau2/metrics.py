@@ -29,9 +29,15 @@ from maseval.core.outcome import (
 )
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number
-from maseval.stats import pass_k
-from maseval.stats.pass_k import Measure, mean_over_tasks, named
-from maseval.stats.trials import Trials, count_trials, fewest_trials
+from maseval.stats.trials import (
+    Measure,
+    Trials,
+    count_trials,
+    fewest_trials,
+    mean_over_tasks,
+    measure_name,
+)
+from maseval.stats.trials import pass_hat_k as _pass_hat_k
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +66,7 @@ class BenchmarkMetrics(TypedDict):
 
 def pass_hat_k(num_trials: int, success_count: int, k: int) -> float:
     """Chance that ``k`` trials drawn without replacement all passed (arXiv:2406.12045)."""
-    return float(pass_k.pass_hat_k(num_trials, success_count, k))
+    return float(_pass_hat_k(num_trials, success_count, k))
 
 
 def compute_pass_hat_k(
@@ -164,11 +170,13 @@ def _means(
     if not trials:
         return {}
     wanted, most = list(k_values), fewest_trials(trials.values())
-    too_large = [named(measure, k) for k in wanted if k > most]
+    too_large = [measure_name(measure, k) for k in wanted if k > most]
     if too_large:
         _warn_of_left_out(too_large, trials)
     return {
-        named(measure, k): mean_over_tasks(trials.values(), measure, k) for k in wanted if k <= most
+        measure_name(measure, k): mean_over_tasks(trials.values(), measure, k)
+        for k in wanted
+        if k <= most
     }
 
 

@@ -15,8 +15,7 @@ from typing import Any, Literal, TypedDict
 
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.outcome import is_successful
-from maseval.stats.pass_k import mean_over_tasks
-from maseval.stats.trials import count_trials, fewest_trials
+from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks
 
 Convention = Literal["metrics", "leaderboard"]
 CONVENTIONS: tuple[Convention, ...] = ("metrics", "leaderboard")

@@ -24,7 +24,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.stats.estimation import Estimate, pass_hat_estimates
-from maseval.stats.outcomes import by_task
+from maseval.stats.trials import by_task
 
 logger = logging.getLogger(__name__)
 

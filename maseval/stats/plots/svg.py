@@ -36,12 +36,12 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing of a certain size; ``parts`` are SVG elements, ``described`` says what is seen."""
+    """A drawing; ``parts`` are SVG elements, ``description`` is for people who cannot see it."""
 
     width: float
     height: float
     title: str
-    described: str
+    description: str
     parts: Sequence[str]
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Figure:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="maseval-plot" role="img" '
             f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
             f'height="{self.height:g}" font-family="{escape(FONT)}" font-size="12">\n'
-            f"<title>{escape(self.title)}</title>\n<desc>{escape(self.described)}</desc>\n"
+            f"<title>{escape(self.title)}</title>\n<desc>{escape(self.description)}</desc>\n"
             f"<style>{_style()}</style>\n"
             f'<rect class="ground" width="100%" height="100%" rx="6"/>\n'
             f"{text(24, 28, self.title, 'ink', size=15, bold=True)}\n{body}\n</svg>\n"
@@ -59,7 +59,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places along one axis."""
+    """A map from values to places along one axis."""
 
     values: tuple[float, float]
     places: tuple[float, float]
@@ -80,7 +80,7 @@ def text(
     size: float = 12,
     bold: bool = False,
 ) -> str:
-    """Words at a place; ``anchor`` says which end of them is there."""
+    """Return words at a place; ``anchor`` is the end of them that stands there."""
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
@@ -89,7 +89,7 @@ def text(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: float = 1) -> str:
-    """A straight line."""
+    """Return a straight line."""
     return (
         f'<line class="{kind} line" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
         f'stroke-width="{width:g}"/>'
@@ -97,20 +97,20 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: 
 
 
 def polyline(points: Iterable[tuple[float, float]], kind: str, dash: str = "") -> str:
-    """A line through points."""
+    """Return a line through points."""
     pattern = f' stroke-dasharray="{dash}"' if dash else ""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline class="{kind} line" points="{places}" stroke-width="2"{pattern}/>'
 
 
 def area(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """A translucent surface with these corners."""
+    """Return a translucent surface with these corners."""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polygon class="{kind}" points="{places}" fill-opacity="0.13"/>'
 
 
-def marker(x: float, y: float, number: int, hint: str) -> str:
-    """The sign of a series at a place; the hint appears when it is pointed at."""
+def marker(x: float, y: float, number: int, words: str) -> str:
+    """Return the sign of a series at a place; ``words`` appear when it is pointed at."""
     shapes = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>',
         f'<rect x="{x - 3.8:.1f}" y="{y - 3.8:.1f}" width="7.6" height="7.6"/>',
@@ -119,21 +119,21 @@ def marker(x: float, y: float, number: int, hint: str) -> str:
         f'<path d="M{x:.1f} {y + 5:.1f}l5-8.6h-10z"/>',
         f'<path d="M{x - 4.5:.1f} {y - 1.5:.1f}h3v-3h3v3h3v3h-3v3h-3v-3h-3z"/>',
     )
-    return f'<g class="{series(number)}">{hinted(hint)}{shapes[number % SERIES]}</g>'
+    return f'<g class="{series(number)}">{hint(words)}{shapes[number % SERIES]}</g>'
 
 
-def hinted(words: str) -> str:
-    """A hint for the element around it."""
+def hint(words: str) -> str:
+    """Return a tooltip for the element around it."""
     return f"<title>{escape(words)}</title>"
 
 
 def series(number: int) -> str:
-    """The class of the elements of a series."""
+    """Return the CSS class of the elements of a series."""
     return f"series-{number % SERIES + 1}"
 
 
 def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
-    """Horizontal lines with their percentages."""
+    """Return horizontal lines with their percentages."""
     low, high = scale.values
     return [
         part
@@ -146,7 +146,7 @@ def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round values from ``low`` to ``high``, about so many."""
+    """Return about so many round values from ``low`` to ``high``."""
     if high <= low:
         return [low]
     rough = (high - low) / about
@@ -157,8 +157,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return list(takewhile(lambda value: value <= high + step * 1e-9, values))
 
 
-def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places close to those wanted that leave a gap between labels, in the order given."""
+def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places close to those wanted, with a gap between them, in the order given."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     places = [0.0] * len(wanted)
     floor_at = low
@@ -172,13 +172,13 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return places
 
 
-def shortened(words: str, length: int) -> str:
-    """No longer than so many characters."""
+def shorten(words: str, length: int) -> str:
+    """Cut words to so many characters."""
     return words if len(words) <= length else f"{words[: length - 1]}…"
 
 
 def in_plain_colours(drawing: str) -> str:
-    """The drawing in light colours, for programs that know no custom properties."""
+    """Return the drawing in light colours, for programs that know no custom properties."""
     rules = "".join(
         f".{name}{{fill:{light}}}.{name}.line{{fill:none;stroke:{light}}}"
         for name, (light, _) in _COLOURS.items()
@@ -188,7 +188,7 @@ def in_plain_colours(drawing: str) -> str:
 
 
 def _style() -> str:
-    """The plain colour first, for programs that do not know custom properties."""
+    # The plain colour comes first, for programs that do not know custom properties.
     rules = [_scheme(0, ".maseval-plot")]
     rules.append(f"@media(prefers-color-scheme:dark){{{_scheme(1, '.maseval-plot')}}}")
     rules += [

@@ -15,7 +15,7 @@ from maseval.stats import (
     summarise,
     trial_map,
 )
-from maseval.stats.plots.svg import Scale, apart, in_plain_colours, ticks
+from maseval.stats.plots.svg import Scale, in_plain_colours, spread_apart, ticks
 from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -169,8 +169,8 @@ def test_a_scale_without_extent_puts_everything_in_the_middle():
 
 
 def test_labels_are_moved_apart_and_stay_within():
-    assert apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
-    assert apart([99, 98], 10, 0, 100) == [100, 90]
+    assert spread_apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
+    assert spread_apart([99, 98], 10, 0, 100) == [100, 90]
 
 
 def whiskers(figure):

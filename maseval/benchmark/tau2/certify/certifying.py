@@ -39,8 +39,7 @@ from maseval.benchmark.tau2.recount.suspicion import (
 )
 from maseval.benchmark.tau2.recount.tasks import differing_tasks
 from maseval.data.store import AnyPath
-from maseval.stats.pass_k import mean_over_tasks, named
-from maseval.stats.trials import count_trials, fewest_trials
+from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks, measure_name
 
 _TOLERANCE = 1e-9
 
@@ -247,7 +246,7 @@ def _numbers(found: Recount, domain: str) -> DomainNumbers:
         "passed": sum(passes.values()),
         "mean_reward": fmean(rewards) if rewards else 0.0,
         "pass_hat_k": {
-            named("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
+            measure_name("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
             for k in range(1, fewest_trials(tasks) + 1)
         },
         "not_scorable": sum(

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
-from maseval.stats.pass_k import mean_over_tasks, named
-from maseval.stats.trials import Trials, count_trials
+from maseval.stats.trials import Trials, count_trials, mean_over_tasks, measure_name
 
 APART: tuple[Who, ...] = ("user", "task", "infrastructure")
 
@@ -76,7 +75,7 @@ def _pass_hat(
     kept = [each for each in every if each.label is None or each.label.who not in without]
     tasks = count_trials((each.task, each.label is None) for each in kept)
     return {
-        "values": {named("pass^k", k): _mean(tasks.values(), k) for k in k_values},
+        "values": {measure_name("pass^k", k): _mean(tasks.values(), k) for k in k_values},
         "simulations": len(kept),
         "tasks": len(tasks),
         "left_out": len(every) - len(kept),

@@ -31,8 +31,7 @@ from maseval.core.model import ModelAdapter
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate, pass_hat_estimates
-from maseval.stats.pass_k import mean_over_tasks
-from maseval.stats.trials import Trials, count_trials
+from maseval.stats.trials import Trials, count_trials, mean_over_tasks
 
 
 class Retrial(NamedTuple):

@@ -1,0 +1,217 @@
+"""Simulations of whether the statistics hold what they promise, printed as a table.
+
+Each draws many made-up benchmarks whose truth is known and counts how often an interval holds it,
+or a test finds a difference. A share outside its limits ends the program with an error.
+``python -m benchmarks.coverage``; the tests run a few of these with fewer repetitions.
+"""
+
+import random
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from statistics import NormalDist, fmean, variance
+from typing import NamedTuple
+
+from benchmarks.table import show
+from maseval.core.outcome import Outcome
+from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
+from maseval.stats.comparison import compare
+from maseval.stats.intervals import Interval, mean_interval
+from maseval.stats.planning import Pairs, detectable_difference, plan, reach
+from maseval.stats.sign_flip import sign_flip_test
+from maseval.stats.trial_noise import rerun_interval
+from maseval.stats.trials import Trials, mean_over_tasks, task_scores
+
+Shape = tuple[float, float]
+
+
+class Simulation(NamedTuple):
+    """The share of repetitions in which a promise was kept, and the limits it must lie within."""
+
+    promise: str
+    case: str
+    share: float
+    low: float
+    high: float
+
+
+def main() -> None:
+    """Print a row for each simulation; exit with an error if one is outside its limits."""
+    rows = list(_simulations())
+    show(
+        "How often the statistics hold what they promise",
+        ["promise", "case", "share", "limits"],
+        [(r.promise, r.case, f"{r.share:.3f}", f"{r.low:.3f} to {r.high:.3f}") for r in rows],
+    )
+    broken = [f"{row.promise}, {row.case}" for row in rows if not row.low <= row.share <= row.high]
+    if broken:
+        sys.exit(f"outside the limits: {'; '.join(broken)}")
+
+
+def _simulations() -> Iterator[Simulation]:
+    sizes = [(1, 1), (4, 1), (4, 4)]
+    shapes: list[Shape] = [(0.6, 0.6), (2, 1), (2, 0.2), (0.5, 2)]
+    for tasks, shape, (trials, k) in product([5, 20, 114], shapes, sizes):
+        share = mean_coverage(tasks, shape, trials, k, repetitions=400)
+        # Few or nearly equal tasks get more than was promised, never less.
+        high = 1.0 if tasks <= 20 or true_mean(*shape, k) < 0.05 else 0.985
+        case = f"{tasks} tasks of Beta{shape}, {trials} trials, k={k}"
+        yield Simulation("interval holds the mean", case, share, 0.90, high)
+    for k in (1, 4):
+        plain, nested = bootstrap_coverage(50, k, repetitions=300)
+        yield Simulation("BCa bootstrap holds the mean", f"50 tasks, k={k}", plain, 0.90, 0.985)
+        yield Simulation("nested bootstrap holds the mean", f"50 tasks, k={k}", nested, 0.93, 1.0)
+    for tasks, (trials, k) in product([10, 50, 114], sizes):
+        share = difference_coverage(tasks, trials, k, repetitions=200)
+        case = f"{tasks} tasks, {trials} trials, k={k}"
+        yield Simulation("interval holds the difference", case, share, 0.90, 1.0)
+    reruns: list[tuple[int, Shape]] = [(20, (2, 1)), (50, (0.6, 0.6)), (114, (4, 0.5))]
+    for (tasks, shape), k in product(reruns, (1, 2, 4)):
+        share = rerun_coverage(tasks, shape, k, repetitions=300)
+        case = f"{tasks} tasks of Beta{shape}, k={k}"
+        yield Simulation("rerun interval holds the true score", case, share, 0.90, 0.99)
+    alarms = false_alarms(repetitions=1000)
+    yield Simulation("equal agents called different", "30 tasks", alarms, 0.025, 0.065)
+    found, expected = detection(repetitions=400)
+    yield Simulation(
+        "difference found", "80 tasks, 4 trials", found, expected - 0.06, expected + 0.06
+    )
+    for seed in (1, 2, 3):
+        share, overcautious = planned_power(seed, repetitions=200)
+        high = 1.0 if overcautious else 0.9
+        yield Simulation("planned trials decide", f"100 tasks, seed {seed}", share, 0.7, high)
+
+
+def mean_coverage(tasks: int, shape: Shape, trials: int, k: int, repetitions: int) -> float:
+    """Return how often the interval of a mean holds the true mean."""
+    rng, truth = random.Random(tasks * 10 + k), true_mean(*shape, k)
+    hits = 0
+    for _ in range(repetitions):
+        counts = draw_trials(draw_chances(tasks, *shape, rng), trials, rng)
+        hits += _holds(mean_interval(task_scores(counts, "pass^k", k)), truth)
+    return hits / repetitions
+
+
+def bootstrap_coverage(tasks: int, k: int, repetitions: int) -> tuple[float, float]:
+    """Return how often each of the two bootstraps holds the true mean."""
+    rng, truth = random.Random(k), true_mean(2, 1, k)
+    plain = nested = 0
+    for _ in range(repetitions):
+        counts = draw_trials(draw_chances(tasks, 2, 1, rng), 4, rng)
+        scores = task_scores(counts, "pass^k", k)
+        plain += _holds(bootstrap_tasks(scores, 0.95, resamples=400), truth)
+        nested += _holds(bootstrap_nested(counts, "pass^k", k, 0.95, resamples=400), truth)
+    return plain / repetitions, nested / repetitions
+
+
+def difference_coverage(tasks: int, trials: int, k: int, repetitions: int) -> float:
+    """Return how often the interval of a comparison holds the true difference of two agents."""
+    rng = random.Random(tasks + k)
+    truth = fmean((0.9 * p) ** k - p**k for p in draw_chances(40_000, 2, 0.5, rng))
+    hits = 0
+    for _ in range(repetitions):
+        fixed = draw_chances(tasks, 2, 0.5, rng)
+        first, second = (
+            outcomes_of_counts(draw_trials([p * skill for p in fixed], trials, rng))
+            for skill in (1.0, 0.9)
+        )
+        hits += _holds(compare(first, second, k=k, up_to=0).main.interval, truth)
+    return hits / repetitions
+
+
+def rerun_coverage(tasks: int, shape: Shape, k: int, repetitions: int) -> float:
+    """Return how often the interval of a rerun holds the true score of these very tasks."""
+    rng = random.Random(k)
+    hits = 0
+    for _ in range(repetitions):
+        fixed = draw_chances(tasks, *shape, rng)
+        counts = draw_trials(fixed, 4, rng)
+        value = mean_over_tasks(counts, "pass^k", k)
+        interval = rerun_interval(counts, "pass^k", k, value, 0.95)
+        hits += _holds(interval, fmean(p**k for p in fixed))
+    return hits / repetitions
+
+
+def false_alarms(repetitions: int) -> float:
+    """Return how often two equal agents are called different at the 5% level."""
+    rng = random.Random(7)
+    pairs = []
+    for _ in range(repetitions):
+        fixed = draw_chances(30, 1, 1, rng)
+        pairs.append(Pairs(draw_trials(fixed, 4, rng), draw_trials(fixed, 4, rng)))
+    return fmean(is_decided(each) for each in pairs)
+
+
+def detection(repetitions: int) -> tuple[float, float]:
+    """Return how often a difference is found, and how often its detectable size says it is."""
+    rng, shift, detectable, found = random.Random(4), 0.08, [], 0
+    for _ in range(repetitions):
+        fixed = [0.2 + 0.4 * p for p in draw_chances(80, 1, 1, rng)]
+        pairs = Pairs(*(draw_trials([p + s for p in fixed], 4, rng) for s in (0.0, shift)))
+        detectable.append(detectable_difference(pairs.differences, 0.95) or 0.0)
+        found += is_decided(pairs)
+    standard_errors_away = shift / fmean(detectable) * reach(0.95)
+    return found / repetitions, 1 - NormalDist().cdf(1.96 - standard_errors_away)
+
+
+def planned_power(seed: int, repetitions: int) -> tuple[float, bool]:
+    """Return how often the planned trials decide, and whether the plan allows for too much.
+
+    Here tasks do not differ in the difference; where they seem to, the plan allows for it.
+    """
+    rng = random.Random(seed)
+    fixed = [0.3 + 0.3 * p for p in draw_chances(100, 1, 1, rng)]
+    known = Pairs(*(draw_trials([p + s for p in fixed], 4, rng) for s in (0.0, 0.05)))
+    found = plan(known, 1.0, 0.95, (None, None))
+    trials = found.trials or 0
+    decided = sum(
+        is_decided(Pairs(*(draw_trials([p + s for p in fixed], trials, rng) for s in shifts)))
+        for shifts in [(0.0, found.difference)] * repetitions
+    )
+    overcautious = variance(known.differences) >= (known.noise() or 0.0)
+    return decided / repetitions if trials > 4 else 0.0, overcautious
+
+
+def is_decided(pairs: Pairs) -> bool:
+    """Return whether the test of two runs is significant at the 5% level."""
+    differences = [
+        Fraction(b.passed - a.passed, a.total)
+        for a, b in zip(pairs.first, pairs.second, strict=True)
+    ]
+    return sign_flip_test(differences).p_value <= 0.05
+
+
+def _holds(interval: Interval | None, truth: float) -> bool:
+    return interval is not None and truth in interval
+
+
+def draw_trials(chances: list[float], trials: int, rng: random.Random) -> list[Trials]:
+    """Draw how often each task passes, given its chance."""
+    return [Trials(trials, sum(rng.random() < p for _ in range(trials))) for p in chances]
+
+
+def draw_chances(count: int, a: float, b: float, rng: random.Random) -> list[float]:
+    """Draw the chances of so many tasks from Beta(a, b)."""
+    return [rng.betavariate(a, b) for _ in range(count)]
+
+
+def true_mean(a: float, b: float, k: int) -> float:
+    """Return the mean of the k-th power of a chance that follows Beta(a, b)."""
+    product_of_moments = 1.0
+    for i in range(k):
+        product_of_moments *= (a + i) / (a + b + i)
+    return product_of_moments
+
+
+def outcomes_of_counts(counts: list[Trials]) -> list[Outcome]:
+    """Return the outcomes of a run in which the tasks passed so often."""
+    return [
+        Outcome("shop", str(task), trial, trial < each.passed)
+        for task, each in enumerate(counts)
+        for trial in range(each.total)
+    ]
+
+
+if __name__ == "__main__":
+    main()

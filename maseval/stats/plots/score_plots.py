@@ -1,0 +1,250 @@
+"""Plots of scores: pass^k against k, cost against score, and the difference of two runs."""
+
+from collections.abc import Mapping
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.comparison import Comparison, Difference
+from maseval.stats.estimation import Estimate
+from maseval.stats.plots import svg
+from maseval.stats.plots.svg import Figure, Scale
+from maseval.stats.summary import Summary
+from maseval.stats.trials import Measure
+
+_WIDTH, _HEIGHT = 680, 412
+_LEFT, _TOP, _BOTTOM = 64, 52, 336
+_FOOTNOTE = 398
+_UP = Scale((0.0, 1.0), (_BOTTOM, _TOP))
+
+# Names stand to the right of curves; a cost has its name beside the point.
+_CURVES_RIGHT, _COSTS_RIGHT = 484, 640
+_CURVES_APART, _COSTS_APART = 16, 12
+
+_ROWS_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 520, 76, 26
+
+
+def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str:
+    """Draw one line with its confidence band for each run, over all its tasks."""
+    curves = {name: _points(summary, measure) for name, summary in runs.items()}
+    curves = {name: points for name, points in curves.items() if points}
+    if not curves:
+        raise ConfigurationError(f"no run has a value of {measure}; give runs with trials")
+    last = max(points[-1].k for points in curves.values())
+    across = Scale((0.75, last + 0.25), (_LEFT, _CURVES_RIGHT))
+    parts = [*svg.percent_axis(_UP, _LEFT, _CURVES_RIGHT), *_k_axis(across, last)]
+    scales = _scales_of_runs(curves, across)
+    for number, points in enumerate(curves.values()):
+        parts += _band(points, number, scales[number])
+    for number, (name, points) in enumerate(curves.items()):
+        parts += _curve(name, points, number, scales[number])
+    parts += _curve_names(curves, across)
+    what = "all of k trials pass" if measure == "pass^k" else "at least one of k trials passes"
+    note = f"Chance that {what}. {_band_meaning(curves)}"
+    parts.append(svg.text(24, _FOOTNOTE, note, size=11))
+    description = ". ".join(
+        f"{name}: {', '.join(f'{point.name} {_format_estimate(point)}' for point in points)}"
+        for name, points in curves.items()
+    )
+    return str(Figure(_WIDTH, _HEIGHT, f"{measure} against k", description, parts))
+
+
+def _points(summary: Summary, measure: Measure) -> list[Estimate]:
+    return [
+        each
+        for each in summary.overall.estimates
+        if each.measure == measure and each.value is not None
+    ]
+
+
+def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
+    """Return a scale for each run; with one k, side by side, or bars would hide one another."""
+    if any(len(points) > 1 for points in curves.values()):
+        return [across] * len(curves)
+    left, right = across.places
+    shifts = [_CURVES_APART * (number - (len(curves) - 1) / 2) for number in range(len(curves))]
+    return [Scale(across.values, (left + shift, right + shift)) for shift in shifts]
+
+
+def _height(point: Estimate) -> float:
+    return _UP(point.value or 0.0)
+
+
+def _k_axis(across: Scale, last: int) -> list[str]:
+    step = max(1, round(last / 12))
+    labels = [
+        svg.text(across(k), _BOTTOM + 20, str(k), anchor="middle") for k in range(1, last + 1, step)
+    ]
+    return [*labels, svg.text((_LEFT + _CURVES_RIGHT) / 2, _BOTTOM + 38, "k", anchor="middle")]
+
+
+def _band(points: list[Estimate], number: int, across: Scale) -> list[str]:
+    known = [(across(point.k), point.interval) for point in points if point.interval is not None]
+    if len(known) == 1:
+        ((x, only),) = known
+        return [svg.line(x, _UP(only.low), x, _UP(only.high), svg.series(number), 2)]
+    upper = [(x, _UP(interval.high)) for x, interval in known]
+    lower = [(x, _UP(interval.low)) for x, interval in reversed(known)]
+    return [svg.area(upper + lower, svg.series(number))] if known else []
+
+
+def _curve(name: str, points: list[Estimate], number: int, across: Scale) -> list[str]:
+    places = [(across(point.k), _height(point)) for point in points]
+    signs = [
+        svg.marker(x, y, number, f"{name}: {point.name} {_format_estimate(point)}")
+        for (x, y), point in zip(places, points, strict=True)
+    ]
+    return [svg.polyline(places, svg.series(number), svg.DASHES[number % svg.SERIES]), *signs]
+
+
+def _curve_names(curves: Mapping[str, list[Estimate]], across: Scale) -> list[str]:
+    """Draw each name beside the end of its line, so that no legend has to be searched."""
+    ends = [points[-1] for points in curves.values()]
+    places = svg.spread_apart([_height(end) for end in ends], 32, _TOP + 8, _BOTTOM - 14)
+    x, parts = _CURVES_RIGHT + 16, []
+    for number, (name, end, y) in enumerate(zip(curves, ends, places, strict=True)):
+        parts += [
+            svg.line(across(end.k) + 7, _height(end), x - 4, y, "grid"),
+            svg.text(x, y, svg.shorten(name, 22), svg.series(number), bold=True),
+            svg.text(x, y + 14, _format_estimate(end), size=11),
+        ]
+    return parts
+
+
+def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
+    intervals = [point.interval for points in curves.values() for point in points]
+    known = next((interval for interval in intervals if interval is not None), None)
+    return f"Band: {known.level:.0%} CI, clustered by task." if known else "One task has no CI."
+
+
+def _format_estimate(estimate: Estimate) -> str:
+    interval = estimate.interval
+    span = f" ({interval.low:.1%} to {interval.high:.1%})" if interval else ""
+    return f"{estimate.value or 0.0:.1%}{span}"
+
+
+def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
+    """Draw a point for each run whose costs are known, with the interval of its pass^k."""
+    points = {name: point for name, run in runs.items() if (point := _cost_point(run, k))}
+    if not points:
+        raise ConfigurationError(
+            f"no run has both costs and a pass^{k}; give runs whose models have prices"
+        )
+    dearest = max(cost for cost, _ in points.values())
+    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _COSTS_RIGHT))
+    parts = [*svg.percent_axis(_UP, _LEFT, _COSTS_RIGHT), *_cost_axis(across)]
+    # Runs that cost about the same stand side by side, or their bars would hide one another.
+    wanted = [across(cost) for cost, _ in points.values()]
+    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _COSTS_RIGHT - 6)
+    for number, (name, (cost, estimate)) in enumerate(points.items()):
+        parts += _score_bar(f"{name}: {_money(cost)}", places[number], estimate, number)
+    parts += _cost_names(points, across)
+    without = [name for name in runs if name not in points]
+    if without:
+        parts.append(svg.text(24, _FOOTNOTE, f"Without costs: {', '.join(without)}", size=11))
+    description = ". ".join(
+        f"{name}: {_money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
+        for name, (cost, estimate) in points.items()
+    )
+    return str(Figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts))
+
+
+def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
+    cost = run.overall.mean_cost
+    points = [each for each in _points(run, "pass^k") if each.k == k]
+    return (cost, points[0]) if points and cost is not None else None
+
+
+def _cost_axis(across: Scale) -> list[str]:
+    labels = [
+        svg.text(across(value), _BOTTOM + 20, _money(value), anchor="middle")
+        for value in svg.ticks(*across.values)
+    ]
+    middle = (_LEFT + _COSTS_RIGHT) / 2
+    return [*labels, svg.text(middle, _BOTTOM + 38, "mean cost of a simulation", anchor="middle")]
+
+
+def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
+    kind, interval = svg.series(number), estimate.interval
+    whisker = []
+    if interval:
+        low, high = _UP(interval.low), _UP(interval.high)
+        whisker = [
+            svg.line(x, low, x, high, kind, 1.5),
+            *(svg.line(x - 4, end, x + 4, end, kind, 1.5) for end in (low, high)),
+        ]
+    hint = f"{name}, {_format_estimate(estimate)}"
+    return [*whisker, svg.marker(x, _height(estimate), number, hint)]
+
+
+def _cost_names(points: Mapping[str, tuple[float, Estimate]], across: Scale) -> list[str]:
+    """Draw each name on the side of its point where there is room, clear of the other names."""
+    wanted = [_height(estimate) + 4 for _, estimate in points.values()]
+    places = svg.spread_apart(wanted, 16, _TOP + 4, _BOTTOM - 2)
+    parts = []
+    for number, ((name, (cost, _)), y) in enumerate(zip(points.items(), places, strict=True)):
+        x = across(cost)
+        left = x > (_LEFT + _COSTS_RIGHT) / 2
+        place, anchor = (x - 10, "end") if left else (x + 10, "start")
+        words = svg.shorten(name, 30)
+        parts.append(svg.text(place, y, words, svg.series(number), anchor=anchor, bold=True))
+    return parts
+
+
+def _money(cost: float) -> str:
+    return f"${cost:.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}".rstrip("0")
+
+
+def difference_plot(comparison: Comparison) -> str:
+    """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
+    rows = [each for each in comparison.differences if each.measure == "pass^k"]
+    if not rows:
+        raise ConfigurationError("the comparison has no pass^k to draw; give runs with trials")
+    first, second = (svg.shorten(name, 40) for name in comparison.names)
+    # The same reach to both sides, so that the line at 0 stands in the middle.
+    reach = max(0.05, *(abs(end) for row in rows for end in _ends(row))) * 1.08
+    across = Scale((-reach, reach), (_ROWS_LEFT, _ROWS_RIGHT))
+    bottom = _ROWS_TOP + len(rows) * _ROW
+    parts = [svg.text(24, 48, f"{second} minus {first}", size=11), *_zero_axis(across, bottom)]
+    for number, row in enumerate(rows):
+        y = _ROWS_TOP + number * _ROW + _ROW / 2
+        parts += _difference_row(row, y, across, comparison.main == row)
+    described = [f"{_row_name(row)}: {_points_of(row)} percentage points" for row in rows]
+    return str(Figure(_WIDTH, bottom + 34, "Difference in pass^k", ". ".join(described), parts))
+
+
+def _ends(row: Difference) -> tuple[float, float]:
+    if row.interval is None:
+        return row.difference, row.difference
+    return row.interval.low, row.interval.high
+
+
+def _zero_axis(across: Scale, bottom: float) -> list[str]:
+    top = _ROWS_TOP - 6
+    parts = [svg.line(across(0.0), top, across(0.0), bottom, "quiet", 1.5)]
+    for value in svg.ticks(*across.values):
+        x = across(value)
+        parts.append(svg.line(x, top, x, bottom))
+        parts.append(svg.text(x, bottom + 18, f"{100 * value:+.0f}", anchor="middle", size=11))
+    return parts
+
+
+def _difference_row(row: Difference, y: float, across: Scale, main: bool) -> list[str]:
+    low, high = (across(end) for end in _ends(row))
+    name, points, kind = _row_name(row), _points_of(row), svg.series(0)
+    ends = [svg.line(x, y - 4, x, y + 4, kind, 1.5) for x in (low, high)]
+    whisker = [svg.line(low, y, high, y, kind, 2), *ends] if row.interval else []
+    return [
+        svg.text(_ROWS_LEFT - 12, y + 4, svg.shorten(name, 26), "ink", anchor="end", bold=main),
+        *whisker,
+        svg.marker(across(row.difference), y, 0, f"{name}: {points}"),
+        svg.text(_ROWS_RIGHT + 12, y + 4, points, size=11),
+    ]
+
+
+def _row_name(row: Difference) -> str:
+    return f"{row.group or 'all'} {row.name}"
+
+
+def _points_of(row: Difference) -> str:
+    span = row.interval
+    reach = f" ({100 * span.low:+.1f} to {100 * span.high:+.1f})" if span else ""
+    return f"{100 * row.difference:+.1f}{reach}"
