@@ -11,9 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from maseval.app.results.conventions import ConventionScore
-from maseval.app.results.labels import LabelCounts
-from maseval.app.results.simulation_lines import SimulationLine
+from maseval.app.results.counting import ConventionScore, LabelCounts
+from maseval.app.results.recording import SimulationLine
 from maseval.app.results.task_names import TaskName
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report

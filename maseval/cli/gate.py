@@ -61,10 +61,7 @@ def gate(
     The exit code is 0 if it is not shown to be worse, 1 if it is, and 2 if the two cannot be
     compared. Files are written in all but the last case.
     """
-    from maseval.app.comparing.gate import cautions_of  # help must not load these
-    from maseval.app.comparing.gate_junit import junit as as_junit
-    from maseval.app.comparing.gate_summary import markdown as as_markdown
-    from maseval.core.storage.files import write_bytes
+    from maseval.core.storage.files import write_bytes  # help must not load it
 
     with counting("judged") as count:
         found = commands.gate(
@@ -78,11 +75,11 @@ def gate(
             on_progress=count,
         )
     if junit is not None:
-        write_bytes(junit, as_junit(found))
+        write_bytes(junit, found.junit())
     if markdown is not None:
-        write_bytes(markdown, as_markdown(found, report_url).encode())
+        write_bytes(markdown, found.markdown(report_url).encode())
     console, main = stderr() if as_json else stdout(), found.main
-    for line in cautions_of(found):
+    for line in found.cautions:
         console.print(f"[yellow]Note:[/yellow] {inert(line)}", highlight=False, soft_wrap=True)
     span = main.interval
     reach = ""

@@ -18,7 +18,7 @@ from maseval.runs import change_note
 from maseval.runs.annotations import AnnotationError
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.note import RunNote
+    from maseval.app.results.runs import RunNote
 
 EXAMPLES = examples(
     ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),

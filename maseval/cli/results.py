@@ -7,10 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.app.results.conventions import ConventionScore, conventions_in_words
-from maseval.app.results.human import human_sides
+from maseval.app.results.counting import ConventionScore, conventions_in_words
+from maseval.app.results.recording import SimulationLine, human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
-from maseval.app.results.simulation_lines import SimulationLine
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.console import (

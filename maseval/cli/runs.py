@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.origins import origin_in_words
+from maseval.app.results.recording import origin_in_words
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.console import (
     age,

@@ -10,10 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.labels import LabelCounts, LabelRow, rows_without
-from maseval.app.results.origins import origin_in_words
-from maseval.app.results.recording import notes_on
-from maseval.app.results.simulation_lines import SimulationLine, simulation_in
+from maseval.app.results.counting import LabelCounts, LabelRow, rows_without_failures
+from maseval.app.results.recording import SimulationLine, notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.completion import quietly
@@ -206,7 +204,7 @@ def print_labels(labels: LabelCounts, console: Console) -> None:
     console.print(f"\n[bold]Who failed[/bold] in {labels['failed']} simulations, by rule:")
     for what, number in labels["by_what"].items():
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
-    if rows := rows_without(labels):
+    if rows := rows_without_failures(labels):
         counted = {"all: the official number": labels["official"], **rows}
         console.print(_counted(counted, console.width))
         console.print("[dim]Beside the official number, never in its place.[/dim]")

@@ -9,7 +9,7 @@ from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.options import AsJson, Looked, examples
 
 if TYPE_CHECKING:
-    from maseval.app.sharing.sync import Synced
+    from maseval.app.sharing.sync import SyncResult
 
 EXAMPLES = examples(
     ("maseval sync last --to mlflow=http://localhost:5000", "the latest run, to an MLflow server"),
@@ -49,7 +49,7 @@ def sync(
         stdout().print(inert(_words(each)), soft_wrap=True, highlight=False)
 
 
-def _words(each: "Synced") -> str:
+def _words(each: "SyncResult") -> str:
     if each.run is None:
         return f"{each.to} ({each.at}): {each.sent} traces sent, {each.before} sent before"
     state = "sent" if each.sent else "unchanged since it was sent"

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.simulation_lines import line_of, simulation_in
 from maseval.app.running.prices import unpriced_models
 from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from maseval.app.results.recording import simulation_in
 from maseval.app.results.results import RunResult
-from maseval.app.results.simulation_lines import simulation_in
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger

@@ -1,25 +1,32 @@
-"""``maseval compare``: runs side by side, on the tasks that they share."""
+"""``maseval compare``: runs side by side, on the tasks that they share.
+
+The comparison is one object for the terminal, for JSON and for the HTML report; the last part of
+this file gives it the form that the report shows.
+"""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, all_support, support_for
 from maseval.app.results.finding import open_run_or_file
-from maseval.app.results.human import human_sides
 from maseval.app.results.plots import write_plot
+from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
 from maseval.stats import (
     Comparison,
     ComparisonTable,
+    Difference,
     Outcome,
     Summary,
     compare_all,
     cost_and_score,
+    difference_plot,
     pass_curves,
 )
 from maseval.stats import compare as compare_two
@@ -68,11 +75,11 @@ class RunComparison:
 
     @property
     def dropped(self) -> Sequence[str]:
-        """What was left out."""
+        """Tasks and groups that are not compared, a sentence for each."""
         return [*self.other_tasks, *(self.two or self.table).dropped]
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms: a comparison of two, or a table of several."""
+        """Return the comparison of two, or the table of several, as JSON values."""
         return {
             **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
@@ -107,21 +114,35 @@ def compare(
     sources = [open_run_or_file(run) for run in runs]
     named = zip(_names(sources), sources, strict=True)
     scoring = options or ScoringOptions()
-    whole = {name: _loaded(name, source, scoring, on_progress) for name, source in named}
+    whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
         configs={name: run.config for name, run in loaded.items()},
         k=k,
     )
-    two = _two(list(loaded.values()), k, level) if len(loaded) == 2 else None
+    two = None
+    if len(loaded) == 2:
+        first, second = loaded.values()
+        two = compare_two(
+            first.outcomes,
+            second.outcomes,
+            names=(first.name, second.name),
+            configs=(first.config, second.config),
+            k=k,
+            level=level,
+        )
     drawn = []
     if plot is not None:
         drawn.append(write_plot(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
-    incomplete = _incomplete(whole)
-    cautions = [*_human(loaded), *_rehearsed(loaded), *incomplete, *(two or table).cautions]
+    incomplete = [
+        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
+        for name, run in whole.items()
+        if len(run.outcomes) < run.planned
+    ]
+    cautions = [*_participant_cautions(loaded), *incomplete, *(two or table).cautions]
     notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
         loaded,
@@ -136,20 +157,8 @@ def compare(
     )
 
 
-def _two(runs: Sequence[ComparedRun], k: int, level: float) -> Comparison:
-    first, second = runs
-    return compare_two(
-        first.outcomes,
-        second.outcomes,
-        names=(first.name, second.name),
-        configs=(first.config, second.config),
-        k=k,
-        level=level,
-    )
-
-
 def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
-    """Short names, or whole paths where two would be the same."""
+    """Return short names, or whole paths where two would be the same."""
     paths = [source if isinstance(source, Path) else source.path for source in sources]
     whole = [os.path.abspath(path) for path in paths]
     if len(set(whole)) < len(whole):
@@ -159,7 +168,7 @@ def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def _loaded(
+def _load_run(
     name: str, source: RunFolder | Path, options: ScoringOptions, on_progress: OnScored | None
 ) -> ComparedRun:
     if isinstance(source, Path):
@@ -174,13 +183,16 @@ def _loaded(
 def _on_equal_tasks(
     runs: Mapping[str, ComparedRun],
 ) -> tuple[dict[str, ComparedRun], list[str]]:
-    """The runs without the tasks whose content is not the same in all of them, and which."""
+    """Leave out the tasks whose content is not the same in all runs, and list them."""
     contents: dict[TaskKey, set[str]] = {}
     for run in runs.values():
         for key, content in run.tasks.items():
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
-    kept = {name: _without(run, other) for name, run in runs.items()}
+    kept = {
+        name: replace(run, outcomes=[each for each in run.outcomes if each.key not in other])
+        for name, run in runs.items()
+    }
     if other and not all(run.outcomes for run in kept.values()):
         notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
         raise ConfigurationError(
@@ -188,10 +200,6 @@ def _on_equal_tasks(
             f"common to compare. {notes}"
         )
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
-
-
-def _without(run: ComparedRun, tasks: Collection[TaskKey]) -> ComparedRun:
-    return replace(run, outcomes=[each for each in run.outcomes if each.key not in tasks])
 
 
 def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
@@ -202,27 +210,70 @@ def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
     return f"Different texts: {each}. Models read other words, so these are different experiments."
 
 
-def _rehearsed(runs: Mapping[str, ComparedRun]) -> list[str]:
-    agents = {name: run.config.get("agent") for name, run in runs.items()}
-    return [
-        f"{name} is a rehearsal: the agent's model was played by {agent['rehearse']}"
-        for name, agent in agents.items()
-        if isinstance(agent, Mapping) and agent.get("rehearse")
-    ]
-
-
-def _human(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """A person is not a model: neither as what is compared, nor as what it is compared against."""
-    return [
+def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Warn where no model was measured: a person took part, or a script played the agent."""
+    humans = [
         f"{name}: a person played the {side}, not a model"
         for name, run in runs.items()
         for side in human_sides(run.config)
     ]
-
-
-def _incomplete(runs: Mapping[str, ComparedRun]) -> list[str]:
-    return [
-        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
-        for name, run in runs.items()
-        if len(run.outcomes) < run.planned
+    players = {name: mapping(run.config, "agent").get("rehearse") for name, run in runs.items()}
+    rehearsals = [
+        f"{name} is a rehearsal: the agent's model was played by {player}"
+        for name, player in players.items()
+        if player
     ]
+    return [*humans, *rehearsals]
+
+
+def for_report(found: RunComparison) -> dict[str, object]:
+    """Return both runs and their differences as rows, and how sure these are as notes."""
+    rows: list[dict[str, object]] = [
+        {
+            "name": name,
+            "tasks": summary.overall.tasks,
+            "simulations": summary.overall.done,
+            **{each.name: each.in_brief() for each in summary.overall.estimates if each.k <= 4},
+        }
+        for name, summary in found.summaries.items()
+    ]
+    notes = [*found.cautions, *(f"Left out: {line}" for line in found.dropped)]
+    if found.two is not None:
+        rows += _difference_rows(found.two)
+        notes = [*_verdict_notes(found.two), *notes]
+    return {"rows": rows, "notes": notes}
+
+
+def _difference_rows(two: Comparison) -> list[dict[str, object]]:
+    rows: dict[str, dict[str, object]] = {}
+    for each in two.differences:
+        name = f"difference, {each.group or 'all'}"
+        row = rows.setdefault(name, {"name": name, "tasks": each.tasks})
+        row[each.name] = _difference_text(each)
+    return list(rows.values())
+
+
+def _difference_text(each: Difference) -> str:
+    span = each.interval
+    reach = f" ({100 * span.low:+.1f} to {100 * span.high:+.1f})" if span else ""
+    return f"{100 * each.difference:+.1f}{reach}, p = {each.test.p_value:.3g}"
+
+
+def _verdict_notes(two: Comparison) -> list[str]:
+    first, second = two.names
+    main = two.main
+    return [
+        f"{main.name}: {second} minus {first} is {_difference_text(main)}, in percentage points; "
+        f"{main.test.discordant} of {main.tasks} tasks differ. {main.test.method}.",
+        two.plan.advice,
+    ]
+
+
+def comparison_plots(found: RunComparison) -> list[str]:
+    """Draw pass^k of both, the differences, and cost against score where costs are known."""
+    drawn = [pass_curves(found.summaries)]
+    if found.two is not None:
+        drawn.append(difference_plot(found.two))
+    if all(summary.overall.mean_cost for summary in found.summaries.values()):
+        drawn.append(cost_and_score(found.summaries))
+    return drawn

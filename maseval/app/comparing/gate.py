@@ -1,9 +1,17 @@
-"""``maseval gate``: is a run worse than its baseline, beyond what chance explains?"""
+"""``maseval gate``: decide if a run is worse than its baseline, beyond what chance explains.
+
+The verdict can be written as Markdown, for a pull request or the summary of a job, and as JUnit
+XML, which CI services show as a list of tests. In the XML one test stands for the gate and one for
+each task. A task that passes less often is a failure only if the gate fails: within chance it is
+shown as skipped, so that a service which turns red at any failure does not contradict the verdict.
+"""
 
 import os
-from collections.abc import Sequence
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import quote
 
 from maseval.app.benchmarks import OnScored
 from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
@@ -12,8 +20,14 @@ from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats import Comparison, Difference, Flip
 from maseval.stats.planning import ALPHA, check_alpha
+from maseval.stats.trials import by_task
 
 GateVerdict = Literal["worse", "not worse"]
+
+# A comment on GitHub holds 65,536 characters; a reader holds less.
+_MOST_TASKS = 20
+_MOST_CAUTIONS = 10
+_LONGEST = 200
 
 
 class IncompleteRunError(ConfigurationError):
@@ -35,12 +49,12 @@ class Gate:
 
     @property
     def main(self) -> Difference:
-        """The difference that decides: run less baseline."""
+        """The difference that decides: run minus baseline."""
         return self.two.main
 
     @property
     def verdict(self) -> GateVerdict:
-        """Whether the run is shown to be worse."""
+        """Return ``worse`` if both the test and the interval say so."""
         found = self.main
         lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
         beyond = found.interval is not None and found.interval.high < -self.margin
@@ -66,19 +80,57 @@ class Gate:
         """The tasks that pass more often than before."""
         return [flip for flip in self.two.flipped if flip.change > 0]
 
-    def shown_trial(self, key: TaskKey) -> Outcome:
-        """The trial of a task that says most: the first that failed, else the first."""
+    @property
+    def cautions(self) -> list[str]:
+        """Sentences that a reader should know before believing the verdict."""
+        about = self.comparison
+        texts = [] if about.texts is None else [about.texts]
+        left_out = [f"Left out: {line}" for line in about.dropped]
+        return [*texts, *about.notes, *about.cautions, *left_out]
+
+    def most_telling_trial(self, key: TaskKey) -> Outcome:
+        """Return the first trial of a task that failed, else its first."""
         trials = [each for each in self.run.outcomes if each.key == key]
         return next((each for each in trials if not each.passed), trials[0])
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the verdict and the comparison as JSON values."""
         return {
             "verdict": self.verdict,
             "margin": self.margin,
             "alpha": self.alpha,
             **self.comparison.to_dict(),
         }
+
+    def markdown(self, report_url: str | None = None) -> str:
+        """Return the verdict, the numbers, the tasks that changed and all cautions as Markdown.
+
+        ``report_url`` is where the HTML report of the run can be read; tasks then link into it.
+        """
+        parts = [
+            _headline(self),
+            _numbers(self),
+            _flips("Tasks that pass less often", self.fell, self, report_url),
+            _flips("Tasks that pass more often", self.rose, self, report_url),
+            _bullets(self.cautions),
+            _method(self),
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def junit(self) -> bytes:
+        """Return the verdict as JUnit XML."""
+        first, second = self.two.names
+        suite = ET.Element("testsuite", name=_xml_text(f"{second} against {first}"))
+        suite.extend([_gate_case(self), *_task_cases(self)])
+        for name, tag in (("failures", "failure"), ("skipped", "skipped")):
+            suite.set(name, str(sum(case.find(tag) is not None for case in suite)))
+        suite.set("tests", str(len(suite)))
+        suite.set("errors", "0")
+        document = ET.Element("testsuites")
+        document.append(suite)
+        ET.indent(document)
+        written: bytes = ET.tostring(document, encoding="utf-8", xml_declaration=True)
+        return written
 
 
 def gate(
@@ -112,9 +164,128 @@ def gate(
     return Gate(found, found.two, margin, alpha)
 
 
-def cautions_of(found: Gate) -> Sequence[str]:
-    """What a reader should know before believing the verdict."""
-    about = found.comparison
-    texts = [] if about.texts is None else [about.texts]
-    left_out = [f"Left out: {line}" for line in about.dropped]
-    return [*texts, *about.notes, *about.cautions, *left_out]
+def _headline(gate: Gate) -> str:
+    mark, words = (
+        ("❌", "worse than") if gate.verdict == "worse" else ("✅", "not shown worse than")
+    )
+    first, second = map(inline, gate.two.names)
+    found = gate.main
+    return (
+        f"### {mark} {second} is {words} {first}\n\n"
+        f"{found.name} {found.first:.1%} → **{found.second:.1%}**: {_difference(found)} percentage "
+        f"points on {found.tasks} tasks"
+    )
+
+
+def _difference(found: Difference) -> str:
+    span = found.interval
+    reach = "" if span is None else f" [{100 * span.low:+.1f}, {100 * span.high:+.1f}]"
+    return f"{100 * found.difference:+.1f}{reach}"
+
+
+def _numbers(gate: Gate) -> str:
+    first, second = map(inline, gate.two.names)
+    rows = [
+        [
+            inline(each.group or "all"),
+            each.name,
+            str(each.tasks),
+            f"{each.first:.1%}",
+            f"{each.second:.1%}",
+            _difference(each),
+            f"{each.test.p_value:.2g}",
+        ]
+        for each in gate.two.differences
+        if each.measure == gate.main.measure
+    ]
+    return _table(["", "", "tasks", first, second, "difference", "p"], rows)
+
+
+def _flips(title: str, flips: Sequence[Flip], gate: Gate, report_url: str | None) -> str:
+    if not flips:
+        return ""
+    first, second = map(inline, gate.two.names)
+    rows = [
+        [
+            _task_cell(gate, TaskKey(flip.group, flip.task), report_url),
+            f"{flip.first.passed}/{flip.first.total}",
+            f"{flip.second.passed}/{flip.second.total}",
+        ]
+        for flip in flips[:_MOST_TASKS]
+    ]
+    more = len(flips) - len(rows)
+    rest = f"\n\n… and {more} more" if more > 0 else ""
+    table = _table(["task", first, second], rows)
+    return f"<details><summary>{title}: {len(flips)}</summary>\n\n{table}{rest}\n\n</details>"
+
+
+def _task_cell(gate: Gate, key: TaskKey, report_url: str | None) -> str:
+    if report_url is None:
+        return inline(str(key))
+    return f"[{inline(str(key))}]({simulation_link(gate, key, report_url)})"
+
+
+def simulation_link(gate: Gate, key: TaskKey, report_url: str) -> str:
+    """Return the address, in the report, of the trial that says most about a task."""
+    trial = gate.most_telling_trial(key).trial
+    name = "/".join(part for part in (key.group, key.task, str(trial)) if part)
+    address = quote(report_url, safe=":/?&=%@~+", errors="replace")
+    return f"{address}#{quote(name, errors='replace')}"
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    shown = [f"- {inline(line)}" for line in lines[:_MOST_CAUTIONS]]
+    more = len(lines) - len(shown)
+    return "\n".join([*shown, *([f"- … and {more} more"] if more > 0 else [])])
+
+
+def _method(gate: Gate) -> str:
+    beyond = f" by more than {100 * gate.margin:g} points" if gate.margin else ""
+    return (
+        f"<sub>Worse{beyond} means: {gate.main.test.method}, one-sided p ≤ {gate.alpha:g}, and the "
+        f"{1 - 2 * gate.alpha:.0%} interval lies below {0 - 100 * gate.margin:g}. p is two-sided. "
+        f"{inline(gate.two.plan.advice)}</sub>"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def inline(text: str) -> str:
+    """Return foreign text on one line, in which nothing is taken for Markdown or HTML."""
+    flat = " ".join(text.split())[:_LONGEST]
+    plain = "".join(char for char in flat if char.isprintable())
+    escaped = "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~@" else char for char in plain)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _gate_case(gate: Gate) -> ET.Element:
+    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.main.name} not worse")
+    found = gate.main
+    if gate.verdict == "worse":
+        words = f"{found.first:.1%} before, {found.second:.1%} now, p = {found.test.p_value:.2g}"
+        ET.SubElement(case, "failure", message=words)
+    return case
+
+
+def _task_cases(gate: Gate) -> Iterator[ET.Element]:
+    fallen = {TaskKey(flip.group, flip.task): flip for flip in gate.fell}
+    for key in by_task(gate.run.outcomes):
+        classname = f"maseval.{key.group}" if key.group else "maseval"
+        case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task))
+        if key in fallen:
+            tag = "failure" if gate.verdict == "worse" else "skipped"
+            ET.SubElement(case, tag, message=_change(fallen[key]))
+        yield case
+
+
+def _change(flip: Flip) -> str:
+    before, now = flip.first, flip.second
+    return f"passed {now.passed} of {now.total} trials, {before.passed} of {before.total} before"
+
+
+def _xml_text(text: str) -> str:
+    """Replace the characters that XML cannot hold."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)

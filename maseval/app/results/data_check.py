@@ -24,13 +24,13 @@ class DataCheck:
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest) -> "DataCheck":
-        """Read every file of a manifest."""
+        """Check every file of a manifest."""
         files = manifest.files.values()
         return cls(folder, [FileCheck(f.name, f.size, _problem(folder, f)) for f in files])
 
     @property
     def complete(self) -> bool:
-        """Whether every file is there and right."""
+        """True if every file is there and right."""
         return not any(file.problem for file in self.files)
 
 

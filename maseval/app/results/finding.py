@@ -1,4 +1,4 @@
-"""From what somebody calls a run, or a task of it, to the thing itself."""
+"""Resolve the name of a run, a results file, a task or a trial."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class UnknownSimulationError(ConfigurationError):
 
 
 def run_path(run: str | os.PathLike[str]) -> Path:
-    """The folder of a run: a path, a name below the folder of all runs, or ``last``."""
+    """Return the folder of a run: a path, a name below the folder of all runs, or ``last``."""
     path = Path(run)
     if (path / "config.json").exists():
         return path
@@ -38,18 +38,18 @@ def run_path(run: str | os.PathLike[str]) -> Path:
 
 
 def open_run(run: str | os.PathLike[str]) -> RunFolder:
-    """The run, to be looked at."""
+    """Open a run for reading."""
     return RunFolder.read(run_path(run))
 
 
 def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
-    """The run, or the path of a results file, or of a folder that holds one."""
+    """Open a run, or return the path of a results file or of a folder that holds one."""
     path = run_or_file_path(name)
     return RunFolder.read(path) if (path / "config.json").exists() else path
 
 
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
-    """The folder of a run, or the path of a results file, or of a folder that holds one."""
+    """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
     holds_results = (path / "results.json").is_file() and not (path / "config.json").exists()
     if path.is_file() or holds_results:
@@ -63,7 +63,7 @@ def run_or_file_path(name: str | os.PathLike[str]) -> Path:
 
 
 def holds_reports(name: str | os.PathLike[str]) -> bool:
-    """Whether it is a file of a ``FileResultLogger``: empty, or a report in its first line."""
+    """Return True for a file of a ``FileResultLogger``: empty, or with a report as first line."""
     path = Path(name)
     if not path.is_file():
         return False
@@ -75,7 +75,7 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
 def open_recording(
     name: str | os.PathLike[str], options: ScoringOptions | None = None
 ) -> Recording:
-    """A run, or a results file, to be looked at; ``options`` are for files."""
+    """Open a run or a results file for reading; ``options`` are for files."""
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
         return found
@@ -84,7 +84,7 @@ def open_recording(
 
 
 def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
-    """The one task that is called so: by its id, its number in the list, or a part of its id."""
+    """Return the one task that ``name`` means: an id, a number in the list, or a part of an id."""
     tasks = [TaskName(one.domain, one.task_id) for one in simulations]
     found = tasks_called(name, tasks)
     if len(found) == 1:
@@ -96,7 +96,7 @@ def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
 def trials_named(
     name: str, planned: Iterable[Simulation], recorded: Iterable[Simulation], path: Path
 ) -> list[Simulation]:
-    """All recorded trials of a task that is called by a name, in order."""
+    """Return all recorded trials of a task, in order."""
     task = task_named(name, planned)
     found = [one for one in recorded if TaskName(one.domain, one.task_id) == task]
     if not found:

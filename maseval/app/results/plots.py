@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.results.counting import LabelCounts
 from maseval.app.results.finding import open_recording
-from maseval.app.results.labels import LabelCounts
-from maseval.app.results.recording import beside, notes_on
-from maseval.app.results.simulation_lines import SimulationLine, lines_of
+from maseval.app.results.recording import SimulationLine, beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import write_bytes
@@ -20,8 +19,8 @@ from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.plots.svg import in_plain_colours
 
 
-class Drawn(list[Path]):
-    """The files that were drawn, and in ``notes`` what is wrong with the record of them."""
+class PlotFiles(list[Path]):
+    """The files that were written; ``notes`` say what is wrong with the record of the run."""
 
     def __init__(self, files: Iterable[Path], notes: Sequence[str] = ()) -> None:
         super().__init__(files)
@@ -36,7 +35,7 @@ def plots(
     explain: bool = True,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> Drawn:
+) -> PlotFiles:
     """Draw a run into files of a folder, by default ``plots`` in the run's own.
 
     These are pass^k against k, the trials of each task, and with ``explain`` the labels of what
@@ -48,7 +47,7 @@ def plots(
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)
     files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
-    return Drawn(files, notes_on(folder))
+    return PlotFiles(files, notes_on(folder))
 
 
 def drawings(
@@ -56,7 +55,7 @@ def drawings(
     labels: LabelCounts | None = None,
     lines: Sequence[SimulationLine] | None = None,
 ) -> dict[str, str]:
-    """The plots of a run by their names; ``lines`` saves reading the run once more."""
+    """Draw the plots of a run, by name; ``lines`` saves reading the run once more."""
     outcomes = [
         Outcome(each.domain, each.task_id, each.trial, each.outcome == "pass")
         for each in (lines_of(folder) if lines is None else lines)
@@ -73,7 +72,7 @@ def drawings(
 
 
 def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
-    """Each domain, and all together if there are several."""
+    """Group by domain, and all together if there are several."""
     names = dict.fromkeys(outcome.group for outcome in outcomes)
     groups = {name: [each for each in outcomes if each.group == name] for name in names}
     if len(groups) == 1:

@@ -1,11 +1,71 @@
-"""Recordings, as the commands go through them: read once, named, and with files beside them."""
+"""Recordings as commands read them: one line for each simulation, and facts about the whole."""
 
-from collections.abc import Iterator
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from maseval.core.agent import HUMAN
+from maseval.core.outcome import OutcomeKind, cost_of, kind_of, reward_of, termination_of, tokens_of
 from maseval.core.report import Report
+from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
+
+
+class SimulationLine(NamedTuple):
+    """One simulation of a run, without its conversation."""
+
+    domain: str
+    task_id: str
+    trial: int
+    status: str
+    outcome: OutcomeKind
+    reward: float | None
+    ended: str | None
+    seconds: float
+    cost: float
+    tokens: int
+    error: str | None
+
+
+def lines_of(folder: Recording) -> list[SimulationLine]:
+    """Return a line for every recorded simulation, in the order of the plan."""
+    return [line_of(report) for report in folder.reports()]
+
+
+def line_of(report: Report) -> SimulationLine:
+    """Return the line of a report."""
+    return SimulationLine(
+        *Simulation.of(report),
+        status=report["status"],
+        outcome=kind_of(report),
+        reward=reward_of(report),
+        ended=termination_of(report),
+        seconds=report["duration_seconds"],
+        cost=cost_of(report) or 0.0,
+        tokens=tokens_of(report),
+        error=_error(report),
+    )
+
+
+def simulation_in(line: SimulationLine) -> Simulation:
+    """Return the simulation that a line is about."""
+    return Simulation(line.domain, line.task_id, line.trial)
+
+
+def _error(report: Report) -> str | None:
+    """Return the error message, with its type if that is a built-in one, whose texts say little."""
+    if not report["error"]:
+        return None
+    error = mapping(report, "error")
+    kind, words = (text_or_none(error.get(key)) for key in ("error_type", "error_message"))
+    return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
+
+
+def any_verdict(lines: Iterable[SimulationLine]) -> bool:
+    """Return True if any simulation has a verdict; without one there is no score."""
+    return any(line.outcome in ("pass", "fail") for line in lines)
 
 
 class ReadOnce:
@@ -19,26 +79,51 @@ class ReadOnce:
         self.notes = notes_on(recording)
 
     def reports(self) -> Iterator[Report]:
-        """The reports in the order of the plan."""
         return iter(self._reports)
 
     def report(self, simulation: Simulation) -> Report:
-        """The report on one simulation."""
         return next(each for each in self._reports if Simulation.of(each) == simulation)
 
 
 def beside(recording: Recording, name: str) -> Path:
-    """Where a file about it belongs: in a run's folder, or next to a results file."""
+    """Return the path for a file about a recording: in the run's folder, or next to the file."""
     path = recording.path
     return path / name if path.is_dir() else path.with_name(f"{name_of(recording)}-{name}")
 
 
 def name_of(recording: Recording) -> str:
-    """What it is called."""
+    """Return the name of the folder, or of the file without its suffix."""
     path = recording.path
     return path.name if path.is_dir() else path.stem
 
 
 def notes_on(recording: Recording) -> list[str]:
-    """How the verdicts came about, where they are not those of a run of our own."""
+    """Return notes on how the verdicts of a results file came about; a run folder has none."""
     return list(getattr(recording, "notes", ()))
+
+
+_SIDES = {"agent": "agent", "user": "customer"}
+
+
+def human_sides(config: Mapping[str, object]) -> list[str]:
+    """List the sides that a person played, who must not be taken for a model."""
+    return [
+        who
+        for side, who in _SIDES.items()
+        if HUMAN in (mapping(config, side).get(key) for key in ("player", "model"))
+    ]
+
+
+ORIGIN = "origin"
+"""The key of a run's configuration that names the simulation it continues."""
+
+
+def origin_in_words(config: Mapping[str, object]) -> str | None:
+    """Describe the simulation that a run continues; None if it continues none."""
+    origin = mapping(config, ORIGIN)
+    if not origin:
+        return None
+    return (
+        f"{origin.get('run')}, {origin.get('task')}, trial {origin.get('trial')}, "
+        f"after message {origin.get('at')}"
+    )

@@ -10,15 +10,19 @@ from maseval.app.benchmarks import (
     RunDiagnosis,
     support_for,
 )
-from maseval.app.comparing.compare import compare
-from maseval.app.comparing.comparison_page import comparison_plots, for_report
+from maseval.app.comparing.compare import compare, comparison_plots, for_report
+from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording
-from maseval.app.results.labels import report_notes, report_rows
-from maseval.app.results.origins import origin_in_words
 from maseval.app.results.plots import drawings
-from maseval.app.results.recording import ReadOnce, beside, name_of, notes_on
+from maseval.app.results.recording import (
+    ReadOnce,
+    beside,
+    lines_of,
+    name_of,
+    notes_on,
+    origin_in_words,
+)
 from maseval.app.results.results import run_summary
-from maseval.app.results.simulation_lines import lines_of
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import TaskKey, task_key
@@ -56,28 +60,28 @@ def report(
     names = [run] if against is None else [run, against]
     options = ScoringOptions(**scoring)
     opened = [ReadOnce(open_recording(each, options)) for each in names]
-    told = [_told(each, explain, on_progress) for each in opened]
+    sources = [_diagnose(each, explain, on_progress) for each in opened]
     if against is None:
-        summary, plots = _of_one(told[0])
+        summary, plots = _summarise(sources[0])
     else:
         found = compare(names, options=options)
         summary, plots = for_report(found), comparison_plots(found)
-        told = [each._replace(name=name) for each, name in zip(told, found.runs, strict=True)]
+        sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
     audited = opened if audit else ()
     return write_report(
-        (each for one in told for each in _completed(one)),
+        (each for one in sources for each in _page_reports(one)),
         output or beside(opened[0], "report.html" if against is None else "comparison.html"),
         title=title or " and ".join(map(name_of, opened)),
         summary=summary,
         plots=plots,
         findings={k: v for each in audited for k, v in support_for(each).findings(each).items()},
-        facts=_commands(told),
+        facts=_facts(sources),
     )
 
 
-def _commands(told: Sequence["_Told"]) -> Iterator[tuple[str, str]]:
-    """How each run was started and what it continues, as far as its folder says so."""
-    for one in told:
+def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
+    """Yield the command that started each run and the simulation it continues, where noted."""
+    for one in sources:
         config, whose = one.folder.config.values, "" if one.name is None else f" of {one.name}"
         if command := config.get("command"):
             yield f"Command{whose}", str(command)
@@ -85,8 +89,8 @@ def _commands(told: Sequence["_Told"]) -> Iterator[tuple[str, str]]:
             yield f"Origin{whose}", origin
 
 
-class _Told(NamedTuple):
-    """A run, why its simulations failed if that is known, and its name if there are two."""
+class _Source(NamedTuple):
+    """A run, the diagnosis of its failures if there is one, and its name if there are two."""
 
     folder: Recording
     found: RunDiagnosis | None
@@ -94,7 +98,7 @@ class _Told(NamedTuple):
     name: str | None = None
 
 
-def _told(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Told:
+def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
     if not folder.recorded:
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
@@ -102,16 +106,16 @@ def _told(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _
     support = support_for(folder)
     unexplained = support.unexplained(folder) if explain else None
     found = support.run_diagnosis(folder, on_progress) if explain and not unexplained else None
-    return _Told(folder, found, unexplained)
+    return _Source(folder, found, unexplained)
 
 
-def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
-    folder, found = told.folder, told.found
+def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
+    folder, found = source.folder, source.found
     lines = lines_of(folder)
     conventions = support_for(folder).conventions(folder, lines)
     summary = run_summary(lines, folder.planned, conventions).for_report()
     summary["notes"] = [*notes_on(folder), *summary["notes"]]
-    summary["notes"] += [f"Note: {told.unexplained}"] if told.unexplained else []
+    summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []
     if found is not None:
         summary["rows"] += report_rows(found.labels)
         summary["notes"] += report_notes(found.labels)
@@ -119,25 +123,25 @@ def _of_one(told: _Told) -> tuple[dict[str, Any], list[str]]:
     return summary, list(drawings(folder, labels, lines).values())
 
 
-def _completed(told: _Told) -> Iterator[Mapping[str, object]]:
-    """The reports with what the page shows beside: the task's title, and why it failed."""
-    support = support_for(told.folder)
+def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
+    """Yield the reports, each with its task's title and the diagnosis that the page shows."""
+    support = support_for(source.folder)
     titles: dict[TaskKey, str | None] = {}
-    for each in told.folder.reports():
+    for each in source.folder.reports():
         key = task_key(each)
         if key not in titles:
             titles[key] = support.task_title(each)
         shown: dict[str, object] = {**each, "title": titles[key]}
-        if told.name is not None:
-            shown["run"] = told.name
-        diagnosis = None if told.found is None else told.found.found.get(Simulation.of(each))
+        if source.name is not None:
+            shown["run"] = source.name
+        diagnosis = source.found.found.get(Simulation.of(each)) if source.found else None
         if diagnosis is not None:
             shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
         yield shown
 
 
 def _report_of_file(path: Path, output: str | os.PathLike[str] | None, title: str | None) -> Path:
-    """The page of reports that a ``FileResultLogger`` wrote; without a plan it has no pass^k."""
+    """Write the page of a ``FileResultLogger``'s reports; without a plan it has no pass^k."""
     reports = read_reports(path)
     if not reports:
         raise NotRunError(f"{path} holds no finished repetition yet; there is nothing to report")

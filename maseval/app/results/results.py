@@ -1,4 +1,4 @@
-"""A run in numbers: what the commands return, as plain records for a terminal or a script."""
+"""A run in numbers: the records that commands return, for a terminal, a script or a page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,16 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.conventions import (
+from maseval.app.results.counting import (
     ConventionScore,
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.app.results.simulation_lines import SimulationLine, any_verdict
+from maseval.app.results.recording import SimulationLine, any_verdict
 from maseval.app.running.prices import unpriced_models
-from maseval.core.outcome import (
-    Outcome,
-)
+from maseval.core.outcome import Outcome
 from maseval.core.report import LEFT_OUT_STATUSES
 from maseval.runs import Simulation
 from maseval.runs.log import RERUN_STATUSES, Score
@@ -33,7 +31,7 @@ _LEFT_OUT = frozenset(status.value for status in LEFT_OUT_STATUSES)
 
 @dataclass(frozen=True)
 class DomainScore:
-    """How well one domain, or all of them together, went.
+    """The numbers of one domain, or of all domains together.
 
     ``failed`` counts simulations without a result, which resuming tries again; in ``pass_hat`` they
     count as not passed. ``pass_hat`` has every k up to the fewest trials that a task has had; it is
@@ -50,14 +48,14 @@ class DomainScore:
 
     @property
     def pass_1(self) -> Score | None:
-        """pass^1 and the ends of its interval, for the list of runs; None if there is none."""
+        """pass^1 and the ends of its interval, for the list of runs; None without a verdict."""
         found = self.pass_hat.get(1)
         if found is None or found.value is None:
             return None
         return {"value": found.value, "low": found.low, "high": found.high}
 
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms."""
+        """Return the numbers as JSON values."""
         return {
             "tasks": self.tasks,
             "planned": self.planned,
@@ -79,7 +77,7 @@ class ProviderFailures:
     pass_1: Estimate | None
 
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms."""
+        """Return the numbers as JSON values."""
         without = None if self.pass_1 is None else self.pass_1.in_brief()
         return {"counts": dict(self.counts), "pass^1_without": without}
 
@@ -117,7 +115,7 @@ class RunSummary:
         return [*self.domains, self.overall] if len(self.domains) > 1 else list(self.domains)
 
     def for_report(self) -> dict[str, Any]:
-        """As the HTML report takes it."""
+        """Return rows and notes in the form that the HTML report takes."""
         rows = [
             {
                 "name": score.name,
@@ -132,7 +130,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What became of ``run`` or ``tau2.run``.
+    """The result of ``run`` or ``tau2.run``.
 
     ``ran`` is how many simulations this call ran; ``stopped`` says why it ended before all were
     run, if it did. ``config`` is the run's configuration, ``errors`` are the recorded simulations
@@ -150,19 +148,19 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned simulation has a result."""
+        """True if every planned simulation has a result."""
         overall = self.summary.overall
         return overall.recorded - overall.failed == overall.planned
 
     @property
     def _known_cost(self) -> float | None:
-        """The cost, or None for tokens of unknown price."""
         free = not self.summary.tokens or unpriced_models(self.config) == []
         return self.summary.cost if self.summary.cost or free else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that ``--json`` prints."""
-        summary = self.summary
+        """Return the object that ``--json`` prints."""
+        summary, failures = self.summary, self.summary.provider_failures
+        conventions = conventions_in_json(summary.conventions)
         return {
             "folder": str(self.folder),
             "complete": self.complete,
@@ -173,20 +171,12 @@ class RunResult:
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
-            **_provider_failures(summary.provider_failures),
+            **({"provider_failures": failures.to_dict()} if failures else {}),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
-            **_in_json(summary.conventions),
+            **({"conventions": conventions} if conventions else {}),
             "intervals": summary.method,
         }
-
-
-def _in_json(conventions: Sequence[ConventionScore]) -> dict[str, object]:
-    return {"conventions": conventions_in_json(conventions)} if conventions else {}
-
-
-def _provider_failures(found: ProviderFailures | None) -> dict[str, Any]:
-    return {} if found is None else {"provider_failures": found.to_dict()}
 
 
 def run_summary(
@@ -194,17 +184,17 @@ def run_summary(
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
 ) -> RunSummary:
-    """The numbers of a run, as far as it has come."""
+    """Return the numbers of a run, as far as it has come."""
     outcomes = [
         Outcome(line.domain, line.task_id, line.trial, line.outcome == "pass") for line in lines
     ]
     planned = list(planned)
     found = summarise(outcomes, planned=planned)
-    let_down = _let_down(lines, planned)
-    order = {
-        domain: place for place, domain in enumerate(dict.fromkeys(one.domain for one in planned))
-    }
+    failures = _provider_failures(lines, planned)
+    names = dict.fromkeys(one.domain for one in planned)
+    order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
+    method = (METHOD, _missing_range(found.overall, lines), _unjudged_range(outcomes, lines))
     return RunSummary(
         [
             _score(group, [line for line in lines if line.domain == group.group])
@@ -213,24 +203,14 @@ def run_summary(
         _score(found.overall, lines, "all"),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=" ".join(
-            filter(
-                None,
-                (
-                    METHOD,
-                    _missing(found.overall, lines),
-                    _unjudged(outcomes, lines),
-                    str(let_down or ""),
-                ),
-            )
-        ),
+        method=" ".join(filter(None, (*method, str(failures or "")))),
         conventions=conventions,
-        provider_failures=let_down,
+        provider_failures=failures,
         unjudged=sum(line.outcome == "unjudged" for line in lines),
     )
 
 
-def _let_down(
+def _provider_failures(
     lines: Sequence[SimulationLine], planned: Sequence[Simulation]
 ) -> ProviderFailures | None:
     counts = Counter(line.status for line in lines if line.status in _LEFT_OUT)
@@ -271,8 +251,8 @@ def _score(
     )
 
 
-def _unjudged(outcomes: Sequence[Outcome], lines: Sequence[SimulationLine]) -> str:
-    """The range in which simulations without a verdict leave the number."""
+def _unjudged_range(outcomes: Sequence[Outcome], lines: Sequence[SimulationLine]) -> str:
+    """State the range in which simulations without a verdict leave the number."""
     waiting = [line.outcome == "unjudged" for line in lines]
     if not any(waiting) or not any_verdict(lines):
         return ""
@@ -287,8 +267,8 @@ def _unjudged(outcomes: Sequence[Outcome], lines: Sequence[SimulationLine]) -> s
     )
 
 
-def _missing(overall: GroupSummary, lines: Sequence[SimulationLine]) -> str:
-    """The range in which the missing simulations leave the number."""
+def _missing_range(overall: GroupSummary, lines: Sequence[SimulationLine]) -> str:
+    """State the range in which the missing simulations leave the number."""
     if not any_verdict(lines):
         return (
             f"None of the {overall.planned} planned simulations has a verdict: there is no score."

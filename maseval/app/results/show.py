@@ -1,4 +1,4 @@
-"""``maseval show``: a run, or one of its simulations, to be read."""
+"""``maseval show``: a run, or one of its simulations, for a reader."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
 from maseval.app.benchmarks import Diagnosis, OnProgress, support_for
+from maseval.app.results.counting import LabelCounts
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
     trial_numbered,
     trials_named,
 )
-from maseval.app.results.labels import LabelCounts
+from maseval.app.results.recording import SimulationLine, line_of, lines_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.simulation_lines import SimulationLine, line_of, lines_of, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -29,7 +29,7 @@ from maseval.runs.worker_log import WorkerHistory
 
 @dataclass(frozen=True)
 class RunView:
-    """A run: what it was asked to do, its numbers, and every simulation in a line.
+    """A run: its configuration, its numbers, and every simulation in a line.
 
     ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
     for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
@@ -50,7 +50,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class SimulationView:
-    """One simulation: what was said and done, what it changed, and why the verdict is what it is.
+    """One simulation: the conversation, the changes it made, and the reasons of its verdict.
 
     ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
     are all recorded trials of the same task. ``diagnosis`` says who failed, and why; ``title`` is
@@ -80,7 +80,7 @@ def show(
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> RunView | SimulationView:
-    """A run, or with ``task`` one of its simulations; by default the task's first trial.
+    """Return a run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
@@ -106,7 +106,7 @@ def show(
 
 
 class _Wanted(NamedTuple):
-    """What was asked for of a run."""
+    """The filters that choose among the simulations of a run."""
 
     failed: bool
     domain: str | None

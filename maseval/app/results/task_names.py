@@ -1,4 +1,4 @@
-"""What somebody calls a task, when its id is long: a part of it, or its number in the list."""
+"""Short names of tasks with long ids: a part of the id, or the number in the list."""
 
 import difflib
 from collections import Counter
@@ -19,7 +19,7 @@ class TaskName(NamedTuple):
 
 
 def tasks_called(name: str, tasks: Iterable[TaskName]) -> list[TaskName]:
-    """The tasks that ``name`` may mean, by the first rule that fits any.
+    """Return the tasks that ``name`` may mean, by the first rule that fits any.
 
     It is an id, the number of a task in its domain's list (from 0), or the beginning or any part
     of an id; each with or without ``domain/`` before it.
@@ -28,7 +28,7 @@ def tasks_called(name: str, tasks: Iterable[TaskName]) -> list[TaskName]:
     domain, slash, rest = name.partition("/")
     if slash and any(task.domain == domain for task in every):
         every, name = [task for task in every if task.domain == domain], rest
-    rules = (_exactly, _numbered) if name.isdecimal() else (_exactly, _beginning, _containing)
+    rules = (_exactly, _by_number) if name.isdecimal() else (_exactly, _beginning, _containing)
     return next((found for rule in rules if (found := rule(name, every))), [])
 
 
@@ -36,7 +36,7 @@ def _exactly(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
     return [task for task in tasks if task.task_id == name]
 
 
-def _numbered(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
+def _by_number(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
     met: Counter[str] = Counter()
     found = []
     for task in tasks:
@@ -61,7 +61,7 @@ _containing = _by_text(str.__contains__)
 
 
 def why_not_one(name: str, found: Sequence[TaskName], tasks: Iterable[TaskName]) -> str:
-    """What to write instead of a name that means several tasks, or none."""
+    """Say what to write instead of a name that means several tasks, or none."""
     if found and len({task.task_id for task in found}) == 1:
         choices = " or ".join(map(str, found))
         return f"{name!r} is a task of several domains; write {choices}"
@@ -80,7 +80,7 @@ def _alike(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:
 
 
 def _parts(task_id: str) -> list[str]:
-    """An id as a whole, and the words that one like ``[topic]first|second[persona]`` is made of."""
+    """Return an id, and the words that one like ``[topic]first|second[persona]`` is made of."""
     whole = task_id.casefold()
     return [whole, *whole.replace("[", "|").replace("]", "|").split("|")]
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.budget import Budget
-from maseval.app.running.folder_options import FolderRunOptions
 from maseval.app.running.following import check_followers, follower_of
+from maseval.app.running.limits import Budget
 from maseval.app.running.prices import Prices
 from maseval.app.running.progress import Turn
+from maseval.app.running.run_options import FolderRunOptions
 from maseval.app.running.session import Session
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from maseval.app.running.folder_options import FolderRunOptions
 from maseval.app.running.follower import Follower
+from maseval.app.running.run_options import FolderRunOptions
 
 
 def check_followers(options: FolderRunOptions) -> None:

@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
 
-from maseval.app.running.addresses import address_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import entries, mapping
 from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
@@ -207,3 +206,19 @@ def _rates(path: Path, model: str, given: object) -> dict[str, float]:
                 f"of a single token; {_FORM}"
             )
     return {kind: rate / _MILLION for kind, rate in given.items()}
+
+
+# Which variable each provider's library reads.
+_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
+
+
+def address_of(model_id: str, base_url: object = None) -> str | None:
+    """The address that was given, or that the environment names for the model's provider."""
+    if base_url:
+        return str(base_url)
+    provider = model_id.partition("/")[0] if "/" in model_id else "openai"
+    return os.environ.get(_VARIABLES.get(provider, "")) or None

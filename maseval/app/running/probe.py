@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from maseval.app.running.addresses import address_of
+from maseval.app.running.prices import address_of
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import Message

@@ -8,8 +8,7 @@ from typing import Any
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of
 from maseval.app.running.options import ExtraArguments, recorded, takes
-from maseval.app.running.own_benchmarks import OwnBenchmark
-from maseval.app.running.own_tasks import by_domain, fingerprints, tasks_to_run
+from maseval.app.running.own_benchmarks import OwnBenchmark, by_domain, fingerprints, tasks_to_run
 from maseval.app.running.prices import AgentPrices, Prices
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark

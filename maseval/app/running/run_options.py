@@ -1,19 +1,169 @@
-"""The options of ``maseval run``."""
+"""The options of every command that runs tasks into a run folder."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
-from maseval.app.running.folder_options import (
-    EXECUTION,
-    TASKS,
-    FolderRunOptions,
-    check_timeout,
-)
 from maseval.app.running.options import ExtraArguments, Flag
+from maseval.app.running.progress import Display
 from maseval.core.benchmark import Benchmark
+from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, engine_of
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.task.queues import TasksToRun
+
+OnView = Callable[[str], object]
+"""Called with the address of the page that shows a run."""
+
+RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
+PROCESSES = "Worker processes, for --engine ray (default: one for each core)"
+TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where a run is kept, and the ``command`` that it notes as how it was started."""
+
+    output: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "Run folder; an existing run resumes (default: a new folder below runs/)",
+            OUTPUT,
+            short="-o",
+            alias="save_to",
+            typed=Path,
+        ),
+    ] = None
+    command: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderRunOptions(OutputOptions):
+    """Which tasks are run, how often and how many at once, for how much, and where it is kept."""
+
+    task_id: Annotated[
+        Sequence[str],
+        Flag("Only this task (repeatable)", TASKS, alias="task_ids", typed=list[str]),
+    ] = ()
+    num_tasks: Annotated[int | None, Flag("Maximum tasks per domain", TASKS, short="-n")] = None
+    trials: Annotated[
+        int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
+    ] = 1
+    concurrency: Annotated[
+        int,
+        Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
+    ] = 4
+    engine: Annotated[
+        str | Engine,
+        Flag(
+            "Where simulations run: threads of this process, or ray (processes, clusters)",
+            EXECUTION,
+            typed=str,
+        ),
+    ] = DEFAULT
+    ray_address: Annotated[
+        str | None,
+        Flag(RAY_ADDRESS, EXECUTION),
+    ] = None
+    processes: Annotated[
+        int | None,
+        Flag(PROCESSES, EXECUTION),
+    ] = None
+    budget: Annotated[
+        str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
+    ] = None
+    retry_failed: Annotated[
+        bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
+    ] = True
+    prices: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "JSON or TOML file of prices in USD per million tokens; they override the price list",
+            EXECUTION,
+            typed=Path,
+        ),
+    ] = None
+    fork: Annotated[
+        bool,
+        Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
+    ] = False
+    view: Annotated[
+        bool,
+        Flag(
+            "Watch the run in the browser (needs the extra view); in a terminal the page stays "
+            "until Ctrl-C, elsewhere it ends with the run",
+            OUTPUT,
+        ),
+    ] = False
+    on_view: OnView | None = None
+    otel: Annotated[
+        bool, Flag("Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT)
+    ] = False
+    otel_endpoint: Annotated[
+        str | None, Flag("The same to this OTLP endpoint: http://localhost:4318", OUTPUT)
+    ] = None
+    otel_content: Annotated[
+        bool, Flag("Include messages and tool arguments in the traces", OUTPUT)
+    ] = False
+    track: Annotated[
+        Sequence[str],
+        Flag(
+            "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
+            "server (repeatable)",
+            OUTPUT,
+            typed=list[str],
+        ),
+    ] = ()
+    display: Display | None = None
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
+        if self.num_tasks is not None and self.num_tasks < 1:
+            raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        if self.view:
+            from maseval.app.viewing.extra import check_viewer  # help must be quick
+
+            check_viewer()
+        check_engine_options(self.engine, self.ray_address, self.processes)
+
+    @cached_property
+    def chosen_engine(self) -> Engine:
+        """The engine that the options ask for; raises if there is none, or it cannot be had."""
+        return chosen_engine(self.engine, self.ray_address, self.processes)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether simulations take place in other processes."""
+        return self.engine != DEFAULT
+
+
+def check_timeout(seconds: float | None) -> None:
+    """Raise if it is not a limit."""
+    if seconds is not None and seconds <= 0:
+        raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")
+
+
+RAY = "ray"
+
+
+def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
+    """The engine itself; raises if there is none of that name, or it cannot be had."""
+    check_engine_options(engine, ray_address, processes)
+    given = {"address": ray_address, "processes": processes}
+    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
+    """Raise if an option is given that is for another engine."""
+    for name, value in (("ray_address", ray_address), ("processes", processes)):
+        if value is not None and engine != RAY:
+            raise ConfigurationError(
+                f"{name} is {value!r}, but engine is {engine!r}; it is for engine {RAY!r}"
+            )
+
 
 MADE = "Benchmark"
 

@@ -9,12 +9,10 @@ from functools import partial
 from types import FrameType
 
 from maseval.app.benchmarks import support_for
+from maseval.app.results.recording import SimulationLine, line_of, lines_of
 from maseval.app.results.results import RunResult, run_summary
-from maseval.app.results.simulation_lines import SimulationLine, line_of, lines_of
-from maseval.app.running.budget import Budget
-from maseval.app.running.equal_failures import EqualFailures
-from maseval.app.running.progress import Display, RunProgress, Turn
-from maseval.app.running.publishing import published
+from maseval.app.running.limits import Budget, EqualFailures
+from maseval.app.running.progress import Display, RunProgress, Turn, published
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, ThreadEngine, WorkerEvent

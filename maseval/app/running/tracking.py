@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.running.follower import Follower
-from maseval.app.sharing.destinations import Destination
-from maseval.app.sharing.sent import SENT, Sent
+from maseval.app.sharing.destinations import SENT, Destination, SentLog
 from maseval.core.benchmark import Benchmark
 from maseval.core.report import Report
 from maseval.interface.telemetry.sender import END_SECONDS, Sender
@@ -41,7 +40,7 @@ class Tracking(Follower):
         ]
 
     def _sender(self, destination: Destination, content: bool) -> Sender[Report]:
-        sent = Sent(self._folder / SENT, destination)
+        sent = SentLog(self._folder / SENT, destination)
 
         def note(reports: Sequence[Report]) -> None:
             sent.note_traces([f"{trace_of(report):032x}" for report in reports])

@@ -1,34 +1,36 @@
-"""``maseval bundle``: a run as one archive that others can check and open."""
+"""``maseval bundle`` and ``unbundle``: a run as one archive that others can check and open."""
 
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.app.benchmarks import support_for
+from maseval.app.benchmarks import BenchmarkSupport, support_for
 from maseval.app.results.finding import run_path
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
-from maseval.runs import RunFolder, RunLockedError, run_state
+from maseval.core.storage.zip_archive import ArchiveLimits
+from maseval.runs import RunFolder, RunLockedError, default_root, run_state
 from maseval.runs.bundle import (
     CERTIFICATE,
     REPORT,
     SUFFIXES,
     BundleError,
     BundleManifest,
+    opened_bundle,
     write_bundle,
 )
 
 
 @dataclass(frozen=True)
-class Bundled:
-    """A bundle: where it is, and what it lists."""
+class BundleFile:
+    """A bundle that was written, and its manifest."""
 
     path: Path
     manifest: BundleManifest
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the path and the manifest as JSON values."""
         return {"path": str(self.path), "bundle": self.manifest}
 
 
@@ -37,7 +39,7 @@ def bundle(
     output: str | os.PathLike[str] | None = None,
     *,
     overwrite: bool = False,
-) -> Bundled:
+) -> BundleFile:
     """Write a run, its certificate and its report into one archive.
 
     Without ``output`` it is ``NAME.maseval.zip`` in the current folder.
@@ -50,7 +52,7 @@ def bundle(
         raise OutputExistsError(
             f"{target} already exists; choose another file with --output, or --overwrite it"
         )
-    folder = _finished(path)
+    folder = _finished_run(path)
     made, notes = {REPORT: _page(folder)}, []
     try:
         certificate = support_for(folder).certificate(folder)
@@ -61,11 +63,11 @@ def bundle(
             notes.append("no certificate: this benchmark has none")
         else:
             made[CERTIFICATE] = certificate.encode()
-    return Bundled(target, write_bundle(folder, target, made, notes))
+    return BundleFile(target, write_bundle(folder, target, made, notes))
 
 
-def _finished(path: Path) -> RunFolder:
-    """The run, if nobody writes to it and nothing of it is damaged."""
+def _finished_run(path: Path) -> RunFolder:
+    """Return the run if nobody writes to it and nothing of it is damaged, else raise."""
     state = run_state(path)
     if state.holder is not None:
         raise RunLockedError(f"{path} is still running ({state.holder}); bundle it when it ends")
@@ -84,3 +86,71 @@ def _page(folder: RunFolder) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         title = folder.path.resolve().name
         return report(folder.path, Path(scratch) / REPORT, title=title).read_bytes()
+
+
+@dataclass(frozen=True)
+class UnbundledRun:
+    """A run folder that was a bundle.
+
+    Its checksums and its log hold, else there would be none. ``certificate`` lists where the
+    numbers, computed anew, are not those of its certificate; None if that was not checked, and
+    ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here.
+    """
+
+    path: Path
+    simulations: int
+    certificate: list[str] | None
+    unchecked: str | None
+    data: list[str]
+
+    @property
+    def holds(self) -> bool:
+        """True if nothing that was checked differs."""
+        return not self.certificate and not self.data
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the findings as JSON values."""
+        return {**vars(self), "path": str(self.path), "holds": self.holds}
+
+
+def unbundle(
+    file: str | os.PathLike[str],
+    to: str | os.PathLike[str] | None = None,
+    *,
+    verify: bool = True,
+    limits: ArchiveLimits | None = None,
+) -> UnbundledRun:
+    """Check a bundle and make it a run folder, by default below the folder of all runs.
+
+    Refused are archives that hold anything but the files of a bundle, unpack to more than
+    ``limits`` allow, or differ in a byte from what they list. ``verify`` computes the rewards anew
+    and compares them with the certificate.
+    """
+    path = Path(file)
+    target = Path(to) if to is not None else default_root() / _name(path)
+    with opened_bundle(path, target, limits) as folder:
+        support = support_for(folder)
+        data = support.other_data(folder)
+        certificate, unchecked = _check_certificate(folder, support, data, verify)
+        count = len(folder.recorded)
+    return UnbundledRun(target, count, certificate, unchecked, data)
+
+
+def _name(path: Path) -> str:
+    return path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
+
+
+def _check_certificate(
+    folder: RunFolder, support: BenchmarkSupport, data: list[str], verify: bool
+) -> tuple[list[str] | None, str | None]:
+    certificate = folder.path / CERTIFICATE
+    if not verify:
+        return None, "not asked for"
+    if not certificate.exists():
+        return None, "the bundle has no certificate"
+    if data:
+        return None, "the data here is not that of the run"
+    try:
+        return support.uncertified(certificate, folder), None
+    except MASEvalError as error:
+        return None, str(error)

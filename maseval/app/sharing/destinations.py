@@ -1,8 +1,16 @@
-"""Where runs can be sent: ``otel``, ``langfuse``, ``mlflow``, ``wandb``, each with an address."""
+"""Destinations of runs: ``otel``, ``langfuse``, ``mlflow``, ``wandb``, each with an address.
 
+A small file beside a run's log notes what was sent where, and only ever grows. Nothing depends on
+it but what is sent next; the log itself does not know of it.
+"""
+
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import redact_text
@@ -24,14 +32,14 @@ _ADDRESSES: dict[str, Callable[[], str]] = {
 
 @dataclass(frozen=True)
 class Destination:
-    """One of them; ``where`` is an endpoint, a host, a URI or a project, None for the usual."""
+    """A service to send to; ``where`` is an endpoint, host, URI or project, None for the usual."""
 
     name: str
     where: str | None = None
 
     @classmethod
     def of(cls, text: str) -> "Destination":
-        """What ``mlflow`` or ``mlflow=http://localhost:5000`` names."""
+        """Parse ``mlflow`` or ``mlflow=http://localhost:5000``."""
         name, given, where = text.partition("=")
         if name not in NAMES:
             raise ConfigurationError(
@@ -46,12 +54,12 @@ class Destination:
 
     @property
     def sends_traces(self) -> bool:
-        """Whether it takes each simulation as a trace, and not the run as a whole."""
+        """True if it takes each simulation as a trace, and not the run as a whole."""
         return self.name not in TRACKERS
 
     @property
     def address(self) -> str:
-        """Where that is, without a password."""
+        """The address, without a password."""
         return redact_text(self.where or _ADDRESSES[self.name]())
 
     def __str__(self) -> str:
@@ -65,7 +73,7 @@ class Destination:
             check_installed(self.name)
 
     def receiver(self, session: str | None = None, *, content: bool = False) -> OTLPReceiver:
-        """What takes traces there; ``session`` is the run's name."""
+        """Return the receiver of traces there; ``session`` is the run's name."""
         if self.name == LANGFUSE:
             return LangfuseReceiver(self.where, session=session, content=content)
         named = {} if session is None else {"maseval.run": session}
@@ -74,8 +82,55 @@ class Destination:
 
 
 def destinations_of(texts: Sequence[str]) -> list[Destination]:
-    """What the texts name, each once; every one of them can be used."""
+    """Return the destinations that the texts name, each once; raise if one cannot be used."""
     found = dict.fromkeys(map(Destination.of, texts))
     for each in found:
         each.check()
     return list(found)
+
+
+SENT = "sent.jsonl"
+
+
+@dataclass(frozen=True)
+class SentLog:
+    """The notes on what was sent to one destination."""
+
+    path: Path
+    destination: Destination
+
+    def traces(self) -> set[str]:
+        """Return the ids of the traces that have arrived."""
+        return {trace for line in self._lines() for trace in line.get("traces", ())}
+
+    def run(self) -> tuple[str, str] | None:
+        """Return the id that a tracker gave to the run, and the digest of what it was last sent."""
+        found = [line for line in self._lines() if "run" in line]
+        return (str(found[-1]["run"]), str(found[-1].get("digest"))) if found else None
+
+    def note_traces(self, traces: Sequence[str]) -> None:
+        self._note({"traces": list(traces)})
+
+    def note_run(self, run: str, digest: str) -> None:
+        self._note({"run": run, "digest": digest})
+
+    def _note(self, facts: dict[str, object]) -> None:
+        line = json.dumps({**self._key, **facts}) + "\n"
+        # If the note cannot be written, the same is sent once more, which changes nothing.
+        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
+            file.write(line)
+
+    @property
+    def _key(self) -> dict[str, object]:
+        return {"to": self.destination.name, "at": self.destination.address}
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return
+        for line in text.splitlines():
+            with suppress(ValueError):
+                found = json.loads(line)
+                if isinstance(found, dict) and self._key.items() <= found.items():
+                    yield found

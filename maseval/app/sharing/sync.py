@@ -1,4 +1,4 @@
-"""``maseval sync``: a finished run, sent to where people look at runs."""
+"""``maseval sync``: send a finished run to where people look at runs."""
 
 import os
 import tempfile
@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import beside, name_of
+from maseval.app.results.recording import beside, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
-from maseval.app.results.simulation_lines import SimulationLine, line_of
-from maseval.app.sharing.destinations import Destination, destinations_of
-from maseval.app.sharing.sent import SENT, Sent
+from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.report import Report
 from maseval.interface.telemetry.conversation import bounds
@@ -38,8 +36,8 @@ _NOT_PARAMETERS = ("tasks", "data")
 
 
 @dataclass(frozen=True)
-class Synced:
-    """What was sent to one destination: traces or a run, and what it had been sent before."""
+class SyncResult:
+    """The number of traces or runs sent to one destination, now and before."""
 
     to: str
     at: str
@@ -48,7 +46,7 @@ class Synced:
     run: str | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the result as JSON values."""
         return dict(vars(self))
 
 
@@ -58,7 +56,7 @@ def sync(
     *,
     content: bool = False,
     explain: bool = False,
-) -> list[Synced]:
+) -> list[SyncResult]:
     """Send a run or a results file, as far as it has not been sent yet.
 
     Args:
@@ -81,8 +79,8 @@ def sync(
     ]
 
 
-def _sync_traces(recording: Recording, destination: Destination, content: bool) -> Synced:
-    sent = Sent(beside(recording, SENT), destination)
+def _sync_traces(recording: Recording, destination: Destination, content: bool) -> SyncResult:
+    sent = SentLog(beside(recording, SENT), destination)
     known, fresh, before = sent.traces(), 0, 0
     receiver = destination.receiver(name_of(recording), content=content)
     batch: dict[str, Report] = {}
@@ -111,23 +109,23 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
         ) from error
     finally:
         receiver.abort()
-    return Synced(destination.name, destination.address, fresh, before)
+    return SyncResult(destination.name, destination.address, fresh, before)
 
 
-def _sync_run(recording: Recording, destination: Destination, explain: bool) -> Synced:
-    sent = Sent(beside(recording, SENT), destination)
+def _sync_run(recording: Recording, destination: Destination, explain: bool) -> SyncResult:
+    sent = SentLog(beside(recording, SENT), destination)
     known, digest = sent.run() or (None, None)
-    with _tracked(recording, explain) as run:
+    with _tracked_run(recording, explain) as run:
         if known is not None and digest == run.digest:
-            return Synced(destination.name, destination.address, 0, 1, known)
+            return SyncResult(destination.name, destination.address, 0, 1, known)
         given = send_to(destination.name, run, destination.where, known)
     sent.note_run(given, run.digest)
-    return Synced(destination.name, destination.address, 1, int(known is not None), given)
+    return SyncResult(destination.name, destination.address, 1, int(known is not None), given)
 
 
 @contextmanager
-def _tracked(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
-    """The run as trackers show it; its report is written when it is asked for."""
+def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
+    """Yield the run as trackers show it; its report is written when it is asked for."""
     lines, times = [], []
     for report in recording.reports():
         lines.append(line_of(report))
@@ -138,7 +136,10 @@ def _tracked(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
-    finished = list(map(_finished, lines))
+    finished = [
+        Finished(e.domain, e.task_id, e.outcome, e.reward, e.cost, e.tokens, e.seconds)
+        for e in lines
+    ]
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
         page = Path(folder) / "report.html"
         yield TrackedRun(
@@ -159,15 +160,3 @@ def _key(recording: Recording) -> str:
     if isinstance(recording, RunFolder):
         return key_of(recording.created, str(recording.config.values.get("benchmark")))
     return key_of(*sorted(f"{trace_of(report):032x}" for report in recording.reports()))
-
-
-def _finished(line: SimulationLine) -> Finished:
-    return Finished(
-        line.domain,
-        line.task_id,
-        line.outcome,
-        line.reward,
-        line.cost,
-        line.tokens,
-        line.seconds,
-    )

@@ -5,8 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict
 
-from maseval.app.comparing.compare import RunComparison, compare
-from maseval.app.comparing.comparison_page import comparison_plots, for_report
+from maseval.app.comparing.compare import RunComparison, compare, comparison_plots, for_report
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.report.drawings import drawing
 from maseval.report.results import summary_table

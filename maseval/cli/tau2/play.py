@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.running.folder_options import PARTICIPANTS, TASKS
+from maseval.app.running.run_options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import command_line

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.running.folder_options import EXECUTION
+from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line
 from maseval.cli.console import count, here, indented, inert, print_json, shortened, stderr, stdout

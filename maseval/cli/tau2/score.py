@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.results.conventions import conventions_in_words
-from maseval.app.running.folder_options import PROCESSES, RAY_ADDRESS
+from maseval.app.results.counting import conventions_in_words
+from maseval.app.running.run_options import PROCESSES, RAY_ADDRESS
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout

@@ -2,8 +2,8 @@
 
 import pytest
 
+from maseval.app.results.recording import SimulationLine, lines_of
 from maseval.app.results.results import run_summary
-from maseval.app.results.simulation_lines import SimulationLine, lines_of
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
 from maseval.runs import RunFolder, Simulation

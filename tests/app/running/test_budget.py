@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.running.budget import Budget
+from maseval.app.running.limits import Budget
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -2,8 +2,7 @@ import json
 import time
 
 from maseval import AgentAdapter, MessageHistory
-from maseval.app.running.progress import RunProgress
-from maseval.app.running.publishing import published
+from maseval.app.running.progress import RunProgress, published
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import run
 from maseval.core.context import Said

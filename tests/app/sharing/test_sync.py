@@ -8,8 +8,7 @@ import pytest
 
 from maseval import commands
 from maseval.app.running import tracking as tracking_module
-from maseval.app.sharing.destinations import Destination
-from maseval.app.sharing.sent import Sent
+from maseval.app.sharing.destinations import Destination, SentLog
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry.sender import DeliveryError
 from tests.cli.commandline import maseval
@@ -184,7 +183,7 @@ def test_sync_needs_a_destination_and_a_finished_simulation():
 
 def test_what_was_sent_is_remembered_by_destination_whatever_else_is_in_the_file(tmp_path):
     path = tmp_path / "sent.jsonl"
-    here, there = (Sent(path, Destination.of(f"mlflow=http://{host}")) for host in ("a", "b"))
+    here, there = (SentLog(path, Destination.of(f"mlflow=http://{host}")) for host in ("a", "b"))
     path.write_text('not json\n[1]\n{"to": "mlflow"}\n')
 
     here.note_run("first", "d1")
@@ -195,11 +194,11 @@ def test_what_was_sent_is_remembered_by_destination_whatever_else_is_in_the_file
 
     assert here.run() == ("first", "d2")
     assert there.run() == ("second", "d3")
-    assert Sent(path, Destination.of("wandb")).run() is None
+    assert SentLog(path, Destination.of("wandb")).run() is None
 
 
 def test_the_address_is_noted_without_its_password(tmp_path):
-    sent = Sent(tmp_path / "sent.jsonl", Destination.of("mlflow=http://me:hunter22@host"))
+    sent = SentLog(tmp_path / "sent.jsonl", Destination.of("mlflow=http://me:hunter22@host"))
 
     sent.note_run("first", "d1")
 

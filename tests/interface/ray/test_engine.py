@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from maseval.app.running.folder_options import FolderRunOptions
+from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.engine.engines import engine_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras

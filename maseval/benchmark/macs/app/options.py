@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from maseval.app.running.folder_options import (
+from maseval.app.running.options import ExtraArguments, Flag
+from maseval.app.running.run_options import (
     EXECUTION,
     PARTICIPANTS,
     TASKS,
+    AnyBenchmark,
     FolderRunOptions,
     check_timeout,
 )
-from maseval.app.running.options import ExtraArguments, Flag
-from maseval.app.running.run_options import AnyBenchmark
 from maseval.core.exceptions import ConfigurationError
 
 JUDGE_MODEL = "openai/gpt-4o"

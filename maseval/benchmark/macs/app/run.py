@@ -6,14 +6,12 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_options import FolderRunOptions
 from maseval.app.running.folder_run import as_file_name, budget_of, path_of
 from maseval.app.running.options import takes
-from maseval.app.running.own_benchmarks import OwnBenchmark
-from maseval.app.running.own_tasks import tasks_to_run
+from maseval.app.running.own_benchmarks import OwnBenchmark, tasks_to_run
 from maseval.app.running.prices import Prices
 from maseval.app.running.run import PreparedBenchmarkRun
-from maseval.app.running.run_options import BenchmarkRunOptions
+from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT

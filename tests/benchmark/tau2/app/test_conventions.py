@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from maseval.app.results.conventions import conventions_in_words
-from maseval.app.results.simulation_lines import SimulationLine
+from maseval.app.results.counting import conventions_in_words
+from maseval.app.results.recording import SimulationLine
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from tests.cli.commandline import maseval
 

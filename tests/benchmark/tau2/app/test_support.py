@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.results.labels import report_notes, report_rows
+from maseval.app.results.counting import report_notes, report_rows
 from maseval.benchmark.tau2.app.results.support import SUPPORT, diagnosed
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.commands import show, tau2

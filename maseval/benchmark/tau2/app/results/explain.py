@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import Section
 from maseval.app.results.finding import trial_numbered, trials_named
-from maseval.app.results.simulation_lines import line_of
+from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.sources import (
     InDomain,
     SimulationSource,

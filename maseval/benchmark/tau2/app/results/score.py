@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from maseval.app.results.conventions import ConventionScore, conventions_in_json
-from maseval.app.results.simulation_lines import SimulationLine
-from maseval.app.running.engines import chosen_engine
+from maseval.app.results.counting import ConventionScore, conventions_in_json
+from maseval.app.results.recording import SimulationLine
+from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.sources import (
     files_below,
     judge_models,

@@ -13,8 +13,8 @@ from maseval.app.benchmarks import (
     RunDiagnosis,
     Section,
 )
-from maseval.app.results.conventions import ConventionScore
-from maseval.app.results.simulation_lines import SimulationLine
+from maseval.app.results.counting import ConventionScore
+from maseval.app.results.recording import SimulationLine
 from maseval.benchmark.tau2.app.results.audit import audit
 from maseval.benchmark.tau2.app.results.certify import certify, verify
 from maseval.benchmark.tau2.app.results.comparable import (

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.origins import ORIGIN
+from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.cast import CastBenchmark

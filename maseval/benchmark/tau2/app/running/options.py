@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_options import (
+from maseval.app.running.options import ExtraArguments, Flag
+from maseval.app.running.run_options import (
     EXECUTION,
     OUTPUT,
     PARTICIPANTS,
@@ -16,7 +17,6 @@ from maseval.app.running.folder_options import (
     OutputOptions,
     check_timeout,
 )
-from maseval.app.running.options import ExtraArguments, Flag
 from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError

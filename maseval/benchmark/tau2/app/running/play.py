@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
+from maseval.app.results.recording import line_of
 from maseval.app.results.results import RunResult
-from maseval.app.results.simulation_lines import line_of
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.cast import CastBenchmark
 from maseval.benchmark.tau2.app.running.options import ConversationOptions, PlayOptions, RunOptions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Self
 
-from maseval.app.results.origins import ORIGIN
+from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of
 from maseval.app.running.options import takes

@@ -4,8 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from maseval.app.results.recording import SimulationLine, lines_of, simulation_in
 from maseval.app.results.results import RunResult
-from maseval.app.results.simulation_lines import SimulationLine, lines_of, simulation_in
 from maseval.benchmark.tau2.app.running.options import OnResult
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.report import TaskExecutionStatus

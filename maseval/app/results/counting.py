@@ -1,0 +1,112 @@
+"""Numbers beside the official one: other conventions for errors, and pass^k without some failures.
+
+A benchmark may have several ways to count simulations that failed outside the conversation. The
+number that leaves such a simulation out is higher than the one in which it is a failure, so that
+neither is given without the other. Labels of failures are counted in the same spirit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+@dataclass(frozen=True)
+class ConventionScore:
+    """A domain's pass^k in one convention, by ``name``; ``meaning`` says what it does with errors.
+
+    ``simulations`` are those that count, of ``tasks`` different tasks; of all, ``errors`` failed
+    outside the conversation.
+    """
+
+    domain: str
+    name: str
+    meaning: str
+    errors: int
+    simulations: int
+    tasks: int
+    pass_hat: Mapping[int, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the score as JSON values."""
+        return {
+            "infrastructure_errors": self.errors,
+            "simulations": self.simulations,
+            "tasks": self.tasks,
+            **{f"pass^{k}": value for k, value in self.pass_hat.items()},
+        }
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"pass^{k} {value:.1%}" for k, value in self.pass_hat.items())
+        counted = f"{self.simulations} simulations of {self.tasks} tasks"
+        return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
+
+
+def conventions_in_words(found: Sequence[ConventionScore]) -> list[str]:
+    """Return lines on each domain that has errors; without errors the conventions agree."""
+    lines: list[str] = []
+    for domain in dict.fromkeys(each.domain for each in found if each.errors):
+        of_domain = [each for each in found if each.domain == domain]
+        errors = of_domain[0].errors
+        total = max(each.simulations for each in of_domain)
+        lines.append(f"{domain}: {errors} of {total} simulations are infrastructure errors")
+        lines += [f"  {each}" for each in of_domain]
+    return lines
+
+
+def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str, object]]:
+    """Return the scores as JSON values, by domain and convention."""
+    form: dict[str, dict[str, object]] = {}
+    for each in found:
+        form.setdefault(each.domain, {})[each.name] = each.to_dict()
+    return form
+
+
+class LabelRow(TypedDict):
+    """pass^k by its name over what is counted, and how many simulations are left out."""
+
+    values: dict[str, float | None]
+    simulations: int
+    tasks: int
+    left_out: int
+
+
+class LabelCounts(TypedDict):
+    """A run by its labels; ``official`` counts everything, ``without`` leaves failures out."""
+
+    simulations: int
+    passed: int
+    failed: int
+    by_who: dict[str, int]
+    by_what: dict[str, int]
+    official: LabelRow
+    without: dict[str, LabelRow]
+
+
+def rows_without_failures(labels: LabelCounts) -> dict[str, LabelRow]:
+    """Return pass^k without each kind of failure that occurs, and without all of them."""
+    rows = {
+        f"without {name} failures": row
+        for name, row in labels["without"].items()
+        if row["left_out"]
+    }
+    if len(rows) == 2:  # one kind only, and all kinds: the same simulations
+        rows.popitem()
+    return rows
+
+
+def report_rows(labels: LabelCounts) -> list[Mapping[str, object]]:
+    """Return the rows without some failures, in the form of the HTML report."""
+    return [
+        {"name": name, "tasks": row["tasks"], "simulations": row["simulations"], **row["values"]}
+        for name, row in rows_without_failures(labels).items()
+    ]
+
+
+def report_notes(labels: LabelCounts) -> list[str]:
+    """Explain these rows, if there are any."""
+    if not rows_without_failures(labels):
+        return []
+    return [
+        "Rows without some failures use rule-based labels. They complement the official number "
+        "and never replace it: leaving simulations out can only improve it."
+    ]
