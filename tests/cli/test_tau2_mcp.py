@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.players.requests import request_for
 from maseval.benchmark.tau2.players.scripts import GOODBYE
 from maseval.commands import tau2
 from maseval.interface import extras
-from maseval.interface.agents.mcp.conversation import BEGUN_AGAIN
+from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder
 from tests.cli.commandline import COMMAND, maseval, started
 from tests.interface.agents.mcp.client import connected, text_of, with_mcp

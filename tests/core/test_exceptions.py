@@ -64,7 +64,7 @@ def test_every_error_carries_message_component_and_details(name):
 
 
 OUTSIDE_THE_TREE = {
-    "maseval.interface.agents.camel.tools.Escape": "CAMEL would catch any Exception",
+    "maseval.interface.agents.camel_library.Escape": "CAMEL would catch any Exception",
 }
 
 

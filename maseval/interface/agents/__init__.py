@@ -1,8 +1,8 @@
-"""Adapters to agent frameworks, one folder for each.
+"""Adapters to agent frameworks, one file for each, named after it.
 
 Every name can be listed and imported without any of the frameworks, which are needed only at use.
-Each folder of a framework also has ``as_tools``, which turns functions into its own tools. What the
-adapters share is beside the folders: ``framework``, ``tools``, ``failures`` and the rest.
+Each framework's file also has ``as_tools``, which turns functions into its own tools. All of them
+share ``framework``, ``tools`` and ``failures``.
 """
 
 from maseval.core import lazy

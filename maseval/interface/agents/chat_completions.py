@@ -21,7 +21,7 @@ from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, argume
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.tools import Tools, as_text, described
+from maseval.interface.agents.tools import Tools, as_text, describe_tools
 
 MAX_TOOL_CALLS = 100
 
@@ -55,7 +55,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         if max_tool_calls < 0:
             raise ConfigurationError(f"max_tool_calls is {max_tool_calls}; give 0 or more")
         self.max_tool_calls = max_tool_calls
-        self.tools = {tool.name: tool for tool in described(tools or {})}
+        self.tools = {tool.name: tool for tool in describe_tools(tools or {})}
         self.messages = MessageHistory()
         if instructions is not None:
             self.messages.add_message("system", instructions)

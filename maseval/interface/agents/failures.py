@@ -5,13 +5,13 @@ from traceback import walk_tb
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.provider_errors import ProviderError
-from maseval.interface.inference.http_errors import error_from_status, transport_error
+from maseval.interface.inference.http import error_from_status, transport_error
 
 
 def provider_failure(
     error: Exception, *, provider: str, model_id: str | None
 ) -> ProviderError | None:
-    """The provider's failure behind ``error``; None if there is none.
+    """Return the provider's failure behind ``error``; None if there is none.
 
     Frameworks pass on or wrap the errors of their client library. Either way, the error or one of
     its causes has the status of the response, or is known as a transport error.
@@ -32,7 +32,7 @@ def provider_failure(
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes, newest first."""
+    """Yield an error and its causes, newest first."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -45,7 +45,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def is_unreadable_answer(error: BaseException, models: str) -> bool:
-    """Whether a framework's model classes could not read the provider's answer.
+    """Return True if a framework's model classes could not read the provider's answer.
 
     ``models`` is the name of their package. An answer that is not JSON or is incomplete makes the
     code that reads it raise whatever it happens to raise.

@@ -5,22 +5,30 @@ failing provider from a failing agent, prices the tokens, and converts messages 
 
 An agent may work for another one, which a framework runs without an adapter. If it has an adapter
 all the same, that one records its messages and usage; otherwise they are its leader's.
+
+Every framework has a file named after it, with the adapter, its users and ``as_tools``. Where a
+second file stands beside it, that one holds the conversion of messages and what is used of the
+framework's classes: they are described as protocols, or left as ``Any``, because the frameworks
+are not there for a type checker to look at.
 """
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.messages import Message
+from maseval.core.provider_errors import ProviderError
 from maseval.core.tracing import JsonObject, now
-from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage
+from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
+from maseval.core.user import LLMUser
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes, provider_failure
 from maseval.interface.usage import LiteLLMCostCalculator
@@ -56,22 +64,22 @@ class FrameworkAgentAdapter(AgentAdapter):
         model_id: str | None = None,
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
-        self.passed_on: list[TokenUsage] = []
+        self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self._clock = Clock.here()
         _adapters[id(agent_instance), id(self._clock)] = self
 
     @abstractmethod
     def _run_framework(self, query: str) -> object:
-        """The agent's answer to ``query``; the agent remembers the earlier turns."""
+        """Return the agent's answer to ``query``; the agent remembers the earlier turns."""
 
     def _gave_up(self, error: Exception) -> bool:
-        """Whether the framework stopped the agent, as at a step limit."""
+        """Return True if the framework stopped the agent, as at a step limit."""
         return False
 
     def _run_agent(self, query: str) -> object:
         extras.load(self.module, extra=self.extra, package=self.package)
-        token = _leading.set(self)
+        token = _running.set(self)
         try:
             return self._run_framework(query)
         except MASEvalError:
@@ -80,8 +88,7 @@ class FrameworkAgentAdapter(AgentAdapter):
             for cause in causes(error):
                 if isinstance(cause, MASEvalError):  # raised in a tool, wrapped by the framework
                     raise cause from None
-            model_id = self._model_id or self._resolve_model_id()
-            failure = provider_failure(error, provider=self.extra, model_id=model_id)
+            failure = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
             if failure is not None:
                 # Not chained: the library's message may quote the key, and reports keep tracebacks.
                 raise failure from None
@@ -89,10 +96,19 @@ class FrameworkAgentAdapter(AgentAdapter):
                 raise AgentGaveUpError(str(error), component=self.name) from error
             raise
         finally:
-            _leading.reset(token)
+            _running.reset(token)
+
+    def _provider_error(
+        self, kind: type[ProviderError], text: object, **details: Any
+    ) -> ProviderError:
+        return kind(str(text), provider=self.extra, model_id=self._reported_model_id, **details)
+
+    @property
+    def _reported_model_id(self) -> str | None:
+        return self._model_id or self._resolve_model_id()
 
     @contextmanager
-    def _logged(self, query: str) -> Iterator[None]:
+    def _log_turn(self, query: str) -> Iterator[None]:
         """Log a turn that succeeds, with its tokens; ``run`` logs those that fail."""
         began, started, before = now(), time.perf_counter(), self._gather_usage()
         yield
@@ -109,9 +125,19 @@ class FrameworkAgentAdapter(AgentAdapter):
                 entry[name] = getattr(after, name) - getattr(before, name, 0)
         self.logs.append(entry)
 
+    def _without_delegated(self, usage: Usage) -> Usage:
+        """Return the usage without the tokens that belong to other adapters."""
+        if not isinstance(usage, TokenUsage) or not self.delegated_usage:
+            return usage
+        others = self.delegated_usage
+        rest = {
+            name: getattr(usage, name) - sum(getattr(other, name) for other in others)
+            for name in TOKEN_FIELDS
+        }
+        return replace(usage, cost=usage.cost - sum(other.cost for other in others), **rest)
+
     def gather_config(self) -> JsonObject:
-        model_id = self._model_id or self._resolve_model_id()
-        return {**super().gather_config(), "model_id": model_id}
+        return {**super().gather_config(), "model_id": self._reported_model_id}
 
     def _resolve_cost_calculator(self) -> CostCalculator | None:
         if self._cost_calculator is not None:
@@ -126,37 +152,67 @@ _adapters: WeakValueDictionary[tuple[int, int], FrameworkAgentAdapter] = WeakVal
 
 
 def adapter_of(agent: object) -> FrameworkAgentAdapter | None:
-    """The adapter that an agent has in this repetition, if it has one; the latest of several."""
+    """Return the adapter that an agent has in this repetition; the latest of several."""
     found = adapter_by_id(id(agent))
     return found if found is not None and found.agent is agent else None
 
 
 def adapter_by_id(agent_id: int) -> FrameworkAgentAdapter | None:
-    """As ``adapter_of``, where only the ``id()`` of a living agent is known."""
+    """Return what ``adapter_of`` does, where only the ``id()`` of a living agent is known."""
     clock = Clock.here()
     found = _adapters.get((agent_id, id(clock)))
     return found if found is not None and found._clock is clock else None
 
 
-_leading: ContextVar[FrameworkAgentAdapter | None] = ContextVar("maseval_leader", default=None)
+_running: ContextVar[FrameworkAgentAdapter | None] = ContextVar("maseval_leader", default=None)
 
 
-def leader() -> FrameworkAgentAdapter | None:
-    """The adapter that runs here, if one does."""
-    return _leading.get()
+def running_adapter() -> FrameworkAgentAdapter | None:
+    """Return the adapter whose turn runs here, if one does."""
+    return _running.get()
 
 
-def at_work(agent: object) -> FrameworkAgentAdapter | None:
-    """The adapter of an agent that is run here, but not by an adapter of its own."""
-    leading = leader()
-    return adapter_of(agent) if leading is None or leading.agent is not agent else None
+def bystanding_adapter(agent: object) -> FrameworkAgentAdapter | None:
+    """Return the adapter of an agent that is run here, but not by that adapter."""
+    leader = running_adapter()
+    return adapter_of(agent) if leader is None or leader.agent is not agent else None
 
 
-def without(total: TokenUsage, parts: Iterable[TokenUsage]) -> TokenUsage:
-    """What is left of ``total``, of which ``parts`` belong to others."""
-    others = list(parts)
-    rest = {
-        name: getattr(total, name) - sum(getattr(part, name) for part in others)
-        for name in TOKEN_FIELDS
-    }
-    return replace(total, cost=total.cost - sum(part.cost for part in others), **rest)
+class DelegatedWork:
+    """The messages and tokens of an agent while others ran it, without its adapter."""
+
+    def __init__(self) -> None:
+        self.usage: list[TokenUsage] = []
+        self.messages: list[Message] = []
+
+
+def name_tool_results(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield the messages; a tool's result carries its name, which only the call may have."""
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            names[call["id"]] = call["function"]["name"]
+        if (call_id := message.get("tool_call_id")) in names:
+            message = {**message, "name": names[call_id]}
+        yield message
+
+
+class AskedLLMUser(LLMUser):
+    """A user played by a model; ``get_tool`` returns it as a framework's tool ``ask_user``."""
+
+    def get_tool(self) -> Any:
+        """Return the user as a tool, for agents that ask questions while they work."""
+
+        def ask_user(question: str) -> str:
+            """Ask the user a question and wait for the answer.
+
+            Args:
+                question: What to ask.
+            """
+            return self.respond(question)
+
+        return self._as_tool(ask_user)
+
+    @abstractmethod
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        """Return the function as a tool of the framework."""

@@ -23,19 +23,17 @@ from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
+    NO_PARAMETERS,
+    FunctionDefinition,
+    ToolChoice,
+    ToolDefinitions,
     as_json,
     as_object,
     get,
     reading,
     text_of,
 )
-from maseval.interface.inference.definitions import (
-    NO_PARAMETERS,
-    FunctionDefinition,
-    ToolChoice,
-    ToolDefinitions,
-)
-from maseval.interface.inference.http_client import limited_client
+from maseval.interface.inference.http import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,

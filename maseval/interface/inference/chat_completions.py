@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Required, TypeAlias, TypedDict, cast
 
 from maseval.core.answers import amount, call_id, tokens, tool_name
 from maseval.core.exceptions import ConfigurationError, MASEvalError, UnreadableAnswerError
@@ -24,6 +24,32 @@ from maseval.core.messages import (
 from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
 
+JsonSchema: TypeAlias = dict[str, Any]
+"""A JSON schema, as it is sent to a model."""
+
+
+class FunctionDefinition(TypedDict, total=False):
+    """A function, and the schema of its arguments."""
+
+    name: Required[str]
+    description: str
+    parameters: JsonSchema
+
+
+class ToolDefinition(TypedDict):
+    """A tool; ``type`` is always ``function``."""
+
+    type: str
+    function: FunctionDefinition
+
+
+ToolDefinitions = Sequence[ToolDefinition]
+
+ToolChoice = str | dict[str, Any]
+"""Which tool to call: ``auto``, ``none``, ``required``, or one of them by its name."""
+
+NO_PARAMETERS: JsonSchema = {"type": "object", "properties": {}}
+
 _KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")
 
@@ -35,7 +61,7 @@ class FilteredAnswerError(MASEvalError):
 def request_messages(
     messages: Iterable[Message], form: MessageForm = MessageForm.PLAIN
 ) -> list[Message]:
-    """The messages in a form; the plain one is without keys that strict servers refuse."""
+    """Return the messages in a form; the plain one lacks keys that strict servers refuse."""
     match form:
         case MessageForm.PLAIN:
             return [_request_message(message) for message in messages]
@@ -63,15 +89,20 @@ def _request_message(message: Message) -> Message:
 
 def _request_call(call: ToolCall) -> ToolCall:
     function = call["function"]
+    return {**function_call("", function["name"], function.get("arguments")), "id": call.get("id")}
+
+
+def function_call(call_id: str | None, name: str | None, arguments: object) -> ToolCall:
+    """Return a tool call; ``arguments`` are JSON text, or values that become it."""
     return {
-        "id": call.get("id"),
+        "id": call_id or "",
         "type": "function",
-        "function": {"name": function["name"], "arguments": as_json(function.get("arguments"))},
+        "function": {"name": name or "", "arguments": as_json(arguments)},
     }
 
 
 def as_json(arguments: object) -> str:
-    """A call's arguments as JSON text."""
+    """Return a call's arguments as JSON text."""
     if isinstance(arguments, str):
         return arguments or "{}"
     try:
@@ -83,7 +114,7 @@ def as_json(arguments: object) -> str:
 
 
 def as_object(arguments: object) -> dict[str, object]:
-    """A call's arguments as a mapping; ``{}`` if they are not one."""
+    """Return a call's arguments as a mapping; ``{}`` if they are not one."""
     if isinstance(arguments, str):
         try:
             arguments = strict_json.loads(arguments or "{}")
@@ -93,7 +124,7 @@ def as_object(arguments: object) -> dict[str, object]:
 
 
 def sendable(thing: Any) -> Any:
-    """The same without what models do write and no request can contain.
+    """Return the same without what models do write and no request can contain.
 
     Lone surrogates are replaced, and numbers that are not finite become text.
     """
@@ -110,12 +141,12 @@ def sendable(thing: Any) -> Any:
 
 
 def calls_so_far(messages: Iterable[Message]) -> int:
-    """The number of tool calls in a conversation, which makes the ids of new calls unique."""
+    """Count the tool calls in a conversation, which makes the ids of new calls unique."""
     return sum(len(message.get("tool_calls") or ()) for message in messages)
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content, which is text or a list of parts."""
+    """Return the text of a message's content, which is text or a list of parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -130,7 +161,7 @@ def text_of(content: object) -> str:
 
 @contextmanager
 def reading(answer: object) -> Iterator[None]:
-    """Whatever goes wrong inside is the answer's fault: each part of it may be anything."""
+    """Raise whatever goes wrong inside as the answer's fault: its parts may be anything."""
     try:
         yield
     except MASEvalError:
@@ -142,7 +173,7 @@ def reading(answer: object) -> Iterator[None]:
 
 
 def chat_response(answer: object, *, earlier_calls: int = 0) -> ChatResponse:
-    """The first choice of an answer.
+    """Return the first choice of an answer.
 
     Raises:
         UnreadableAnswerError: There is no choice, or nothing in it that can be read.
@@ -177,10 +208,10 @@ def _content(choice: object, message: object) -> str | None:
     if message is None:
         return str(get(choice, "text"))
     content = get(message, "content")
-    return _said(get(message, "refusal") if content is None else content)
+    return _content_text(get(message, "refusal") if content is None else content)
 
 
-def _said(content: object) -> str | None:
+def _content_text(content: object) -> str | None:
     match content:
         case None | str():
             return content
@@ -201,18 +232,15 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
     function = get(call, "function")
     if function is None:
         raise UnreadableAnswerError(f"a tool call without a function: {excerpt(call)}")
-    return {
-        "id": call_id(get(call, "id")) or own_id,
-        "type": "function",
-        "function": {
-            "name": tool_name(get(function, "name")),
-            "arguments": as_json(get(function, "arguments")),
-        },
-    }
+    return function_call(
+        call_id(get(call, "id")) or own_id,
+        tool_name(get(function, "name")),
+        get(function, "arguments"),
+    )
 
 
 def usage_of(usage: object) -> ChatUsage | None:
-    """Tokens and, if the server reports it, the cost; parts of a sum only if they are not 0."""
+    """Return the tokens and, if reported, the cost; parts of a sum only if they are not 0."""
     if usage is None:
         return None
     of_prompt = get(usage, "prompt_tokens_details")
@@ -231,5 +259,5 @@ def usage_of(usage: object) -> ChatUsage | None:
 
 
 def get(thing: object, name: str) -> Any:
-    """The item or attribute ``name`` of a mapping or an object; None if it has none."""
+    """Return the item or attribute ``name`` of a mapping or an object; None if it has none."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)

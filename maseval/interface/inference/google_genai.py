@@ -28,6 +28,9 @@ from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
+    ToolChoice,
+    ToolDefinition,
+    ToolDefinitions,
     as_json,
     as_object,
     calls_so_far,
@@ -35,12 +38,7 @@ from maseval.interface.inference.chat_completions import (
     reading,
     text_of,
 )
-from maseval.interface.inference.definitions import (
-    ToolChoice,
-    ToolDefinition,
-    ToolDefinitions,
-)
-from maseval.interface.inference.http_client import client_options
+from maseval.interface.inference.http import client_options
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,

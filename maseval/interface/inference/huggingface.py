@@ -21,12 +21,13 @@ from maseval.core.provider_errors import (
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
+    ToolChoice,
+    ToolDefinitions,
     as_object,
     calls_so_far,
     request_messages,
     text_of,
 )
-from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.provider import ProviderModelAdapter, accepts
 
 _log = logging.getLogger(__name__)

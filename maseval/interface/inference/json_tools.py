@@ -11,12 +11,13 @@ from contextlib import suppress
 from typing import Any
 
 from maseval.core.messages import FunctionCall, Message, ToolCall
-from maseval.interface.inference.chat_completions import as_object, text_of
-from maseval.interface.inference.definitions import (
+from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
     FunctionDefinition,
     ToolChoice,
     ToolDefinition,
+    as_object,
+    text_of,
 )
 
 _BEGUN = re.compile(r'\{\s*"content"\s*:\s*"')

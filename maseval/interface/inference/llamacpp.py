@@ -17,12 +17,13 @@ from maseval.core.provider_errors import (
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
+    ToolChoice,
+    ToolDefinitions,
     calls_so_far,
     chat_response,
     get,
     request_messages,
 )
-from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
 from maseval.interface.inference.json_tools import answer_schema, read_answer, told
 from maseval.interface.inference.provider import ProviderModelAdapter
 

@@ -21,13 +21,14 @@ from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
+    ToolChoice,
+    ToolDefinitions,
     calls_so_far,
     chat_response,
     get,
     request_messages,
 )
-from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
-from maseval.interface.inference.http_client import limited_client
+from maseval.interface.inference.http import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
     ProviderModelAdapter,

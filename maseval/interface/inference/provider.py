@@ -24,13 +24,16 @@ from maseval.core.provider_errors import (
 from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
-from maseval.interface.inference.chat_completions import sendable
-from maseval.interface.inference.definitions import ToolChoice, ToolDefinitions
-from maseval.interface.inference.http_client import RefusedAnswer
-from maseval.interface.inference.http_errors import (
+from maseval.interface.inference.chat_completions import (
+    ToolChoice,
+    ToolDefinitions,
+    sendable,
+)
+from maseval.interface.inference.http import (
+    RefusedAnswer,
     error_from_status,
+    remove_secrets,
     transport_error,
-    without,
 )
 
 _log = logging.getLogger(__name__)
@@ -130,7 +133,7 @@ class ProviderModelAdapter(ModelAdapter):
         self, kind: type[ProviderError], text: object, status: int | None = None
     ) -> ProviderError:
         return kind(
-            without(self._secrets(), str(text)),
+            remove_secrets(self._secrets(), str(text)),
             provider=self.provider,
             model_id=self.model_id,
             status=status,
@@ -141,7 +144,7 @@ class ProviderModelAdapter(ModelAdapter):
     ) -> ProviderError:
         return error_from_status(
             status,
-            without(self._secrets(), str(text)),
+            remove_secrets(self._secrets(), str(text)),
             provider=self.provider,
             model_id=self.model_id,
             headers=headers,

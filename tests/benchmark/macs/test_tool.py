@@ -6,7 +6,7 @@ from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.tool import tool_definition
-from maseval.interface.agents.tools import described
+from maseval.interface.agents.tools import describe_tools
 
 SPEC = {
     "name": "book",
@@ -151,7 +151,7 @@ def test_an_action_without_a_schema_takes_anything():
 
 def test_every_framework_adapter_sees_the_full_schema_under_the_agent_s_name_for_it():
     book, _ = tool()
-    (seen,) = described({"reserve": book})
+    (seen,) = describe_tools({"reserve": book})
     assert (seen.name, seen.description) == ("reserve", "Books a table.")
     assert seen.inlined_parameters == book.definition["function"]["parameters"]
     assert seen.function(people=2) == "done"

@@ -2,7 +2,7 @@ import pytest
 
 from maseval.benchmark.macs import MACSUser
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.interface.agents.asking import AskedLLMUser
+from maseval.interface.agents.framework import AskedLLMUser
 
 
 def user(*replies, **settings):

@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from maseval.interface.agents import call_order
-from maseval.interface.agents.call_order import CallOrder
+from maseval.interface.agents import langgraph_callbacks as call_order
+from maseval.interface.agents.langgraph_callbacks import CallOrder
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
-from maseval.interface.agents.tools import described
+from maseval.interface.agents.tools import describe_tools
 
 
 class Seat(BaseModel):
@@ -32,8 +32,8 @@ def book(booking: Booking, note: str | None = None) -> str:
 
 
 def test_tools_may_be_given_by_name_or_as_functions():
-    by_name = described({"reserve": book})
-    as_functions = described([book])
+    by_name = describe_tools({"reserve": book})
+    as_functions = describe_tools([book])
 
     assert [tool.name for tool in by_name + as_functions] == ["reserve", "book"]
     assert {tool.description for tool in by_name + as_functions} == {"Book seats."}
@@ -41,14 +41,14 @@ def test_tools_may_be_given_by_name_or_as_functions():
 
 
 def test_a_schema_is_the_whole_of_what_a_model_is_told():
-    (tool,) = described([book])
+    (tool,) = describe_tools([book])
 
     assert tool.parameters == tool_definition(book)["function"]["parameters"]
     assert set(tool.parameters["$defs"]) == {"Booking", "Seat"}
 
 
 def test_references_are_replaced_by_what_they_mean():
-    (tool,) = described([book])
+    (tool,) = describe_tools([book])
 
     inlined = tool.inlined_parameters
 
@@ -67,7 +67,7 @@ class Folder(BaseModel):
 def test_a_parameter_that_contains_itself_cannot_be_written_out():
     def tidy(folder: Folder) -> str: ...
 
-    (tool,) = described([tidy])
+    (tool,) = describe_tools([tidy])
 
     with pytest.raises(ConfigurationError, match="'Folder' contains itself"):
         _ = tool.inlined_parameters
@@ -80,6 +80,6 @@ def test_a_recorded_tool_is_described_like_the_toolkit_describes_it(domain, tau2
 
     functions = [tool["function"] for tool in environment.toolkit.definitions()]
 
-    assert [(t.name, t.description, t.parameters) for t in described(environment.tools)] == [
+    assert [(t.name, t.description, t.parameters) for t in describe_tools(environment.tools)] == [
         (each["name"], each["description"], each["parameters"]) for each in functions
     ]

@@ -20,8 +20,7 @@ from maseval.interface.agents.llamaindex import (
     LlamaIndexAgentAdapter,
     as_tools,
 )
-from maseval.interface.agents.llamaindex.messages import tokens_of
-from maseval.interface.agents.llamaindex.run import NOT_JSON
+from maseval.interface.agents.llamaindex_run import NOT_JSON, tokens_of
 from maseval.server import ModelServer
 from tests.interface.agents.frameworks import LlamaIndex
 from tests.interface.agents.served import COUNTED, KEY, NAME, answers, look, served

@@ -7,7 +7,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.mcp import McpAgentAdapter, conversation_server
-from maseval.interface.agents.mcp.conversation import Conversation
+from maseval.interface.agents.mcp_conversation import Conversation
 from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
 
 

@@ -8,11 +8,11 @@ import pytest
 from maseval.core.clock import Clock
 from maseval.core.exceptions import EnvironmentError, TaskTimeoutError
 from maseval.interface.agents.mcp import McpAgentAdapter
-from maseval.interface.agents.mcp.conversation import (
+from maseval.interface.agents.mcp_conversation import (
     BEGUN_AGAIN,
     AgentLeftError,
+    AgentOutOfTurnError,
     Conversation,
-    OutOfTurnError,
 )
 
 
@@ -78,7 +78,7 @@ def test_the_benchmark_begins_when_the_agent_first_reads():
     begins = []
     conversation = Conversation(lambda: begins.append(1))
 
-    with pytest.raises(OutOfTurnError, match="call read_customer first"):
+    with pytest.raises(AgentOutOfTurnError, match="call read_customer first"):
         conversation.reply("Hello")
     assert not begins and not conversation.is_begun
     conversation.read()
@@ -90,7 +90,7 @@ def test_the_benchmark_begins_when_the_agent_first_reads():
 def test_a_reply_must_have_words(text):
     conversation, _, answer = begun()
 
-    with pytest.raises(OutOfTurnError, match="nothing was said"):
+    with pytest.raises(AgentOutOfTurnError, match="nothing was said"):
         conversation.reply(text)
 
     conversation.reply("Yes")
@@ -109,7 +109,7 @@ def test_nothing_is_done_while_it_is_the_customers_turn():
     answer.result(5)
 
     for act in (lambda: conversation.call("press", {}), lambda: conversation.reply("And?")):
-        with pytest.raises(OutOfTurnError, match="customer's turn"):
+        with pytest.raises(AgentOutOfTurnError, match="customer's turn"):
             act()
 
     assert not used
@@ -125,7 +125,7 @@ def test_after_the_end_the_agent_is_told_how_it_ended():
 
     assert waiting.result(5) == conversation.read().result(5) == "It is over."
     for act in (lambda: conversation.call("weigh", {}), lambda: conversation.reply("And?")):
-        with pytest.raises(OutOfTurnError, match=r"It is over\. This was not recorded\."):
+        with pytest.raises(AgentOutOfTurnError, match=r"It is over\. This was not recorded\."):
             act()
 
 
@@ -177,7 +177,7 @@ def test_the_wait_for_an_agent_ends_with_the_repetition():
 
     with pytest.raises(TaskTimeoutError):
         answer.result(5)
-    with pytest.raises(OutOfTurnError, match="not recorded"):
+    with pytest.raises(AgentOutOfTurnError, match="not recorded"):
         conversation.call("weigh", {"item": "late"})
 
 

@@ -24,7 +24,7 @@ from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentE
 from maseval.core.tool import tool_definition
 from maseval.interface import extras
 from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
-from maseval.interface.agents.mcp.tools import serve_tools
+from maseval.interface.agents.mcp import serve_tools
 from maseval.interface.extras import MissingExtraError
 from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
 from tests.interface.agents.solving import Rehearsed, tasks_of

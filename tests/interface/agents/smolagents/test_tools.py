@@ -1,8 +1,8 @@
 import copy
 import json
 
-from maseval.interface.agents.smolagents.tools import Inputs
-from maseval.interface.agents.tools import described
+from maseval.interface.agents.smolagents_tools import Inputs
+from maseval.interface.agents.tools import describe_tools
 
 
 def book(seat: str, extras: list[dict[str, int]], note: str | None = None) -> str:
@@ -11,7 +11,7 @@ def book(seat: str, extras: list[dict[str, int]], note: str | None = None) -> st
 
 
 def inputs() -> Inputs:
-    (tool,) = described([book])
+    (tool,) = describe_tools([book])
     return Inputs(tool.inlined_parameters)
 
 

@@ -28,10 +28,14 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.task import Task
-from maseval.interface.agents.mcp import McpAgentAdapter, conversation_server
-from maseval.interface.agents.mcp.conversation import AgentLeftError, Conversation
-from maseval.interface.agents.mcp.tools import load_mcp
-from maseval.interface.agents.mcp.transports import over_http, over_stdio
+from maseval.interface.agents.mcp import (
+    McpAgentAdapter,
+    conversation_server,
+    load_mcp,
+    over_http,
+    over_stdio,
+)
+from maseval.interface.agents.mcp_conversation import AgentLeftError, Conversation
 
 # How long a server stays reachable: after the last call of an agent that knows of the end, and of
 # one that does not, because it was busy when its time was up.
@@ -133,8 +137,8 @@ def mcp(options: McpOptions) -> RunResult | None:
     )
     with _terminated_like_interrupted():
         if options.transport == "stdio":
-            with over_stdio(server) as line:
-                _attend(simulation, line.closed.is_set)
+            with over_stdio(server) as closed:
+                _attend(simulation, closed.is_set)
         else:
             with over_http(server, host=options.host, port=options.port) as running:
                 options.on_address(running.url)

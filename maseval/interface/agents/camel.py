@@ -1,0 +1,364 @@
+"""CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+from maseval.core.agent import AgentObserver
+from maseval.core.exceptions import ConfigurationError, UserError
+from maseval.core.messages import Message, MessageHistory, openai_form
+from maseval.core.provider_errors import MalformedResponseError
+from maseval.core.storage.redaction import redact
+from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
+from maseval.core.user import User
+from maseval.interface.agents.camel_library import (
+    ChatAgent,
+    Escape,
+    MakeRequest,
+    MakeRequestAsync,
+    StepResponse,
+    as_tools,
+    camel_module,
+    is_out_of_attempts,
+    observe_models,
+    remember,
+    token_counter,
+)
+from maseval.interface.agents.framework import (
+    AgentGaveUpError,
+    AskedLLMUser,
+    FrameworkAgentAdapter,
+    bystanding_adapter,
+    name_tool_results,
+)
+from maseval.interface.inference.chat_completions import get, usage_of
+
+__all__ = ["CamelAgentAdapter", "CamelAgentUser", "CamelLLMUser", "as_tools", "token_counter"]
+
+# The settings beside the model that influence a turn: recorded, so that runs can be compared.
+_SETTINGS = (
+    *("max_iteration", "token_limit", "summarize_threshold", "prune_tool_calls_from_memory"),
+    *("retry_attempts", "step_timeout"),
+)
+_ROLES = {"developer": "system", "function": "tool"}
+_MARK = "heard_by_maseval"
+
+
+class CamelAgentAdapter(FrameworkAgentAdapter):
+    """A ``ChatAgent``, which keeps the conversation in its own memory.
+
+    Steps that a society lets the agent take, without this adapter, are recorded as well.
+    """
+
+    module, extra, package = "camel", "camel", "camel-ai"
+    agent: ChatAgent
+
+    def __init__(
+        self,
+        agent_instance: object,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self._requests: list[TokenUsage] = []
+        self._refusal: Exception | None = None  # why the latest request failed
+        if hasattr(agent_instance, "astep"):
+            _observe_steps(self.agent)
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; the system message stays."""
+        remember(self.agent, messages)
+
+    def run(self, query: str) -> Any:
+        logged, number = len(self.logs), len(self._finished_steps) + 1
+        try:
+            return super().run(query)
+        finally:
+            for entry in self.logs[logged:]:
+                entry |= {"step_number": number, "query": query[:500]}
+
+    def _run_framework(self, query: str) -> str:
+        if self.agent.model_backend.model_config_dict.get("stream"):
+            raise ConfigurationError(
+                f"the model of agent {self.name!r} streams, and CAMEL turns a failed stream into "
+                "an answer; create the model without 'stream' in its model_config_dict"
+            )
+        with self._log_turn(query), self._observe_requests():
+            try:
+                response = self.agent.step(query)
+            except Escape as escape:
+                raise escape.error from None
+        if len(response.msgs) > 1:  # CAMEL leaves the choice of what to remember to its caller
+            self.agent.record_message(response.msgs[0])
+        self.logs[-1] |= _step_entry(response)
+        unanswered = self._why_unanswered(response)
+        if unanswered:
+            self.logs[-1]["status"] = "error"
+            raise AgentGaveUpError(unanswered, component=self.name)
+        return str(response.msgs[0].content) if response.msgs else ""
+
+    @contextmanager
+    def _observe_requests(self) -> Iterator[None]:
+        models = self.agent.model_backend
+        self.agent.model_backend = observe_models(models, self)
+        try:
+            yield
+        except Exception as error:
+            if self._refusal is not None and is_out_of_attempts(error):
+                raise self._refusal from error
+            raise
+        finally:
+            self.agent.model_backend = models
+
+    @contextmanager
+    def record_step(self, query: str) -> Iterator[Callable[[StepResponse], None]]:
+        """Record a step that a society lets the agent take; pass the response to what it yields."""
+        number = len(self._finished_steps) + 1
+        with self._log_turn(query), self._observe_requests():
+            responses: list[StepResponse] = []
+            try:
+                yield responses.append
+            except Escape as escape:
+                raise escape.error from None
+        entry = _step_entry(responses[0]) if responses else {}
+        self.logs[-1] |= {"step_number": number, "query": query[:500], **entry}
+
+    def request(self, make: MakeRequest) -> object:
+        """Make one request, count its tokens, and check that CAMEL can read the answer."""
+        with self._keep_refusal():
+            answer = make()
+        return self._check_answer(answer)
+
+    async def request_async(self, make: MakeRequestAsync) -> object:
+        """Do what ``request`` does, in an event loop."""
+        with self._keep_refusal():
+            answer = await make()
+        return self._check_answer(answer)
+
+    @contextmanager
+    def _keep_refusal(self) -> Iterator[None]:
+        self._refusal = None
+        try:
+            yield
+        except json.JSONDecodeError as error:
+            raise self._unreadable(error) from error
+        except Exception as error:
+            self._refusal = error
+            raise
+
+    def _check_answer(self, answer: object) -> object:
+        if usage := usage_of(get(answer, "usage")):
+            cost = usage.pop("cost", 0.0)
+            self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
+        choices = get(answer, "choices")
+        if not choices:
+            raise self._unreadable(f"no choices in the answer {answer!s:.200}")
+        for call in choices[0].message.tool_calls or ():
+            self._check_arguments(call.function.arguments)
+        return answer
+
+    def _unreadable(self, why: object) -> Exception:
+        return self._provider_error(MalformedResponseError, f"the answer could not be read: {why}")
+
+    def _check_arguments(self, arguments: str) -> None:
+        """Refuse what is not a JSON object: CAMEL's parser would fail without saying so."""
+        try:
+            is_object = isinstance(json.loads(arguments), dict)
+        except ValueError:
+            is_object = False
+        if not is_object:
+            raise AgentGaveUpError(
+                f"called a tool with arguments that are not a JSON object: {arguments!r:.200}",
+                component=self.name,
+            )
+
+    def _why_unanswered(self, response: StepResponse) -> str | None:
+        """Explain why the turn ended without an answer, if it did: CAMEL does not raise."""
+        waiting = response.info.get("external_tool_call_requests")
+        if waiting:
+            names = ", ".join(request.tool_name for request in waiting)
+            return f"called an external tool, which nobody here answers: {names}; pass it in tools="
+        if response.terminated and not response.msgs:
+            return f"CAMEL ended the turn: {', '.join(response.info['termination_reasons'])}"
+        if response.msgs and self.agent.chat_history[-1]["role"] != "assistant":
+            return f"reached max_iteration={self.agent.max_iteration} before it had an answer"
+        return None
+
+    def _gave_up(self, error: Exception) -> bool:
+        return isinstance(error, TimeoutError) and self.agent.step_timeout is not None
+
+    @property
+    def _finished_steps(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.logs if "response_count" in entry]
+
+    def get_messages(self) -> MessageHistory:
+        """Return the messages in the agent's memory."""
+        return MessageHistory(
+            list(map(_openai_message, name_tool_results(self.agent.chat_history)))
+        )
+
+    def _gather_usage(self) -> Usage:
+        return sum(self._requests[1:], self._requests[0]) if self._requests else Usage()
+
+    def _resolve_model_id(self) -> str | None:
+        kind = getattr(getattr(self.agent, "model_backend", None), "model_type", None)
+        return None if kind is None else str(getattr(kind, "value", kind))
+
+    def gather_traces(self) -> dict[str, Any]:
+        finished = self._finished_steps
+        return {
+            **super().gather_traces(),
+            "total_steps": len(finished),
+            "total_tool_calls": sum(len(entry["tool_calls"]) for entry in finished),
+            "last_terminated": finished[-1]["terminated"] if finished else None,
+        }
+
+    def gather_config(self) -> dict[str, Any]:
+        agent = self.agent
+        config = {
+            "system_message": agent.system_message and agent.system_message.content,
+            "model_type": self._resolve_model_id(),
+            "model_config": dict(agent.model_backend.model_config_dict),
+            "tools": list(agent.tool_dict),
+            "memory_type": type(agent.memory).__name__,
+            **{name: getattr(agent, name, None) for name in _SETTINGS},
+        }
+        safe = json.loads(json.dumps(redact(config), default=str))
+        return {**super().gather_config(), "camel_config": safe}
+
+
+def _step_entry(response: StepResponse) -> dict[str, object]:
+    info = response.info
+    return {
+        "terminated": response.terminated,
+        "response_count": len(response.msgs),
+        "response_preview": str(response.msgs[0].content)[:200] if response.msgs else "",
+        "context_tokens": info.get("num_tokens"),
+        "termination_reasons": list(info.get("termination_reasons") or ()),
+        "response_id": info.get("id"),
+        "tool_calls": [
+            {
+                "name": record.tool_name,
+                "arguments": record.args,
+                "result": str(record.result)[:500],
+                "id": record.tool_call_id,
+                "images_count": len(record.images or ()),
+            }
+            for record in info.get("tool_calls") or ()
+        ],
+        "external_tool_call_requests": [
+            {"name": request.tool_name, "arguments": request.args, "id": request.tool_call_id}
+            for request in info.get("external_tool_call_requests") or ()
+        ],
+    }
+
+
+def _openai_message(message: Message) -> Message:
+    plain = openai_form(message)
+    plain["role"] = _ROLES.get(plain["role"], plain["role"])
+    return plain
+
+
+def _observe_steps(agent: ChatAgent) -> None:
+    """Let an agent's adapter record the steps that others, such as a society, let it take."""
+    if hasattr(agent.step, _MARK):
+        return
+    own, own_async = agent.step, agent.astep
+
+    @wraps(own)
+    def step(input_message: object, *args: object, **kwargs: object) -> StepResponse:
+        adapter = bystanding_adapter(agent)
+        if not isinstance(adapter, CamelAgentAdapter):
+            return own(input_message, *args, **kwargs)
+        with adapter.record_step(_text(input_message)) as note:
+            note(response := own(input_message, *args, **kwargs))
+            return response
+
+    @wraps(own_async)
+    async def astep(input_message: object, *args: object, **kwargs: object) -> StepResponse:
+        adapter = bystanding_adapter(agent)
+        if not isinstance(adapter, CamelAgentAdapter):
+            return await own_async(input_message, *args, **kwargs)
+        with adapter.record_step(_text(input_message)) as note:
+            note(response := await own_async(input_message, *args, **kwargs))
+            return response
+
+    setattr(step, _MARK, True)
+    agent.step, agent.astep = step, astep
+
+
+def _text(message: object) -> str:
+    return message if isinstance(message, str) else str(getattr(message, "content", message))
+
+
+class CamelLLMUser(AskedLLMUser):
+    """A simulated user that a CAMEL agent can ask through a ``FunctionTool``."""
+
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        return as_tools([function])[0]
+
+
+class CamelAgentUser(User, UsageTrackableMixin):
+    """A user played by a ``ChatAgent``.
+
+    It says ``initial_query`` first and is done after ``max_turns`` answers, or when one of the
+    agent's terminators ends the conversation; from then on it answers with an empty text.
+    """
+
+    def __init__(
+        self,
+        user_agent: object,
+        initial_query: str,
+        name: str = "camel_agent_user",
+        max_turns: int = 10,
+    ) -> None:
+        self.name = name
+        self.initial_query = initial_query
+        self.max_turns = max_turns
+        self._adapter = CamelAgentAdapter(user_agent, name)
+        self._turns_used = 0
+        self._terminated = False
+
+    def get_initial_query(self) -> str:
+        return self.initial_query
+
+    def respond(self, message: str) -> str:
+        if self.is_done():
+            return ""
+        if not self._adapter.logs:
+            self._remember_first_words()
+        try:
+            answer = str(self._adapter.run(message))
+        except AgentGaveUpError as error:
+            raise UserError(f"user {self.name!r}: {error.message}", component="user") from error
+        self._turns_used += 1
+        self._terminated = self._adapter.logs[-1]["terminated"]
+        return answer
+
+    def _remember_first_words(self) -> None:
+        """Put the initial query into the agent's memory, so that it knows what it asked."""
+        make = camel_module("messages").BaseMessage.make_assistant_message
+        self._adapter.agent.record_message(make(self.name, self.initial_query))
+
+    def is_done(self) -> bool:
+        return self._terminated or self._turns_used >= self.max_turns
+
+    def gather_usage(self) -> Usage:
+        return self._adapter.gather_usage()
+
+    def gather_traces(self) -> dict[str, Any]:
+        traces = {"name": self.name, "turns_used": self._turns_used, "max_turns": self.max_turns}
+        traces |= {"logs": list(self._adapter.logs), "agent_type": self._agent_type}
+        return {**super().gather_traces(), **traces}
+
+    def gather_config(self) -> dict[str, Any]:
+        config = {"name": self.name, "max_turns": self.max_turns, "agent_type": self._agent_type}
+        return {**super().gather_config(), **config, "initial_query": self.initial_query[:200]}
+
+    @property
+    def _agent_type(self) -> str:
+        return type(self._adapter.agent).__name__

@@ -1,0 +1,385 @@
+"""LangGraph: a compiled graph whose state has ``messages`` as the agent under evaluation."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+from maseval.core.agent import AgentObserver, ConversationNotLoadedError
+from maseval.core.event_loop import run_async
+from maseval.core.exceptions import AgentError, ConfigurationError
+from maseval.core.messages import Content, Message, MessageHistory
+from maseval.core.storage.redaction import redact
+from maseval.core.tracing import now
+from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
+from maseval.interface import extras
+from maseval.interface.agents.framework import (
+    AskedLLMUser,
+    FrameworkAgentAdapter,
+    name_tool_results,
+)
+from maseval.interface.agents.langgraph_callbacks import (
+    LangChainMessage,
+    ModelCallLog,
+    langchain,
+    mark_graph,
+)
+from maseval.interface.agents.tools import Tools, describe_tools
+from maseval.interface.inference.chat_completions import function_call, get
+
+__all__ = ["LangGraphAgentAdapter", "LangGraphLLMUser", "as_tools"]
+
+State = Mapping[str, object]
+"""The values that a graph keeps while it runs."""
+
+RunnableConfig = dict[str, object]
+
+_LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"}
+_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
+
+
+class LangGraphAgentAdapter(FrameworkAgentAdapter):
+    """A compiled graph as an agent; ``config`` is LangGraph's, used in every turn.
+
+    A graph with a checkpointer keeps the conversation itself, in the thread that ``config`` names
+    or in the adapter's own. Any other graph is sent the earlier messages again. The messages and
+    usage of a graph within this one belong to its own adapter, if it has one.
+    """
+
+    module = "langgraph"
+    extra = "langgraph"
+
+    def __init__(
+        self,
+        agent_instance: object,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        config: Mapping[str, object] | None = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.config = config
+        self._own_thread = uuid4().hex
+        self.calls = ModelCallLog()
+        """The calls of the agent's models."""
+        if hasattr(agent_instance, "config"):
+            agent_instance.config = mark_graph(agent_instance, agent_instance.config)
+        self._state: State = {}
+        self._conversation: list[LangChainMessage] = []
+        self._memory: list[LangChainMessage] = []
+        """Sent to the graph with a question: the turns that succeeded, or, if it keeps those
+        itself, the conversation that it takes over."""
+        self._questions: dict[str, object] = {}
+        """The questions of a graph that interrupted itself."""
+
+    def _run_framework(self, query: str) -> str | None:
+        began, started, answered = now(), time.perf_counter(), len(self.calls.answers)
+        sent: LangChainMessage = langchain("messages").HumanMessage(query, id=uuid4().hex)
+        self._state = {}
+        self.calls.begin_turn()
+        self.calls.in_own_turn, before = True, self._conversation
+        try:
+            self._follow(self._turn(sent))
+            self.calls.raise_failure()
+        finally:
+            self.calls.in_own_turn = False
+            if self._state:
+                self._conversation = self._whole(_messages(self._state), sent)
+                self.calls.count_made(_new(self._conversation, sent, before))
+                self._memory = [] if self._has_checkpointer else self._memory
+        entry = {
+            "timestamp": began,
+            "query": query,
+            "query_length": len(query),
+            "duration_seconds": time.perf_counter() - started,
+            "status": "success",
+            "state_keys": list(self._state),
+            "message_count": len(self._conversation),
+        }
+        if used := sum(usage for _, usage in self.calls.answers[answered:]):
+            entry |= {name: getattr(used, name) for name in TOKEN_FIELDS[:3]}
+        if self._has_checkpointer:
+            entry |= self._checkpoint()
+        else:
+            self._memory = self._conversation
+        self.logs.append(entry)
+        return self._answer(sent)
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation; a thread that has one already is not given another."""
+        if self._has_checkpointer:
+            self._begin_thread()
+        made: list[LangChainMessage] = langchain("messages").convert_to_messages(
+            list(name_tool_results(messages))
+        )
+        for each in made:
+            each.id = each.id or uuid4().hex
+        self._conversation = self._memory = made
+
+    def _begin_thread(self) -> None:
+        self._own_thread, self._questions = uuid4().hex, {}
+        if self._names_thread and self._snapshot().values.get("messages"):
+            raise ConversationNotLoadedError(
+                f"the thread that the graph of agent {self.name!r} keeps its conversation in has "
+                "messages already; name another thread_id in its config, or none"
+            )
+
+    def _turn(self, sent: LangChainMessage) -> object:
+        if self._questions:
+            types = extras.load("langgraph.types", extra=self.extra)
+            return types.Command(resume=dict.fromkeys(self._questions, sent.content))
+        return {"messages": [*self._memory, sent]}
+
+    def _answer(self, sent: LangChainMessage) -> str | None:
+        if self._questions:
+            return "\n\n".join(_question_text(question) for question in self._questions.values())
+        last = self._conversation[-1] if self._conversation else sent
+        return None if last.id == sent.id else _text_of(last.content)
+
+    def _follow(self, turn: object) -> None:
+        """Run the graph and keep its latest state, so that a failed turn can be read too."""
+        if _is_async(self.agent):
+            return run_async(self._follow_async(turn))
+        asked = len(self.calls.asked)
+        try:
+            config = self._run_config(listening="sync")
+            for state in self.agent.stream(turn, config, stream_mode="values"):
+                self._state = state
+        except NotImplementedError:
+            # Middleware cannot be checked beforehand. Nothing runs twice: no model was called yet.
+            if len(self.calls.asked) > asked:
+                raise
+            run_async(self._follow_async(turn))
+
+    async def _follow_async(self, turn: object) -> None:
+        config = self._run_config(listening="async")
+        async for state in self.agent.astream(turn, config, stream_mode="values"):
+            self._state = state
+
+    def _run_config(self, listening: str | None = None) -> RunnableConfig:
+        ours: RunnableConfig = {}
+        if listening:
+            ours["callbacks"] = [self.calls.callback_handler(is_async=listening == "async")]
+        if self._has_checkpointer and not self._names_thread:
+            ours["configurable"] = {"thread_id": self._own_thread}
+        merged: RunnableConfig = langchain("runnables.config").merge_configs(self.config, ours)
+        return merged
+
+    @property
+    def _has_checkpointer(self) -> bool:
+        return getattr(self.agent, "checkpointer", None) not in (None, True, False)
+
+    @property
+    def _names_thread(self) -> bool:
+        configs = (getattr(self.agent, "config", None) or {}, self.config or {})
+        return any(_names_thread(config) for config in configs)
+
+    def _checkpoint(self) -> dict[str, object]:
+        snapshot = self._snapshot()
+        self._questions = {question.id: question.value for question in snapshot.interrupts}
+        metadata = snapshot.metadata or {}
+        return {
+            "checkpoint_metadata": {key: metadata.get(key) for key in ("source", "step")},
+            "checkpoint_created_at": snapshot.created_at,
+        }
+
+    def _snapshot(self) -> Any:
+        """Return the ``StateSnapshot`` that the checkpointer keeps."""
+        config = self._run_config()
+        if _is_async(self.agent):
+            return run_async(self.agent.aget_state(config))
+        return self.agent.get_state(config)
+
+    def _whole(
+        self, messages: list[LangChainMessage], sent: LangChainMessage
+    ) -> list[LangChainMessage]:
+        """Return the whole conversation, even if the state holds only the last node's messages."""
+        channel = getattr(self.agent, "channels", {}).get("messages")
+        replaces = type(channel).__name__ == "LastValue"
+        if replaces and not self._has_checkpointer and sent.id not in {m.id for m in messages}:
+            return [*self._memory, sent, *messages]
+        return messages
+
+    def get_messages(self) -> MessageHistory:
+        messages = [*self._conversation, *self.calls.conversation]
+        return MessageHistory([_openai_message(message) for message in messages])
+
+    def _gave_up(self, error: Exception) -> bool:
+        return any(base.__name__ in _LIMITS for base in type(error).__mro__)
+
+    def _resolve_model_id(self) -> str | None:
+        """Return the model that was called, if it was only one."""
+        models = set(self.calls.asked)
+        return (models.pop() or None) if len(models) == 1 else None
+
+    def _gather_usage(self) -> Usage:
+        answers = self.calls.answers
+        usage: Usage = sum(used for _, used in answers) or Usage()
+        calculator = self._resolve_cost_calculator()
+        if self._model_id or calculator is None or len(set(self.calls.asked)) < 2:
+            return usage
+        costs = [calculator.calculate_cost(used, model) for model, used in answers]
+        known = [cost for cost in costs if cost is not None]
+        return replace(usage, cost=sum(known)) if len(known) == len(costs) else usage
+
+    def gather_config(self) -> dict[str, Any]:
+        graph = self.agent.get_graph()
+        return {
+            **super().gather_config(),
+            "langgraph_config": {
+                "has_checkpointer": self._has_checkpointer,
+                "config": None if self.config is None else _stored_config(self.config),
+                "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
+            },
+        }
+
+
+def _messages(state: State) -> list[LangChainMessage]:
+    if "messages" not in state:
+        raise ConfigurationError(
+            f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; use a graph "
+            "that takes and returns messages, such as one with langgraph.graph.MessagesState"
+        )
+    messages: list[LangChainMessage] = langchain("messages").convert_to_messages(
+        state["messages"] or []
+    )
+    return messages
+
+
+def _new(
+    conversation: list[LangChainMessage],
+    sent: LangChainMessage,
+    before: list[LangChainMessage],
+) -> list[LangChainMessage]:
+    """Return the messages of this turn, without an answer to the graph's own question."""
+    places = [place for place, message in enumerate(conversation) if message.id == sent.id]
+    if places:
+        return conversation[places[0] + 1 :]
+    known = {message.id for message in before}
+    return [message for message in conversation if known and message.id not in known]
+
+
+def _is_async(graph: object) -> bool:
+    """Return True if some part of the graph can only run in an event loop."""
+    return any(_lacks_sync(part) for part in _parts(graph))
+
+
+def _lacks_sync(part: object) -> bool:
+    has_async = getattr(part, "afunc", None) or getattr(part, "coroutine", None)
+    return bool(has_async) and getattr(part, "func", None) is None
+
+
+def _parts(graph: object) -> Iterator[object]:
+    for node in getattr(graph, "nodes", {}).values():
+        bound = getattr(node, "bound", None)
+        yield bound
+        yield from getattr(bound, "tools_by_name", {}).values()
+        yield from _parts(bound)
+    for branches in getattr(getattr(graph, "builder", None), "branches", {}).values():
+        yield from (branch.path for branch in branches.values())
+
+
+def _question_text(question: object) -> str:
+    if isinstance(question, str):
+        return question
+    return json.dumps(question, ensure_ascii=False, default=str)
+
+
+def _names_thread(config: Mapping[str, object]) -> bool:
+    configurable = config.get("configurable")
+    return isinstance(configurable, Mapping) and "thread_id" in configurable
+
+
+def _stored_config(config: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a configuration for the report: no thread id, and objects as type names."""
+    reduced = {**config, "configurable": {"has_thread_id": _names_thread(config)}}
+    as_json: dict[str, object] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
+    return redact(as_json)
+
+
+def _openai_message(message: LangChainMessage) -> Message:
+    """Convert a message; calls that are not valid JSON are kept as the model wrote them."""
+    role = _ROLES.get(message.type, message.type)
+    if message.type == "chat":
+        role = get(message, "role")
+    entry: Message = {"role": role, "content": _content(message)}
+    calls = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
+    if calls:
+        entry["tool_calls"] = [
+            function_call(call["id"], call["name"], call["args"]) for call in calls
+        ]
+    if role == "tool":
+        entry["tool_call_id"] = getattr(message, "tool_call_id", "")
+    if message.name:
+        entry["name"] = message.name
+    return entry
+
+
+def _text_of(content: str | list[str | dict[str, object]]) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part if isinstance(part, str) else _part_text(part) for part in content)
+
+
+def _part_text(part: Mapping[str, object]) -> str:
+    return str(part.get("text") or "") if part.get("type") == "text" else ""
+
+
+def _content(message: LangChainMessage) -> Content:
+    content = message.content
+    # The other parts of an answer are the provider's own form of thoughts and tool calls.
+    if isinstance(content, str) or message.type == "ai":
+        return _text_of(content)
+    parts: list[dict[str, object]] = [
+        {"type": "text", "text": p} if isinstance(p, str) else dict(p) for p in content
+    ]
+    return parts if any(part.get("type") != "text" for part in parts) else _text_of(content)
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Return functions, such as ``environment.tools``, as LangChain tools with full schemas."""
+    make = _tool_class(langchain("tools").BaseTool)
+    return [
+        make(
+            name=tool.name,
+            description=tool.description,
+            args_schema=tool.parameters,
+            function=tool.function,
+        )
+        for tool in describe_tools(tools)
+    ]
+
+
+@cache
+def _tool_class(base: type) -> Callable[..., object]:
+    class LangChainFunctionTool(base):  # type: ignore[misc]
+        """Passes arguments to the function as they come, whatever their names and types."""
+
+        function: Callable[..., object]
+
+        def run(self, tool_input: object, *args: object, **kwargs: object) -> object:
+            result: object = super().run({"arguments": tool_input}, *args, **kwargs)
+            return result
+
+        async def arun(self, tool_input: object, *args: object, **kwargs: object) -> object:
+            result: object = await super().arun({"arguments": tool_input}, *args, **kwargs)
+            return result
+
+        def _run(self, arguments: dict[str, Any]) -> object:
+            try:
+                return self.function(**arguments)
+            except AgentError as error:  # the agent's own mistake, which it may correct
+                return f"Error: {error}"
+
+    return LangChainFunctionTool
+
+
+class LangGraphLLMUser(AskedLLMUser):
+    """A simulated user that an agent can ask through a LangChain tool."""
+
+    def _as_tool(self, function: Callable[[str], str]) -> Any:
+        return as_tools([function])[0]

@@ -1,0 +1,306 @@
+"""LangChain's callbacks, through which a running graph reports its models, tokens and tool calls.
+
+A graph in a graph is an agent of its own, if it has an adapter: what happens in its runs is
+recorded there. To be recognised, a graph with an adapter carries a mark in its metadata.
+
+A model that makes several calls in one answer gives them an order, and a recorded conversation
+keeps it. LangGraph hands the calls to threads or tasks, which do not; ``CallOrder`` makes them
+wait for one another.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.usage import TokenUsage
+from maseval.interface import extras
+from maseval.interface.agents.framework import adapter_by_id
+
+# How long, in seconds, a call waits for the one before it. That one may never start: the tool may
+# not exist, or the framework may have answered itself. Better to lose the order than the run.
+UNTIL_STARTED = 1.0
+UNTIL_FINISHED = 60.0
+
+_PAUSE = 0.002
+
+
+def langchain(module: str) -> ModuleType:
+    """Import a module of LangChain's core, on which LangGraph is built."""
+    extras.load("langgraph", extra="langgraph")
+    return extras.load(f"langchain_core.{module}", extra="langgraph", package="langchain-core")
+
+
+class LangChainMessage(Protocol):
+    """A message of LangChain."""
+
+    id: str | None
+    type: str
+    name: str | None
+    content: str | list[str | dict[str, object]]
+
+
+class ModelCallLog:
+    """Every model call of an agent, even if its answer never becomes a message.
+
+    Tool calls run in the order in which they appear in the answer.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        """The names of the models, one entry per call."""
+        self.answers: list[tuple[str, TokenUsage]] = []
+        """The model and token usage of each answer that reports its usage."""
+        self.in_own_turn = False
+        """True while the agent is run by its adapter, and not by another graph."""
+        self.conversation: list[LangChainMessage] = []
+        """The messages of the runs that another graph made of this agent."""
+        self.order = CallOrder()
+        self._usage_by_id: dict[str, TokenUsage] = {}  # of the messages that models answered
+        self._runs: dict[object, _Run] = {}
+        self._failures: dict[str | None, BaseException] = {}
+        self._models: dict[object, tuple[ModelCallLog, str]] = {}
+        self._tool_calls: dict[object, str | None] = {}
+
+    def callback_handler(self, *, is_async: bool) -> object:
+        """Return a callback handler that records into this object."""
+        return _handler_classes()[is_async](self)
+
+    def begin_turn(self) -> None:
+        self._failures.clear()
+        self._usage_by_id.clear()
+        self._runs.clear()
+
+    def raise_failure(self) -> None:
+        """Raise a failure that is not the agent's, if its graph took it for a tool's result."""
+        for failure in self._failures.values():
+            raise failure
+
+    def count_made(self, messages: Sequence[LangChainMessage]) -> None:
+        """Count the usage of messages that no model is known to have answered.
+
+        A node may make one itself. If it repeats the tokens of an answer that is not among the
+        messages, it is that answer in another form.
+        """
+        known = {message.id for message in messages}
+        elsewhere = [usage for id, usage in self._usage_by_id.items() if id not in known]
+        for message in messages:
+            metadata = getattr(message, "usage_metadata", None)
+            if not metadata or message.id is None or message.id in self._usage_by_id:
+                continue
+            usage = self._usage_by_id[message.id] = _token_usage(metadata)
+            if usage in elsewhere:
+                elsewhere.remove(usage)
+            else:
+                self.answers.append((_model_of(message), usage))
+
+    def begin_run(
+        self, run_id: object, parent: object, marks: Iterable[str], messages: Iterable[object]
+    ) -> None:
+        """Note that a graph or a node begins to run; the first one is the agent itself."""
+        above = self._runs.get(parent, _Run(marks=frozenset(marks)))
+        known = frozenset(getattr(message, "id", None) for message in messages)
+        run = _Run(above.owner, above.marks | set(marks), False, known)
+        for mark in run.marks - above.marks:
+            member = _log_of_graph(mark)
+            if member is not None and member is not self:
+                run = run._replace(owner=member, of_owner=True)
+        self._runs[run_id] = run
+
+    def end_run(self, run_id: object, messages: Sequence[LangChainMessage]) -> None:
+        """Note that a run has ended; that of a member belongs to the member's log."""
+        run = self._runs.get(run_id, _NO_RUN)
+        if run.of_owner and run.owner is not None and not run.owner.in_own_turn:
+            new = [message for message in messages if message.id not in run.known]
+            run.owner._usage_by_id |= self._usage_by_id
+            run.owner.count_made(new)
+            self._usage_by_id |= run.owner._usage_by_id
+            run.owner.keep_messages(messages)
+
+    def keep_messages(self, messages: Sequence[LangChainMessage]) -> None:
+        """Keep the messages of a run that another graph made of this agent."""
+        known = {message.id for message in self.conversation}
+        self.conversation += [message for message in messages if message.id not in known]
+
+    def begin_model_call(self, run_id: object, parent: object, model: str) -> None:
+        owner = self._runs.get(parent, _NO_RUN).owner or self
+        self._models[run_id] = (owner, model)
+        if owner is self or not owner.in_own_turn:
+            owner.asked.append(model)
+
+    def end_model_call(self, run_id: object, messages: Iterable[Any]) -> None:
+        owner, model = self._models.pop(run_id, (self, ""))
+        for message in messages:
+            if message.usage_metadata:
+                usage = _token_usage(message.usage_metadata)
+                self._usage_by_id[message.id or ""] = usage
+                if owner is self or not owner.in_own_turn:
+                    owner.answers.append((model, usage))
+            self.order.announce([call["id"] for call in message.tool_calls])
+
+    def begin_tool(self, run_id: object, parent: object, call_id: str | None) -> None:
+        self._tool_calls[run_id] = call_id
+        if parent in self._runs:
+            self._runs[run_id] = self._runs[parent]._replace(of_owner=False)
+
+    def end_tool(self, run_id: object, error: BaseException | None = None) -> None:
+        call_id = self._tool_calls.pop(run_id, None)
+        self.order.finish(call_id)
+        self._failures.pop(call_id, None)  # the graph may have retried
+        if isinstance(error, MASEvalError) and not isinstance(error, AgentError):
+            self._failures[call_id] = error
+
+
+class _Run(NamedTuple):
+    """A run of a graph or a node: whose it is, and which marked graphs it is in."""
+
+    owner: ModelCallLog | None = None
+    marks: frozenset[str] | set[str] = frozenset()
+    of_owner: bool = False
+    known: frozenset[str | None] = frozenset()
+
+
+_NO_RUN = _Run()
+_MARK = "maseval_graph_"
+
+
+def mark_graph(graph: object, config: Mapping[str, object] | None) -> dict[str, object]:
+    """Return a graph's configuration with a mark by which its runs are recognised."""
+    metadata = (config or {}).get("metadata")
+    kept = dict(metadata) if isinstance(metadata, Mapping) else {}
+    return {**(config or {}), "metadata": {**kept, f"{_MARK}{id(graph)}": True}}
+
+
+def _log_of_graph(mark: str) -> ModelCallLog | None:
+    found = getattr(adapter_by_id(int(mark.removeprefix(_MARK))), "calls", None)
+    return found if isinstance(found, ModelCallLog) else None
+
+
+def _model_of(message: LangChainMessage) -> str:
+    metadata = getattr(message, "response_metadata", None) or {}
+    return str(metadata.get("model_name") or "")
+
+
+def _token_usage(metadata: Mapping[str, Any]) -> TokenUsage:
+    asked = metadata.get("input_token_details", {})
+    answered = metadata.get("output_token_details", {})
+    return TokenUsage.from_chat_response_usage(
+        {
+            **metadata,
+            "cached_input_tokens": asked.get("cache_read"),
+            "cache_creation_input_tokens": asked.get("cache_creation"),
+            "reasoning_tokens": answered.get("reasoning"),
+            "audio_tokens": (asked.get("audio") or 0) + (answered.get("audio") or 0),
+        }
+    )
+
+
+def _messages_in(state: object) -> list[LangChainMessage]:
+    found = state.get("messages") if isinstance(state, Mapping) else None
+    return [one for one in found if hasattr(one, "type")] if isinstance(found, list) else []
+
+
+@cache
+def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[ModelCallLog], object]]:
+    """Return the classes of callback handlers for sync and for async runs."""
+
+    class CallbackHandler(langchain("callbacks").BaseCallbackHandler):  # type: ignore[misc]
+        run_inline = True  # async runs then call it directly, without a thread
+
+        def __init__(self, log: ModelCallLog) -> None:
+            super().__init__()
+            self.log = log
+
+        def on_chain_start(
+            self, serialized: object, inputs: object, *, run_id: object, **more: Any
+        ) -> None:
+            marks = [key for key in more.get("metadata") or () if key.startswith(_MARK)]
+            self.log.begin_run(run_id, more.get("parent_run_id"), marks, _messages_in(inputs))
+
+        def on_chain_end(self, outputs: object, *, run_id: object, **more: object) -> None:
+            self.log.end_run(run_id, _messages_in(outputs))
+
+        def on_chat_model_start(
+            self, serialized: object, messages: object, *, run_id: object, **more: Any
+        ) -> None:
+            model = str((more.get("metadata") or {}).get("ls_model_name") or "")
+            self.log.begin_model_call(run_id, more.get("parent_run_id"), model)
+
+        def on_llm_end(self, response: Any, *, run_id: object, **more: object) -> None:
+            found = [choice for choices in response.generations for choice in choices]
+            messages = [choice.message for choice in found if hasattr(choice, "message")]
+            self.log.end_model_call(run_id, messages)
+
+        def on_tool_start(
+            self, serialized: object, input_str: object, *, run_id: object, **more: Any
+        ) -> None:
+            call_id = more.get("tool_call_id")
+            self.log.begin_tool(run_id, more.get("parent_run_id"), call_id)
+            self.log.order.wait(call_id)
+
+        def on_tool_end(self, output: object, *, run_id: object, **more: object) -> None:
+            self.log.end_tool(run_id)
+
+        def on_tool_error(self, error: BaseException, *, run_id: object, **more: object) -> None:
+            self.log.end_tool(run_id, error)
+
+    class AsyncCallbackHandler(CallbackHandler):
+        async def on_tool_start(  # type: ignore[override]
+            self, serialized: object, input_str: object, *, run_id: object, **more: Any
+        ) -> None:
+            call_id = more.get("tool_call_id")
+            self.log.begin_tool(run_id, more.get("parent_run_id"), call_id)
+            await self.log.order.wait_async(call_id)
+
+    return CallbackHandler, AsyncCallbackHandler
+
+
+class CallOrder:
+    """Decides when a call may run; one object serves a whole conversation.
+
+    ``announce`` the calls of an answer, then ``wait`` before each call and ``finish`` after it.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, str] = {}
+        self._came: dict[str, float] = {}
+        self._ended: set[str] = set()
+
+    def announce(self, call_ids: Sequence[str | None]) -> None:
+        """Register the ids of one answer's calls, in order; duplicate ids impose no order."""
+        known = [call_id for call_id in call_ids if call_id]
+        for call_id in known:  # a model may reuse an id in a later answer
+            self._before.pop(call_id, None)
+            self._came.pop(call_id, None)
+            self._ended.discard(call_id)
+        if len(set(known)) == len(call_ids):
+            self._before.update((later, earlier) for earlier, later in pairwise(known))
+
+    def wait(self, call_id: str | None) -> None:
+        """Return when it is this call's turn."""
+        while not self._is_due(call_id):
+            time.sleep(_PAUSE)
+
+    async def wait_async(self, call_id: str | None) -> None:
+        """``wait`` without blocking the event loop."""
+        while not self._is_due(call_id):
+            await asyncio.sleep(_PAUSE)
+
+    def finish(self, call_id: str | None) -> None:
+        """Note that the call has returned or failed."""
+        if call_id:
+            self._ended.add(call_id)
+
+    def _is_due(self, call_id: str | None) -> bool:
+        if not call_id:
+            return True
+        came = self._came.setdefault(call_id, time.monotonic())
+        earlier = self._before.get(call_id)
+        if earlier is None or earlier in self._ended:
+            return True
+        patience = UNTIL_FINISHED if earlier in self._came else UNTIL_STARTED
+        return time.monotonic() - came > patience

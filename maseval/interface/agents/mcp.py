@@ -1,0 +1,337 @@
+"""MCP: agents that connect as MCP clients, and tools served to any agent that speaks MCP.
+
+Claude Code, an editor or a script connects and finds the tools of its task, and two more to talk to
+the customer. The benchmark calls its agent as usual; a ``Conversation`` connects the two.
+
+A server is reached over HTTP, or through the standard streams of this process. Either runs in a
+thread of its own, so that the code that opened it can continue.
+"""
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
+
+from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.event_loop import in_thread
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.interface import extras
+from maseval.interface.agents.mcp_conversation import Conversation
+from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+
+__all__ = ["Conversation", "McpAgentAdapter", "ServedTools", "conversation_server", "serve_tools"]
+
+LOCAL = "127.0.0.1"
+_PATH = "/mcp"
+
+# For responses that are in flight when the server is stopped.
+_GRACE_SECONDS = 2
+
+AsgiApp = Callable[[Mapping[str, object], object, object], Awaitable[None]]
+"""Answers an HTTP request, given its scope, and how to receive and send."""
+
+MakeCall: TypeAlias = Callable[[str, dict[str, object], str | None], Awaitable[str]]
+"""Calls a tool, given its name, its arguments and the client; the agent reads what it raises."""
+
+
+class McpServer(Protocol):
+    """A server of the library ``mcp``."""
+
+    def streamable_http_app(
+        self, *, streamable_http_path: str, host: str, stateless_http: bool
+    ) -> AsgiApp: ...
+    def create_initialization_options(self) -> object: ...
+    async def run(self, read_stream: object, write_stream: object, options: object, /) -> None: ...
+
+
+class McpAgentAdapter(AgentAdapter):
+    """The agent at the other end of a conversation, as the engine sees it."""
+
+    agent: Conversation
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        tools: Tools,
+        name: str = "mcp_agent",
+        callbacks: Iterable[AgentObserver] | None = None,
+    ) -> None:
+        super().__init__(conversation, name, callbacks)
+        conversation.join(tools)
+        self.messages = conversation.history
+
+    def _run_agent(self, query: str) -> str:
+        return self.agent.ask(query)
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "mcp_client": self.agent.client}
+
+
+def conversation_server(
+    conversation: Conversation, tools: Tools, *, name: str, instructions: str | None = None
+) -> McpServer:
+    """Return an MCP server with an agent's tools, and two more to talk to the customer.
+
+    ``tools`` only describes the tools; calls go to those that the conversation was joined with.
+    """
+    talking: dict[str, Callable[..., Awaitable[str]]] = {
+        "read_customer": conversation.read_customer,
+        "reply_to_customer": conversation.reply_to_customer,
+    }
+    offered = describe_tools(tools)
+    for tool in offered:
+        if tool.name in talking:
+            raise ConfigurationError(
+                f"a tool is named {tool.name!r}, which is reserved for talking to the customer; "
+                "give it another name"
+            )
+
+    async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
+        conversation.client = client or conversation.client
+        if name in talking:
+            return await talking[name](**arguments)
+        return await in_thread(partial(conversation.call, name, arguments))
+
+    return mcp_server(
+        [*describe_tools(talking), *offered], call, name=name, instructions=instructions
+    )
+
+
+@dataclass(frozen=True)
+class ServedTools:
+    """Tools while they are served."""
+
+    url: str
+    """The address of the MCP server (streamable HTTP)."""
+
+
+@contextmanager
+def serve_tools(
+    tools: Tools,
+    *,
+    host: str = LOCAL,
+    port: int = 0,
+    instructions: str | None = None,
+    name: str = "maseval",
+) -> Iterator[ServedTools]:
+    """Serve functions, such as ``environment.tools``, as MCP tools while the block runs.
+
+    Every tool has its full schema. Arguments reach the function as sent, unchecked, and its text
+    reaches the agent unchanged. The agent reads what a tool raises; a maseval error that is not the
+    agent's fault is also raised here, when the block ends.
+
+    Args:
+        tools: Tools by name, or functions that go by their own names.
+        host: The address to listen on; by default this machine only.
+        port: The port to listen on; 0 picks a free one.
+        instructions: Sent to the agent when it connects, such as a policy.
+        name: The server's name.
+    """
+    offered = {tool.name: tool for tool in describe_tools(tools)}
+    # The server runs in its own thread; its tools run in the context of whoever opened it.
+    context = copy_context()
+    failures: list[MASEvalError] = []
+
+    async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
+        work = partial(offered[name].function, **arguments)
+        try:
+            return as_text(await in_thread(partial(context.copy().run, work)))
+        except MASEvalError as error:
+            if not isinstance(error, AgentError):
+                failures.append(error)
+            raise
+
+    server = mcp_server(list(offered.values()), call, name=name, instructions=instructions)
+    with over_http(server, host=host, port=port) as served:
+        yield served
+    if failures:
+        raise failures[0]
+
+
+def load_mcp() -> ModuleType:
+    """Import the library's server module, which version 1 does not have."""
+    return extras.load("mcp.server.mcpserver", extra="mcp", package="mcp 2")
+
+
+def mcp_server(
+    tools: Sequence[Tool], call: MakeCall, *, name: str, instructions: str | None = None
+) -> McpServer:
+    """Return an MCP server with these tools; ``call`` makes each call.
+
+    It uses the library's low-level server, which does not validate arguments.
+    """
+    load_mcp()
+    types = extras.load("mcp_types", extra="mcp")
+    lowlevel = extras.load("mcp.server.lowlevel", extra="mcp")
+    listed = [
+        types.Tool(name=tool.name, description=tool.description, input_schema=tool.parameters)
+        for tool in tools
+    ]
+    names = [tool.name for tool in tools]
+
+    def answer(text: str, *, is_error: bool = False) -> object:
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
+
+    async def list_tools(context: object, params: object) -> object:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(context: Any, params: Any) -> object:
+        if params.name not in names:
+            known = ", ".join(names)
+            return answer(
+                f"Error: Tool '{params.name}' not found. Available tools: {known}", is_error=True
+            )
+        try:
+            about = context.session.client_params
+            client = f"{about.client_info.name} {about.client_info.version}" if about else None
+            return answer(await call(params.name, dict(params.arguments or {}), client))
+        except Exception as error:  # a tool called by a model: its error is an answer
+            return answer(f"Error: {error}", is_error=True)
+
+    server: McpServer = lowlevel.Server(
+        name,
+        version=version("maseval"),
+        instructions=instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    return server
+
+
+@contextmanager
+def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterator[ServedTools]:
+    """Serve over streamable HTTP while the block runs.
+
+    On the local address, requests from web pages of other sites are refused.
+    """
+    uvicorn = extras.load("uvicorn", extra="mcp")
+    with _listen(host, port) as listener:
+        number = listener.getsockname()[1]
+        # No sessions: the only state is one simulation, which is the same for every request.
+        app = server.streamable_http_app(streamable_http_path=_PATH, host=host, stateless_http=True)
+        config = uvicorn.Config(
+            _without_streams(app),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        http = uvicorn.Server(config)
+        thread = threading.Thread(
+            target=http.run, args=([listener],), daemon=True, name="maseval-mcp"
+        )
+        # A client that connects before the thread is ready waits in the listener's queue.
+        thread.start()
+        try:
+            yield ServedTools(f"http://{f'[{host}]' if ':' in host else host}:{number}{_PATH}")
+        finally:
+            http.should_exit = True
+            thread.join()
+
+
+def _without_streams(app: AsgiApp) -> AsgiApp:
+    """Refuse the streams that clients may open for notifications: there are none."""
+    responses = extras.load("starlette.responses", extra="mcp")
+
+    async def serve(scope: Mapping[str, object], receive: object, send: object) -> None:
+        refused = scope["type"] == "http" and scope["method"] != "POST"
+        answer = responses.Response(status_code=405, headers={"Allow": "POST"}) if refused else app
+        await answer(scope, receive, send)
+
+    return serve
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
+        ) from error
+
+
+@contextmanager
+def over_stdio(server: McpServer) -> Iterator[threading.Event]:
+    """Serve the client that started this process; nothing else may use its standard streams.
+
+    The event that is yielded is set when the client has disconnected.
+    """
+    stdio = extras.load("mcp.server.stdio", extra="mcp")
+    closed = threading.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        async with stdio.stdio_server(stdin=_lines(loop)) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    work = loop.create_task(serve())
+
+    def run() -> None:
+        try:
+            with suppress(asyncio.CancelledError):
+                loop.run_until_complete(work)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+            closed.set()
+
+    thread = threading.Thread(target=run, daemon=True, name="maseval-mcp")
+    thread.start()
+    try:
+        yield closed
+    finally:
+        with suppress(RuntimeError):  # the client has already gone, and the loop with it
+            loop.call_soon_threadsafe(work.cancel)
+        thread.join()
+
+
+async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:
+    """Yield the lines from standard input.
+
+    The library's own reader would keep the process alive while it waits for a line.
+    """
+    arrived: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def read() -> None:
+        chunk = b"?"
+        with suppress(RuntimeError):  # the loop is closed
+            while chunk:
+                chunk = _read_stdin()
+                loop.call_soon_threadsafe(arrived.put_nowait, chunk)
+
+    threading.Thread(target=read, daemon=True, name="maseval-stdin").start()
+    rest = b""
+    while chunk := await arrived.get():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", errors="replace")
+    if rest:
+        yield rest.decode("utf-8", errors="replace")
+
+
+def _read_stdin() -> bytes:
+    """Return the next bytes from standard input; none at its end."""
+    try:
+        return os.read(0, 65536)
+    except OSError:  # standard input was never open
+        return b""

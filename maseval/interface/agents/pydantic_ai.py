@@ -1,0 +1,250 @@
+"""Pydantic AI: an ``Agent`` as the agent under evaluation."""
+
+import inspect
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from maseval.core.agent import AgentObserver
+from maseval.core.event_loop import in_thread, run_async
+from maseval.core.exceptions import AgentError, ConfigurationError
+from maseval.core.messages import MessageHistory
+from maseval.core.provider_errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextOverflowError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ModelNotFoundError,
+    OverloadedError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+    QuotaExhaustedError,
+    RateLimitError,
+)
+from maseval.core.storage.redaction import redact
+from maseval.core.usage import CostCalculator, Usage
+from maseval.interface.agents.failures import is_unreadable_answer
+from maseval.interface.agents.framework import (
+    DelegatedWork,
+    FrameworkAgentAdapter,
+    name_tool_results,
+)
+from maseval.interface.agents.pydantic_ai_messages import (
+    EXTRA,
+    MODULE,
+    PACKAGE,
+    ModelMessage,
+    add_messages,
+    instructions_in,
+    model_messages,
+    observe_runs,
+    pydantic_ai,
+    token_usage,
+)
+from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+
+__all__ = ["PydanticAIAgentAdapter", "as_tools"]
+
+_UNUSABLE = "Invalid response from"
+_KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
+    ("ContentFilterError", ContentFilterError),
+    ("ModelRequestTimeout", ProviderTimeoutError),
+    ("ModelTimeoutError", ProviderTimeoutError),
+    ("ModelConnectionError", ProviderConnectionError),
+    ("ModelRateLimitError", RateLimitError),
+    ("ModelQuotaExceededError", QuotaExhaustedError),
+    ("ModelUnavailableError", OverloadedError),
+    ("ModelServerError", OverloadedError),
+    ("ModelContextWindowExceededError", ContextOverflowError),
+    ("ModelAuthenticationError", AuthenticationError),
+    ("ModelNotFoundError", ModelNotFoundError),
+    ("ModelRequestRejectedError", MalformedRequestError),
+    ("ModelAPIError", MalformedResponseError),  # the parent of most of those above
+)
+
+
+class PydanticAIAgentAdapter(FrameworkAgentAdapter):
+    """An ``Agent`` of Pydantic AI.
+
+    The work of an agent that is run by a tool belongs to its own adapter, if it has one. Otherwise
+    it counts here, if the tool passes on its count: ``await other.run(..., usage=ctx.usage)``.
+
+    Args:
+        agent_instance: The agent.
+        name: The name in reports.
+        callbacks: Notified when a turn starts and ends.
+        deps: Passed by the framework to tools and instructions.
+        usage_limits: The framework's ``UsageLimits`` for each turn; its default is 50 requests.
+        cost_calculator: Prices the tokens, instead of the framework.
+        model_id: The model to report, if not the agent's.
+    """
+
+    module, extra, package = MODULE, EXTRA, PACKAGE
+
+    def __init__(
+        self,
+        agent_instance: object,
+        name: str,
+        callbacks: Iterable[AgentObserver] | None = None,
+        deps: object = None,
+        usage_limits: object = None,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.messages: MessageHistory = MessageHistory()
+        self.deps = deps
+        self.usage_limits = usage_limits
+        self.work = DelegatedWork()
+        if hasattr(agent_instance, "iter"):
+            observe_runs(self.agent)
+        self._memory: list[ModelMessage] = []
+        self._has_loaded_messages = False
+        self._usages: list[Any] = []  # one per turn, because limits apply to a turn
+
+    def load_messages(self, messages: MessageHistory) -> None:
+        """Continue a conversation, under the agent's own instructions."""
+        self._memory = model_messages(messages)
+        self.messages = MessageHistory(list(name_tool_results(messages)))
+        self._has_loaded_messages = True
+
+    def _run_framework(self, query: str) -> str:
+        with self._log_turn(query):
+            return run_async(self._turn(query))
+
+    async def _turn(self, query: str) -> str:
+        library = pydantic_ai()
+        self._usages.append(library.RunUsage())
+        result: Any = None
+        with library.capture_run_messages() as captured:
+            try:
+                result = await self.agent.run(
+                    query,
+                    message_history=self._memory or None,
+                    deps=self.deps,
+                    usage_limits=self.usage_limits,
+                    usage=self._usages[-1],
+                    capabilities=self._capabilities,
+                )
+            except Exception as error:
+                self._raise_provider_error(error)
+                raise
+            finally:
+                self._record_instructions(captured)
+                so_far = captured[len(self._memory) :] if result is None else result.new_messages()
+                add_messages(self.messages, so_far)
+        self._memory = result.all_messages()
+        if isinstance(result.output, library.DeferredToolRequests):
+            waiting = [*result.output.calls, *result.output.approvals]
+            raise ConfigurationError(
+                f"agent {self.name!r} waits for an answer to or approval of its calls to: "
+                f"{', '.join(call.tool_name for call in waiting)}; an evaluation cannot give it, "
+                "so use tools that run immediately"
+            )
+        return as_text(result.output)
+
+    @property
+    def _capabilities(self) -> list[object] | None:
+        # A conversation that is given to the framework is taken to have the system prompt in it.
+        if not self._has_loaded_messages:
+            return None
+        return [pydantic_ai().capabilities.ReinjectSystemPrompt(id=None)]
+
+    def _record_instructions(self, conversation: Sequence[ModelMessage]) -> None:
+        """Record the agent's instructions, if it continues a conversation without them."""
+        if self._has_loaded_messages and not self.messages.filter_by_role("system"):
+            self.messages = MessageHistory([*instructions_in(conversation), *self.messages])
+
+    def _raise_provider_error(self, error: Exception) -> None:
+        """Raise a provider's failure, for which the framework has errors of its own.
+
+        Errors with an HTTP status are handled like those of all frameworks.
+        """
+        errors = pydantic_ai().exceptions
+        if isinstance(error, errors.ModelHTTPError):
+            return
+        kind = next((k for name, k in _KINDS if isinstance(error, getattr(errors, name))), None)
+        is_unusable = isinstance(error, errors.UnexpectedModelBehavior) and _UNUSABLE in str(error)
+        if is_unusable or is_unreadable_answer(error, "pydantic_ai.models"):
+            kind = MalformedResponseError
+        if kind is not None:
+            retry_after = getattr(error, "retry_after", None)
+            raise self._provider_error(kind, error, retry_after=retry_after) from None
+
+    def _gave_up(self, error: Exception) -> bool:
+        library = pydantic_ai()
+        return isinstance(error, library.UsageLimitExceeded | library.UnexpectedModelBehavior)
+
+    def _gather_usage(self) -> Usage:
+        counted = [usage for usage in self._usages if usage.total_tokens]
+        used = [*map(token_usage, counted), *self.work.usage]
+        total = self._without_delegated(sum(used) or Usage())
+        known = self._cost_calculator is None and all(one.cost is not None for one in counted)
+        return total if known else replace(total, cost=0.0)
+
+    def get_messages(self) -> MessageHistory:
+        return MessageHistory([*self.messages, *self.work.messages])
+
+    @property
+    def turn_usage(self) -> object:
+        """The object in which the framework counts the tokens of this turn."""
+        return self._usages[-1] if self._usages else None
+
+    def _resolve_model_id(self) -> str | None:
+        model = getattr(self.agent, "model", None)
+        name = model if isinstance(model, str) else getattr(model, "model_name", None)
+        return None if name is None else str(name)
+
+    def gather_config(self) -> dict[str, Any]:
+        settings = getattr(self.agent, "model_settings", None)
+        system = self.messages.filter_by_role("system")
+        config = {
+            "agent_name": self.agent.name,
+            "model": self._resolve_model_id(),
+            "system_prompt": system[0]["content"] if system else None,
+            "tools": [
+                name for toolset in self.agent.toolsets for name in getattr(toolset, "tools", ())
+            ],
+            "output_type": str(self.agent.output_type),
+            "model_settings": json.loads(as_text(settings)),
+            "usage_limits": None if self.usage_limits is None else repr(self.usage_limits),
+        }
+        return {**super().gather_config(), "pydantic_ai_config": redact(config)}
+
+
+def as_tools(tools: Tools) -> list[Any]:
+    """Return functions, such as ``environment.tools``, as ``Tool`` with full schemas."""
+    return [_tool(tool) for tool in describe_tools(tools)]
+
+
+def _tool(tool: Tool) -> object:
+    library = pydantic_ai()
+    # Not the wrapped function's signature: a tool that accepts anything checks by itself.
+    signature = inspect.signature(tool.function, follow_wrapped=False)
+
+    async def call(**arguments: object) -> str:
+        try:
+            signature.bind(**arguments)
+        except TypeError as error:
+            raise library.ModelRetry(str(error)) from None
+        try:
+            return as_text(await in_thread(lambda: tool.function(**arguments)))
+        except AgentError as error:  # the agent's own mistake, which it may correct
+            raise library.ModelRetry(str(error)) from error
+
+    made = library.Tool.from_schema(
+        call,
+        name=tool.name,
+        description=tool.description,
+        json_schema=tool.parameters,
+        sequential=True,  # in the order of the calls in the model's answer
+    )
+    made.strict = False  # strict mode would rewrite the schema
+    # Any JSON object passes unchanged; anything else is refused, and the model can try again.
+    made.function_schema.validator = SchemaValidator(core_schema.dict_schema())
+    return made

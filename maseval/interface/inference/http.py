@@ -1,0 +1,293 @@
+"""HTTP with the providers: clients that trust no server, and statuses as named errors.
+
+The providers' libraries by themselves trust every server. Here no redirect leads to another host:
+the libraries would send the conversation there, and some of them the key. No answer is read beyond
+a limit, which holds for what comes out of a compressed one, nor for longer than the time-out, which
+the libraries apply to each piece of an answer alone.
+"""
+
+import math
+import re
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.provider_errors import (
+    AnswerTooLargeError,
+    AuthenticationError,
+    ContentFilterError,
+    ContextOverflowError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ModelNotFoundError,
+    OverloadedError,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+    QuotaExhaustedError,
+    RateLimitError,
+    RedirectRefusedError,
+)
+from maseval.core.shapes import excerpt
+from maseval.core.storage.redaction import REDACTED
+
+_MAX_REDIRECTS = 3
+# The bytes of a compressed answer that are unpacked at a time.
+_STEP = 1 << 16
+# Other encodings unpack to thousands of times their size in one step.
+_ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
+
+
+class RefusedAnswer(MASEvalError):  # a signal that the libraries wrap, never seen
+    """Something about an answer that is not accepted; ``kind`` is the error for it."""
+
+    def __init__(self, kind: type[ProviderError], text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+def client_options(max_answer_mb: float) -> dict[str, Any]:
+    """Return the options for a client of ``httpx``, or of a library like it."""
+    if not max_answer_mb > 0:
+        raise ConfigurationError(f"max_answer_mb is {max_answer_mb!r}; give more than 0")
+    most = int(max_answer_mb * 1e6)
+
+    def check(response: Any) -> None:
+        library = _library_of(response)
+        if response.has_redirect_location:
+            _check_redirect(library, response)
+        unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
+        pieces = _limit_body(response.stream, unpack, most, _deadline(response.request))
+        response.stream = _body_class(library)(pieces, response.stream.close)
+
+    return {
+        "event_hooks": {"response": [check]},
+        "headers": {"Accept-Encoding": "gzip, deflate"},
+        "max_redirects": _MAX_REDIRECTS,
+    }
+
+
+def limited_client(kind: Callable[..., object], max_answer_mb: float) -> object:
+    """Make a client of a library's own class, with these limits."""
+    return _closing_class(kind)(**client_options(max_answer_mb))
+
+
+@cache
+def _closing_class(kind: Any) -> Callable[..., object]:
+    class SelfClosingClient(kind):  # type: ignore[misc]
+        """Closes its connections at its end, as the client does that a library makes itself."""
+
+        def __del__(self) -> None:
+            if not self.is_closed:
+                self.close()
+
+    return SelfClosingClient
+
+
+def _library_of(response: object) -> ModuleType:
+    return sys.modules[type(response).__module__.partition(".")[0]]
+
+
+@cache
+def _body_class(library: ModuleType) -> Callable[..., object]:
+    class Body(library.SyncByteStream):  # type: ignore[name-defined,misc]
+        def __init__(self, pieces: Iterator[bytes], close: Callable[[], None]) -> None:
+            self._pieces = pieces
+            self.close = close
+
+        def __iter__(self) -> Iterator[bytes]:
+            return self._pieces
+
+    return Body
+
+
+def _limit_body(
+    stream: Iterable[bytes],
+    unpack: Callable[[bytes], Iterator[bytes]],
+    most: int,
+    until: float,
+) -> Iterator[bytes]:
+    """Yield the body of an answer, unpacked, up to the limits."""
+    size = 0
+    for packed in stream:
+        if time.monotonic() > until:
+            raise RefusedAnswer(ProviderTimeoutError, "the answer was still coming in")
+        for piece in unpack(packed):
+            size += len(piece)
+            if size > most:
+                raise RefusedAnswer(AnswerTooLargeError, f"more than {most / 1e6:g} MB")
+            yield piece
+
+
+def _deadline(request: Any) -> float:
+    seconds = (request.extensions.get("timeout") or {}).get("read")
+    return float("inf") if seconds is None else time.monotonic() + seconds
+
+
+def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
+    if encoding in ("", "identity"):
+        return lambda packed: iter([packed])
+    if encoding not in _ENCODINGS:
+        raise RefusedAnswer(
+            MalformedResponseError, f"its encoding {excerpt(encoding, 40)!r} was not asked for"
+        )
+    unpacker = zlib.decompressobj(_ENCODINGS[encoding])
+
+    def unpack(packed: bytes) -> Iterator[bytes]:
+        try:
+            while packed:
+                yield unpacker.decompress(packed, _STEP)
+                packed = unpacker.unconsumed_tail
+        except zlib.error as error:
+            raise RefusedAnswer(MalformedResponseError, f"it is not {encoding}: {error}") from None
+
+    return unpack
+
+
+def _check_redirect(library: ModuleType, response: Any) -> None:
+    asked = response.request.url
+    try:
+        target = asked.join(response.headers["Location"])
+    except (library.InvalidURL, ValueError):
+        raise RefusedAnswer(RedirectRefusedError, "to an address that is none") from None
+    is_same = (target.scheme, target.port) == (asked.scheme, asked.port)
+    is_secured = (asked.scheme, target.scheme) == ("http", "https")
+    if target.host != asked.host or not (is_secured or is_same):
+        raise RefusedAnswer(RedirectRefusedError, f"from {_origin(asked)} to {_origin(target)}")
+
+
+def _origin(url: Any) -> str:
+    return excerpt(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
+
+
+_BY_STATUS: dict[int, type[ProviderError]] = {
+    401: AuthenticationError,
+    402: QuotaExhaustedError,
+    403: AuthenticationError,
+    404: ModelNotFoundError,
+    408: ProviderTimeoutError,
+    409: OverloadedError,
+    413: ContextOverflowError,
+    429: RateLimitError,
+}
+
+# A provider uses one status for many faults, distinguished only by a code or by the message.
+_BY_WORDS: tuple[tuple[re.Pattern[str], frozenset[int], type[ProviderError]], ...] = (
+    (
+        re.compile(r"insufficient_quota|credit balance is too low", re.I),
+        frozenset({400, 403, 429}),
+        QuotaExhaustedError,
+    ),
+    (
+        re.compile(
+            r"context[_ ](length|size|window)|maximum context|prompt is too long"
+            r"|too many (input )?tokens|token count .*exceeds|exceeds the .*context",
+            re.I,
+        ),
+        frozenset({400, 413, 422, 500}),
+        ContextOverflowError,
+    ),
+    (
+        re.compile(
+            r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
+            re.I,
+        ),
+        frozenset({400, 403, 422}),
+        ContentFilterError,
+    ),
+    (
+        re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key", re.I),
+        frozenset({400}),
+        AuthenticationError,
+    ),
+    (
+        re.compile(r"model_not_found|invalid model|model .*(not exist|not found)", re.I),
+        frozenset({400}),
+        ModelNotFoundError,
+    ),
+)
+
+
+def error_from_status(
+    status: int,
+    text: str,
+    *,
+    provider: str,
+    model_id: str | None,
+    headers: Mapping[str, str] | None = None,
+) -> ProviderError:
+    """Return the error for a status; ``text`` may include the provider's own code."""
+    return kind_of(status, text)(
+        text,
+        provider=provider,
+        model_id=model_id,
+        status=status,
+        retry_after=retry_after(headers or {}),
+    )
+
+
+def kind_of(status: int, text: str) -> type[ProviderError]:
+    """Return the class of error for a status and a provider's message."""
+    for words, statuses, kind in _BY_WORDS:
+        if status in statuses and words.search(text):
+            return kind
+    if status < 400:  # neither an answer nor a refusal
+        return MalformedResponseError
+    return _BY_STATUS.get(status, OverloadedError if status >= 500 else MalformedRequestError)
+
+
+# Recognised by name: some libraries use httpx, some its successor httpx2; neither is imported.
+_TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
+_BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
+
+
+def transport_error(error: BaseException) -> type[ProviderError] | None:
+    """Return the class of error for an HTTP client's exception; None if it is not one."""
+    bases = type(error).__mro__
+    names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
+    if names & _TIMEOUTS:
+        return ProviderTimeoutError
+    return ProviderConnectionError if names & _BROKEN else None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait, from ``Retry-After`` as a number or a date, if present."""
+    names = {name.lower(): value for name, value in headers.items()}
+    if (milliseconds := _number(names.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = names.get("retry-after")
+    seconds = _number(value)
+    return _seconds_until(value) if seconds is None and value else seconds
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def remove_secrets(secrets: Iterable[object], text: str) -> str:
+    """Return ``text`` with all of the secrets removed."""
+    for secret in secrets:
+        if isinstance(secret, str) and len(secret) > 3:  # a shorter one would match ordinary words
+            text = text.replace(secret, REDACTED)
+    return text

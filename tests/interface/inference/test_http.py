@@ -1,0 +1,58 @@
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from maseval.core import provider_errors as errors
+from maseval.interface.inference.http import kind_of, remove_secrets, retry_after
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (400, "temperature must be a number", errors.MalformedRequestError),
+        (400, "context_length_exceeded: reduce the length", errors.ContextOverflowError),
+        (400, "the request exceeds the available context size", errors.ContextOverflowError),
+        (413, "Request exceeds the maximum size", errors.ContextOverflowError),
+        (400, "content_filter: prompt refused", errors.ContentFilterError),
+        (400, "API key not valid. Please pass a valid API key.", errors.AuthenticationError),
+        (400, "Your credit balance is too low", errors.QuotaExhaustedError),
+        (400, "invalid model ID", errors.ModelNotFoundError),
+        (402, "pay", errors.QuotaExhaustedError),
+        (408, "", errors.ProviderTimeoutError),
+        (409, "try later", errors.OverloadedError),
+        (418, "", errors.MalformedRequestError),
+        (429, "You exceeded your current quota per minute", errors.RateLimitError),
+        (504, "gateway", errors.OverloadedError),
+    ],
+)
+def test_status_and_words_name_the_fault(status, text, kind):
+    assert kind_of(status, text) is kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "9", "Retry-After-Ms": "250"}, 0.25),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "inf"}, None),
+        ({"Retry-After": "Mon, 01 Jan 2001 00:00:00 GMT"}, 0.0),
+    ],
+)
+def test_the_time_to_wait_is_a_number_or_a_date(headers, seconds):
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_without_a_zone_is_universal_time():
+    moment = (datetime.now(UTC) + timedelta(seconds=30)).replace(tzinfo=None)
+
+    assert 25 < retry_after({"Retry-After": format_datetime(moment)}) <= 30
+
+
+def test_secrets_are_cut_out_whatever_they_look_like():
+    assert remove_secrets(["p4ssw0rd", None, "", "a"], "a p4ssw0rd") == "a <redacted>"
