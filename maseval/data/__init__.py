@@ -1,4 +1,6 @@
-"""How the files of a benchmark get onto the machine: fetched, checked, kept.
+"""Fetch, verify and cache the files of a benchmark.
 
-A benchmark describes its files in a ``Manifest``; the rest is the same for all of them.
+A benchmark declares its files in a ``Manifest`` and where they come from; everything else is here
+and the same for all benchmarks: ``files`` (the manifest), ``sources`` and ``download`` (getting
+bytes), ``folder`` (a verified folder) and ``store`` (the cache, or a folder of the user's own).
 """

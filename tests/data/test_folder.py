@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import FetchProgress
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
 
@@ -260,7 +260,7 @@ import sys
 from pathlib import Path
 from maseval.data.files import DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import FetchProgress
+from maseval.data.download import FetchProgress
 from maseval.data.sources import RepositorySource
 
 root, url, *files = sys.argv[1:]
@@ -297,7 +297,7 @@ def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
             super().note(text)
             noted.set()
 
-    with folder.locked(FetchProgress(0)):
+    with folder.lock(FetchProgress(0)):
         other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Noting(1)))
         other.start()
         assert noted.wait(60)

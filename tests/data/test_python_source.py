@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from maseval.data.python_source import SourceShapeError, parsed
+from maseval.data.python_source import SourceShapeError, parse_source
 
 HOSTILE = {
     "megabytes": b"x = 1\n" * 200_000,
@@ -37,7 +37,7 @@ HOSTILE = {
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_file_is_refused_by_name(content):
     with pytest.raises(SourceShapeError, match=r"^src/shop\.py "):
-        parsed("src/shop.py", content)
+        parse_source("src/shop.py", content)
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
@@ -46,7 +46,7 @@ def test_a_hostile_file_does_no_harm_where_the_stack_is_small(content):
 
     def read():
         with pytest.raises(SourceShapeError):
-            parsed("src/shop.py", content)
+            parse_source("src/shop.py", content)
         refused.append(True)
 
     before = threading.stack_size(2 * 1024 * 1024)
@@ -60,12 +60,12 @@ def test_a_hostile_file_does_no_harm_where_the_stack_is_small(content):
 
 
 def test_nothing_in_a_file_is_executed():
-    tree = parsed("src/shop.py", b"raise SystemExit\n")
+    tree = parse_source("src/shop.py", b"raise SystemExit\n")
     assert isinstance(tree.body[0], ast.Raise)
 
 
 def test_what_an_encoding_comment_says_does_not_count():
-    tree = parsed("src/shop.py", "# coding: latin-1\nx = 'é'\n".encode())
+    tree = parse_source("src/shop.py", "# coding: latin-1\nx = 'é'\n".encode())
     assert isinstance(tree.body[0], ast.Assign)
     assert ast.unparse(tree.body[0].value) == "'é'"
 
@@ -73,11 +73,11 @@ def test_what_an_encoding_comment_says_does_not_count():
 def test_escapes_that_python_warns_about_are_read_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        parsed("src/shop.py", b"x = '\\d'\n")
+        parse_source("src/shop.py", b"x = '\\d'\n")
 
 
 def test_an_ordinary_large_file_is_read():
     functions = "\n\n".join(
         f'def f{n}(a, b):\n    """Do {n}."""\n    return [a, {{b: {n}}}]' for n in range(4000)
     )
-    assert len(parsed("src/shop.py", functions.encode()).body) == 4000
+    assert len(parse_source("src/shop.py", functions.encode()).body) == 4000

@@ -8,15 +8,14 @@ import zipfile
 
 import pytest
 
-from maseval.data.files import DataFile, Manifest, SourceError
-from maseval.data.progress import FetchProgress
+from maseval.data.download import FetchProgress
+from maseval.data.files import DataFile, DataWheel, Manifest, Recipe, SourceError
 from maseval.data.sources import (
     LocalSource,
     PackageIndexSource,
     RepositorySource,
     default_sources,
 )
-from maseval.data.wheel import DataWheel, Recipe
 from tests.file_server import content, dripping, in_turn, silence, status
 
 SILENT = FetchProgress(0)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from maseval.benchmark.macs.data.files import COMMIT, VALID_DOMAINS
 from maseval.benchmark.macs.data_loader import configure_model_ids, data_fingerprint, load_tasks
 from maseval.benchmark.macs.environment import MACSEnvironment
-from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combined
+from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combine_sides
 from maseval.benchmark.macs.judging import SIDES
 from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.user import MACSUser
@@ -71,7 +71,7 @@ class MACSBenchmark(Benchmark):
         return super().run(tasks, agent_data, engine=engine)
 
     def data_checksums(self, domains: Collection[str]) -> dict[str, str]:
-        """The judges' prompts, as they are on this machine; tasks bring all else with them."""
+        """Return the hashes of the judges' prompts; tasks bring all other data with them."""
         return {
             f"prompt of the judge: {name}": hashlib.sha256(text.encode()).hexdigest()
             for name, text in load_templates(verbose=0).items()
@@ -85,7 +85,7 @@ class MACSBenchmark(Benchmark):
         evaluator_model_id: str | None = None,
         limit: int | None = None,
     ) -> TaskQueue:
-        """The tasks of a domain with their models named, for ``maseval run``."""
+        """Return the tasks of a domain with their models named, for ``maseval run``."""
         return configure_model_ids(
             load_tasks(domain, limit=limit),
             tool_model_id=tool_model_id,
@@ -116,7 +116,7 @@ class MACSBenchmark(Benchmark):
         register_name: str | None = None,
         **kwargs: Any,
     ) -> ModelAdapter:
-        """A model with the options that all models of this benchmark have."""
+        """Return a model with the options that all models of this benchmark have."""
         return super().get_model_adapter(
             model_id,
             register_category=register_category,
@@ -127,7 +127,7 @@ class MACSBenchmark(Benchmark):
     def setup_environment(
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> MACSEnvironment:
-        """The tools of the task's domain, each with a model of its own."""
+        """Return the tools of the task's domain, each with a model of its own."""
         model_id = model_id_of(task.environment_data, "tool")
         environment = MACSEnvironment(
             task.environment_data,
@@ -149,7 +149,7 @@ class MACSBenchmark(Benchmark):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        """The person of the scenario; an agent that keeps asking is told that nothing is left."""
+        """Return the person of the scenario, who has one answer left when the turns are used up."""
         model = self.get_model_adapter(
             model_id_of(task.user_data, "user"),
             register_name="user_simulator",
@@ -166,7 +166,7 @@ class MACSBenchmark(Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """One judge for what the user could see, one for what the agents did."""
+        """Return one judge for what the user could see, one for what the agents did."""
         model_id = model_id_of(task.evaluation_data, "evaluator")
         made = []
         for side in SIDES:
@@ -186,7 +186,7 @@ class MACSBenchmark(Benchmark):
         environment: MACSEnvironment,
         query: str = "",
     ) -> Any:
-        """One turn of the agents; several answers are given as a list."""
+        """Run one turn of the agents; several answers are returned as a list."""
         return super().run_agents(agents, task, environment, query)
 
     def evaluate(
@@ -196,14 +196,14 @@ class MACSBenchmark(Benchmark):
         final_answer: Any,
         traces: JsonObject,
     ) -> list[JsonObject]:
-        """Both judges' results as one evaluation."""
+        """Return both judges' results as one evaluation."""
         results = super().evaluate(evaluators, agents, final_answer, traces)
         user, system = (cast(SideResult, result) for result in results)
-        return [combined(user, system)]
+        return [combine_sides(user, system)]
 
 
 def model_id_of(data: Mapping[str, object], role: str) -> str:
-    """The model that a task names for a role."""
+    """Return the model that a task names for a role."""
     model_id = data.get("model_id")
     if not model_id:
         raise ConfigurationError(

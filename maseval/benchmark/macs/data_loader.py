@@ -1,9 +1,15 @@
-"""The benchmark's data for whoever runs it: tasks and agent configurations of a domain.
+"""Load the tasks and agent configurations of a domain, and write the data into folders.
+
+A folder that ``ensure_data_exists`` writes is for people who want to look at the data, edit it or
+pass it on: ``original`` holds the two files of each domain as fetched, ``restructured``
+the tasks and agent configurations made from them. A run needs neither.
 
 Source: multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates), ``datasets/``
 (CC BY 4.0). Missing files are fetched, and every file is verified before it is used.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar, cast
@@ -16,26 +22,29 @@ from maseval.benchmark.macs.data.files import (
     TEMPLATES_FILE,
     VALID_DOMAINS,
     MACSDataError,
+    MACSDomainError,
     agents_file,
+    check_domain,
+    chosen_domains,
+    decode_json,
     default_data_dir,
     original_files,
+    read_file,
     scenarios_file,
 )
-from maseval.benchmark.macs.data.folders import (
-    download_file,
-    download_json,
-    download_original_data,
-    download_prompt_templates,
-    ensure_data_exists,
-    process_data,
-    restructure_data,
+from maseval.benchmark.macs.data.formats import (
+    AgentConfig,
+    Scenario,
+    agent_config_of,
+    scenarios_in,
+    tasks_of,
 )
-from maseval.benchmark.macs.data.forms import AgentConfig, Scenario
-from maseval.benchmark.macs.data.reading import MACSDomainError, check_domain, decoded, file_in
-from maseval.benchmark.macs.data.restructuring import agent_config_of, scenarios_in, tasks_of
+from maseval.benchmark.macs.templates import load_templates
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject
+from maseval.data import download
+from maseval.data.folder import write_file
 from maseval.data.store import AnyPath
 
 __all__ = [
@@ -81,7 +90,7 @@ def __getattr__(name: str) -> object:
 
 
 def load_tasks(domain: str, data_dir: AnyPath | None = None, limit: int | None = None) -> TaskQueue:
-    """The tasks of a domain, ready to be run.
+    """Return the tasks of a domain, ready to be run.
 
     ``data_dir`` may be a checkout or archive of the original, or a folder that
     ``ensure_data_exists`` has written; without one, missing files are fetched.
@@ -89,7 +98,7 @@ def load_tasks(domain: str, data_dir: AnyPath | None = None, limit: int | None =
     check_domain(domain)
     if limit is not None and limit < 0:
         raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
-    raw = _restructured(domain, data_dir, "tasks")
+    raw = _read_restructured(domain, data_dir, "tasks")
     if raw is None:
         raw = _tasks(domain, data_dir)
     if not isinstance(raw, list):
@@ -98,22 +107,22 @@ def load_tasks(domain: str, data_dir: AnyPath | None = None, limit: int | None =
 
 
 def load_agent_config(domain: str, data_dir: AnyPath | None = None) -> AgentConfig:
-    """The agents of a domain: instructions, groups of tools, and who can call whom."""
+    """Return the agents of a domain: instructions, groups of tools, and who can call whom."""
     check_domain(domain)
-    raw = _restructured(domain, data_dir, "agents")
+    raw = _read_restructured(domain, data_dir, "agents")
     if raw is None:
         name = agents_file(domain)
-        return agent_config_of(decoded(name, original_files([name], data_dir)[name]))
+        return agent_config_of(decode_json(name, original_files([name], data_dir)[name]))
     if not isinstance(raw, dict):
         raise TaskFormatError(f"agents.json of {domain} in {data_dir} must hold an object")
     return cast(AgentConfig, {key: raw[key] for key in raw if key != "attribution"})
 
 
 def load_scenarios(domain: str, data_dir: AnyPath | None = None) -> list[Scenario]:
-    """The scenarios of a domain as the original's file has them."""
+    """Return the scenarios of a domain as the original's file has them."""
     check_domain(domain)
     name = scenarios_file(domain)
-    return scenarios_in(decoded(name, original_files([name], data_dir)[name]))
+    return scenarios_in(decode_json(name, original_files([name], data_dir)[name]))
 
 
 def configure_model_ids(
@@ -145,7 +154,7 @@ def configure_model_ids(
 
 
 def data_fingerprint(domain: str) -> dict[str, str]:
-    """The SHA-256 of everything that a run in ``domain`` depends on."""
+    """Return the SHA-256 of everything that a run in ``domain`` depends on."""
     check_domain(domain)
     names = (agents_file(domain), scenarios_file(domain), TEMPLATES_FILE)
     return {name: MANIFEST.files[name].sha256 for name in names}
@@ -161,20 +170,115 @@ def _model_data(task: Task, role: str) -> JsonObject:
             return task.evaluation_data
 
 
-def _restructured(domain: str, data_dir: AnyPath | None, kind: str) -> object:
-    """What a folder written by ``ensure_data_exists`` holds; None if ``data_dir`` is not one."""
+def _read_restructured(domain: str, data_dir: AnyPath | None, kind: str) -> object:
+    """Read a folder written by ``ensure_data_exists``; return None if ``data_dir`` is not one."""
     path = None if data_dir is None else Path(data_dir).expanduser()
     if path is None or path.is_file() or (path / "datasets").is_dir():
         return None
     name = f"{kind}.json"
-    return decoded(str(path / name), file_in(path, "restructured", domain, name))
+    return decode_json(str(path / name), read_file(path, "restructured", domain, name))
 
 
 def _tasks(domain: str, data_dir: AnyPath | None) -> list[JsonObject]:
     names = (scenarios_file(domain), agents_file(domain))
     contents = original_files(names, data_dir)
-    scenarios, agents = (decoded(name, contents[name]) for name in names)
+    scenarios, agents = (decode_json(name, contents[name]) for name in names)
     return tasks_of(scenarios, agents, {"domain": domain, "attribution": ATTRIBUTION})
+
+
+def ensure_data_exists(
+    data_dir: AnyPath | None = None, force_download: bool = False, verbose: int = 1
+) -> Path:
+    """Write the data of all domains into ``data_dir``, or the cache; return ``restructured`` in it.
+
+    Missing files are fetched; with ``force_download``, all of them.
+    """
+    root = _data_root(data_dir)
+    made = [
+        root / "restructured" / domain / name
+        for domain in VALID_DOMAINS
+        for name in ("agents.json", "tasks.json")
+    ]
+    if force_download or not all(path.is_file() for path in made):
+        _store_originals(root, VALID_DOMAINS, force_download, verbose)
+        restructure_data(root, verbose=verbose)
+    return root / "restructured"
+
+
+def process_data(verbose: int = 1) -> Path:
+    """Fetch and rearrange everything anew."""
+    return ensure_data_exists(force_download=True, verbose=verbose)
+
+
+def download_original_data(
+    data_dir: AnyPath | None = None, domain: str | None = None, verbose: int = 1
+) -> Path:
+    """Store the original's files, verified, below ``original`` in ``data_dir``; returns it."""
+    return _store_originals(_data_root(data_dir), chosen_domains(domain), False, verbose)
+
+
+def restructure_data(
+    data_dir: AnyPath | None = None, domain: str | None = None, verbose: int = 1
+) -> Path:
+    """Write tasks and agent configurations from what ``original`` holds; returns the folder."""
+    root = _data_root(data_dir)
+    for name in chosen_domains(domain):
+        agents = read_file(root, "original", name, "agents.json")
+        scenarios = read_file(root, "original", name, "scenarios.json")
+        raw_agents = decode_json(f"{name}/agents.json", agents)
+        raw_scenarios = decode_json(f"{name}/scenarios.json", scenarios)
+        tasks = tasks_of(raw_scenarios, raw_agents, {"domain": name, **_attribution_of(scenarios)})
+        folder = root / "restructured" / name
+        _write_json(folder / "tasks.json", tasks)
+        _write_json(
+            folder / "agents.json", {**agent_config_of(raw_agents), **_attribution_of(agents)}
+        )
+    return root / "restructured"
+
+
+def download_prompt_templates(data_dir: AnyPath | None = None, verbose: int = 1) -> Path:
+    """Write the judge's prompts as text files into the folder ``prompt_templates``; returns it.
+
+    It stands beside ``data_dir``. The files have the form that ``MACSEvaluator`` takes.
+    """
+    folder = _data_root(data_dir).parent / "prompt_templates"
+    for kind, template in load_templates(verbose=verbose).items():
+        write_file(folder / f"{kind}.txt", template.encode())
+    return folder
+
+
+def download_file(url: str, timeout: int = 15) -> str:
+    """Return the text behind ``url``; nothing in it is checked."""
+    return download.download_text(url, timeout)
+
+
+def download_json(url: str) -> object:
+    """Return the JSON document behind ``url``; nothing in it is checked."""
+    return download.download_json(url, 15)
+
+
+def _store_originals(root: Path, domains: Sequence[str], force: bool, verbose: int) -> Path:
+    for domain in domains:
+        named = {"agents.json": agents_file(domain), "scenarios.json": scenarios_file(domain)}
+        contents = original_files(named.values(), force_download=force, verbose=verbose)
+        for name, source in named.items():
+            write_file(root / "original" / domain / name, contents[source])
+    return root / "original"
+
+
+def _data_root(data_dir: AnyPath | None) -> Path:
+    return default_data_dir() if data_dir is None else Path(data_dir).expanduser()
+
+
+def _attribution_of(content: bytes) -> dict[str, str]:
+    """Return the attribution of the texts, if the file they come from is the original's."""
+    found = hashlib.sha256(content).hexdigest()
+    genuine = any(file.sha256 == found for file in MANIFEST.files.values())
+    return {"attribution": ATTRIBUTION} if genuine else {}
+
+
+def _write_json(path: Path, document: object) -> None:
+    write_file(path, json.dumps(document, indent=2, ensure_ascii=False).encode())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any, cast
 
-from maseval.benchmark.macs.data.forms import ActionSpec, AgentSpec
+from maseval.benchmark.macs.data.formats import ActionSpec, AgentSpec
 from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.environment import Environment, EnvironmentObserver
@@ -13,7 +13,7 @@ from maseval.core.shapes import entries, mapping
 from maseval.core.tracing import JsonObject
 
 ModelFactory = Callable[[str], ModelAdapter]
-"""From the name of a tool's model, ``tool_<key>``, to the model."""
+"""Makes the model of a tool; it is given the model's name, ``tool_<key>``."""
 
 
 class MACSEnvironment(Environment):
@@ -59,7 +59,7 @@ class MACSEnvironment(Environment):
         }
 
     def get_tools_for_agent(self, agent_spec: AgentSpec) -> dict[str, MACSGenericTool]:
-        """The tools of an agent's groups by the plain names of their actions."""
+        """Return the tools of an agent's groups by the plain names of their actions."""
         groups = set(entries(agent_spec.get("tools")))
         keys = {key: action for (group, key), action in self._names.items() if group in groups}
         chosen: dict[str, MACSGenericTool] = {}
@@ -70,13 +70,13 @@ class MACSEnvironment(Environment):
         return chosen
 
     def group_of(self, tool: MACSGenericTool, agent_spec: AgentSpec) -> str:
-        """The group through which an agent has a tool."""
+        """Return the group through which an agent has a tool."""
         groups = entries(agent_spec.get("tools"))
         found = (group for group, key in self._names if self.tools[key] is tool and group in groups)
         return next(found, "")
 
     def gather_traces(self) -> JsonObject:
-        """What the tools report and, if the agents recorded it, the whole conversation."""
+        """Return the tools' traces and, if the agents recorded it, the whole conversation."""
         recorded = {"trajectories": self.log.rows} if self.log.rows else {}
         return {**super().gather_traces(), **recorded}
 
@@ -89,7 +89,7 @@ class MACSEnvironment(Environment):
 
 
 def _key(group: str, action: ActionSpec, taken: Mapping[str, ActionSpec]) -> str:
-    """Where an equal action is already, or else the first key that is free."""
+    """Return the key of an equal action, or else the first key that is free."""
     equal = next((key for key, other in taken.items() if other == action), None)
     if equal is not None:
         return equal

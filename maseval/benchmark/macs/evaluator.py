@@ -4,26 +4,28 @@ import hashlib
 from typing import Any, TypedDict
 
 from maseval.benchmark.macs.data.files import COMMIT
-from maseval.benchmark.macs.data.forms import Scenario
-from maseval.benchmark.macs.evidence import history_of, invocations_of
+from maseval.benchmark.macs.data.formats import Scenario
 from maseval.benchmark.macs.judging import (
     JUDGE_PARAMS,
     MAX_TRY,
     SIDES,
     Coverage,
-    GoalScore,
     GoalSide,
     JudgedAssertion,
-    JudgedSide,
     JudgeError,
     assertions_of,
     coverage_of,
     judge_prompt,
-    judged,
+    judge_side,
     score_of,
 )
 from maseval.benchmark.macs.templates import load_templates
-from maseval.benchmark.macs.trajectories import history_in, invocations_in
+from maseval.benchmark.macs.trajectories import (
+    history_in,
+    history_of,
+    invocations_in,
+    invocations_of,
+)
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
@@ -33,7 +35,7 @@ from maseval.core.tracing import ConfigurableMixin, JsonObject
 
 
 class SideResult(TypedDict, total=False):
-    """What an evaluator returns; ``error`` and ``raw_response`` if no answer could be read."""
+    """The result of one evaluator, with ``error`` and ``raw_response`` for an unreadable answer."""
 
     gsr: float
     partial_gsr: float
@@ -92,10 +94,22 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         )
         asserted = len(assertions_of(scenario["assertions"], self.gsr_type))
         try:
-            side = judged(self.model, prompt, self.gsr_type, asserted, self.max_try)
+            side = judge_side(self.model, prompt, self.gsr_type, asserted, self.max_try)
         except JudgeError as error:
-            return _unreadable(error, asserted)
-        return _readable(side)
+            return {
+                "gsr": 0.0,
+                "partial_gsr": 0.0,
+                "report": [],
+                "coverage": coverage_of([], asserted),
+                "error": error.message,
+                "raw_response": error.raw,
+            }
+        return {
+            "gsr": side.score.gsr,
+            "partial_gsr": side.score.partial,
+            "report": side.rows,
+            "coverage": side.coverage,
+        }
 
     def _scenario(self) -> Scenario:
         assertions = self.task.evaluation_data.get("assertions") or []
@@ -111,7 +125,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
     def _texts(self, traces: JsonObject) -> tuple[str, str]:
-        """The history and the invocations that the judge reads."""
+        """Return the history and the invocations that the judge reads."""
         rows = traces.get("trajectories")
         if rows and self._primary in rows:
             return history_in(rows, self._primary), invocations_in(rows, self._primary, self._human)
@@ -127,7 +141,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         return str(self.task.environment_data.get("human_id") or "User")
 
     def gather_config(self) -> JsonObject:
-        """What the verdicts depend on, besides the conversation."""
+        """Return the settings that the verdicts depend on, besides the conversation."""
         return {
             **super().gather_config(),
             "gsr_type": self.gsr_type,
@@ -139,11 +153,12 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
 
-def combined(user: SideResult, system: SideResult) -> JsonObject:
-    """Both sides as one evaluation; overall success means success of both."""
+def combine_sides(user: SideResult, system: SideResult) -> JsonObject:
+    """Return both sides as one evaluation; overall success means success of both."""
     sides = {"user": user, "system": system}
     errors = {side: each["error"] for side, each in sides.items() if "error" in each}
     report = [*user["report"], *system["report"]]
+    joint = score_of(report).partial if report else 1.0
     overall = 1.0 if user["gsr"] == 1.0 == system["gsr"] else 0.0
     return {
         "user_gsr": user["gsr"],
@@ -151,37 +166,13 @@ def combined(user: SideResult, system: SideResult) -> JsonObject:
         "system_gsr": system["gsr"],
         "system_partial_gsr": system["partial_gsr"],
         "overall_gsr": overall,
-        "overall_partial_gsr": 0.0 if errors else _joint(report).partial,
+        "overall_partial_gsr": 0.0 if errors else joint,
         "supervisor_gsr": 1.0 if overall == 1.0 or user["gsr"] == 1.0 else 0.0,
         "report": report,
         "coverage": {side: each["coverage"] for side, each in sides.items() if "coverage" in each},
         "judge_errors": errors,
         "passed": overall == 1.0,
         "reward": overall,
-    }
-
-
-def _joint(report: list[JudgedAssertion]) -> GoalScore:
-    return score_of(report) if report else GoalScore(1.0, 1.0)
-
-
-def _readable(side: JudgedSide) -> SideResult:
-    return {
-        "gsr": side.score.gsr,
-        "partial_gsr": side.score.partial,
-        "report": side.rows,
-        "coverage": side.coverage,
-    }
-
-
-def _unreadable(error: JudgeError, asserted: int) -> SideResult:
-    return {
-        "gsr": 0.0,
-        "partial_gsr": 0.0,
-        "report": [],
-        "coverage": coverage_of([], asserted),
-        "error": error.message,
-        "raw_response": error.raw,
     }
 
 

@@ -1,7 +1,7 @@
-"""How assertions are judged: what the judge is asked, how its answer is read, what it counts.
+"""Judge assertions with a model: the prompt, reading the answer, and the score.
 
-To the letter as the original does it, also where that is odd: an answer that is neither TRUE nor
-FALSE cannot fail a conversation, and nobody compares the number of rows with that of the
+Everything follows the original to the letter, also where that is odd: an answer that is neither
+TRUE nor FALSE cannot fail a conversation, and nobody compares the number of rows with that of the
 assertions. ``Coverage`` shows both. What the original would crash on is a ``JudgeError``.
 
 After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
-from maseval.benchmark.macs.data.forms import Scenario
-from maseval.benchmark.macs.templates import Templates, filled
+from maseval.benchmark.macs.data.formats import Scenario
+from maseval.benchmark.macs.templates import Templates, fill_template
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter, Params
 
@@ -41,14 +41,14 @@ class JudgeError(MASEvalError, ValueError):
 
 
 class GoalScore(NamedTuple):
-    """Whether no assertion is false, and which share of the decided ones is true."""
+    """``gsr`` is 1 if no assertion is false; ``partial`` is the true share of the decided ones."""
 
     gsr: float
     partial: float
 
 
 class Coverage(TypedDict):
-    """What became of the assertions of one side."""
+    """Counts of the assertions of one side, and of the judge's rows about them."""
 
     assertions: int
     rows: int
@@ -66,27 +66,25 @@ class JudgedSide(NamedTuple):
 
 
 def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
-    """What one side is judged by, without prefixes; empty if nothing is asserted of it."""
+    """Return the assertions about one side, without prefixes."""
     stripped = [assertion.lstrip() for assertion in assertions]
     if side == "system":
-        kept = [text[6:].strip() for text in stripped if _has(text, "agent:")]
-    else:
-        kept = [
-            text[5:].strip() if _has(text, "user:") else text
-            for text in stripped
-            if not _has(text, "agent:")
-        ]
-    return kept
+        return [text[6:].strip() for text in stripped if _has_prefix(text, "agent:")]
+    return [
+        text[5:].strip() if _has_prefix(text, "user:") else text
+        for text in stripped
+        if not _has_prefix(text, "agent:")
+    ]
 
 
-def _has(text: str, prefix: str) -> bool:
+def _has_prefix(text: str, prefix: str) -> bool:
     return text[: len(prefix)].lower() == prefix
 
 
 def judge_prompt(
     templates: Templates, side: GoalSide, scenario: Scenario, history: str, invocations: str
 ) -> str:
-    """The question for one side; the scenario is written as Python writes the whole object."""
+    """Return the question for one side; the scenario is the ``repr`` of the whole object."""
     asked = assertions_of(scenario["assertions"], side) or [DEFAULT_ASSERTION]
     values = {
         "scenario": str(dict(scenario)),
@@ -94,25 +92,25 @@ def judge_prompt(
         "invocations": invocations,
         "assertions": "\n".join(asked),
     }
-    return filled(templates[side], values)
+    return fill_template(templates[side], values)
 
 
-def judged(
+def judge_side(
     judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
 ) -> JudgedSide:
     """Ask until the answer can be read, at most ``max_try`` times."""
     for attempt in range(1, max_try + 1):
         raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
         try:
-            return judged_side(raw, side, asserted)
+            return read_answer(raw, side, asserted)
         except JudgeError:
             if attempt == max_try:
                 raise
     raise ValueError(f"max_try must be at least 1, not {max_try}")
 
 
-def judged_side(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
-    """The answer for one side, read and counted."""
+def read_answer(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
+    """Return the answer for one side, read and counted."""
     rows = rows_in(raw)
     score = score_of(rows, raw)
     for row in rows:
@@ -121,7 +119,7 @@ def judged_side(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
 
 
 def rows_in(raw: str) -> list[JudgedAssertion]:
-    """The rows of an answer, every value as text."""
+    """Return the rows of an answer, every value as text."""
     text = raw.partition("\n")[2] if raw.startswith("Here") else raw
     for noise in ("\n", "```json", "```"):
         text = text.replace(noise, "")
@@ -153,7 +151,7 @@ def _row(entry: object, raw: str) -> JudgedAssertion:
 
 
 def score_of(rows: Sequence[JudgedAssertion], raw: str = "") -> GoalScore:
-    """The score of the rows; there must be at least one that is decided."""
+    """Return the score of the rows; there must be at least one that is decided."""
     answers = [_answer(row, raw) for row in rows]
     true, false = answers.count("true"), answers.count("false")
     if true + false == 0:

@@ -1,4 +1,4 @@
-"""Metrics over the reports of a run: rates of success and means, with what was left out."""
+"""Metrics over the reports of a run: success rates and means, with counts of what was left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -65,7 +65,7 @@ def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
     """Rates and means over the scored repetitions; one without an evaluation counts as zeros."""
     statuses = Counter(_status(result) for result in results)
     scored = [result for result in results if _status(result) in SCORED]
-    successful = sum(_succeeded(result) for result in scored)
+    successful = sum(_is_success(result) for result in scored)
     return {
         "total_tasks": len(results),
         "scored_tasks": len(scored),
@@ -78,7 +78,7 @@ def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
 
 
 def goal_rates(results: Iterable[Report]) -> list[GoalRates]:
-    """The rates of each domain, and of all together if there are several."""
+    """Return the rates of each domain, and of all together if there are several."""
     every = list(results)
     domains = list(dict.fromkeys(domain_of(mapping(result)) for result in every))
     found = [
@@ -141,7 +141,7 @@ def _status(result: Report) -> str:
     return str(mapping(result).get("status") or "unknown")
 
 
-def _succeeded(result: Report) -> bool:
+def _is_success(result: Report) -> bool:
     return any(entry.get("overall_gsr") == 1.0 for entry in evaluations(result))
 
 
@@ -154,7 +154,7 @@ def _means(scored: Sequence[Report]) -> dict[str, float]:
 
 
 def _numbers(entry: Shape) -> dict[str, float]:
-    """The numeric values; true and false are one and zero."""
+    """Return the numeric values; true and false are one and zero."""
     return {
         key: float(value)
         for key, value in entry.items()

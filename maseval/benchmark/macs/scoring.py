@@ -1,4 +1,4 @@
-"""A finished conversation in, the original's numbers out.
+"""Score finished conversations, and write results in the original's format.
 
 After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Required, TypedDict, cast
 
 from maseval.benchmark.macs.data.files import ATTRIBUTION
-from maseval.benchmark.macs.data.forms import Scenario
+from maseval.benchmark.macs.data.formats import Scenario
 from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
 from maseval.benchmark.macs.judging import (
     MAX_TRY,
@@ -19,7 +19,7 @@ from maseval.benchmark.macs.judging import (
     JudgeError,
     assertions_of,
     judge_prompt,
-    judged,
+    judge_side,
     score_of,
 )
 from maseval.benchmark.macs.templates import Templates, load_templates
@@ -31,8 +31,6 @@ from maseval.core.report import Report
 from maseval.core.shapes import mapping, number
 from maseval.data.store import AnyPath
 
-_RATES = ("user_gsr", "system_gsr", "overall_gsr", "overall_partial_gsr")
-
 
 class ConversationFile(TypedDict):
     """A conversation in the original's form."""
@@ -41,7 +39,7 @@ class ConversationFile(TypedDict):
 
 
 class ConversationResult(TypedDict, total=False):
-    """How one conversation was judged; ``error`` and ``raw_response`` if it could not be."""
+    """The verdict on one conversation, with ``error`` and ``raw_response`` if there is none."""
 
     trajectory_index: Required[int]
     user_gsr: Required[float]
@@ -122,7 +120,7 @@ def _judged_sides(
         ) from error
     for side, prompt in prompts.items():
         asserted = len(assertions_of(scenario["assertions"], side))
-        yield judged(judge, prompt, side, asserted, max_try)
+        yield judge_side(judge, prompt, side, asserted, max_try)
 
 
 def _result(index: int, user: JudgedSide, system: JudgedSide) -> ConversationResult:
@@ -193,7 +191,7 @@ def score_conversations(
 
 
 def read_conversation(path: Path) -> ConversationFile:
-    """A conversation from its file."""
+    """Return a conversation from its file."""
     try:
         found: object = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -204,7 +202,7 @@ def read_conversation(path: Path) -> ConversationFile:
 
 
 def results_document(evals: Sequence[ConversationResult], scenario_count: int) -> ResultsDocument:
-    """The original's results: plain means over the conversations that were evaluated."""
+    """Return the original's results: plain means over the conversations that were evaluated."""
     if not evals:
         raise ConfigurationError("no conversation was evaluated, so there is no mean")
     return {
@@ -219,26 +217,24 @@ def results_document(evals: Sequence[ConversationResult], scenario_count: int) -
 
 
 def result_of(report: Report, index: int) -> ConversationResult | None:
-    """The verdict of a live run as the original would write it; None if there is none."""
+    """Return the verdict of a live run as the original would write it, or None if there is none."""
     for found in evaluations(mapping(report)):
-        numbers = {key: number(found.get(key)) or 0.0 for key in _RATES}
-        result: ConversationResult = {
+        return {
             "trajectory_index": index,
-            "user_gsr": numbers["user_gsr"],
-            "system_gsr": numbers["system_gsr"],
-            "overall_gsr": numbers["overall_gsr"],
-            "partial_gsr": numbers["overall_partial_gsr"],
+            "user_gsr": number(found.get("user_gsr")) or 0.0,
+            "system_gsr": number(found.get("system_gsr")) or 0.0,
+            "overall_gsr": number(found.get("overall_gsr")) or 0.0,
+            "partial_gsr": number(found.get("overall_partial_gsr")) or 0.0,
             "report": cast(list[JudgedAssertion], found.get("report") or []),
         }
-        return result
     return None
 
 
 def results_text(document: Mapping[str, object]) -> str:
-    """The results as the original writes its file."""
+    """Return the results as the original writes its file."""
     return json.dumps(document, indent=4)
 
 
 def conversation_text(trajectories: Mapping[str, Sequence[TrajectoryRow]]) -> str:
-    """A conversation as a file of the original's form; the first key says whose texts are in it."""
+    """Return a conversation as text in the original's format; its first key is the attribution."""
     return json.dumps({"attribution": ATTRIBUTION, "trajectories": trajectories}, indent=4)

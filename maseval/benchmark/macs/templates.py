@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from maseval.benchmark.macs.data.files import TEMPLATES_FILE, original_files
-from maseval.data.python_source import SourceShapeError, parsed, refusing
+from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
 from maseval.data.store import AnyPath
 
 CONSTANTS = {
@@ -20,13 +20,13 @@ CONSTANTS = {
     "system": "SYSTEM_GSR_PROMPT",
     "issues": "ISSUES_PROMPT",
 }
-"""What each template is for, and its name in the original."""
+"""The purpose of each template, and its name in the original."""
 
 Templates = Mapping[str, str]
 
 
 def load_templates(data_dir: AnyPath | None = None, verbose: int = 1) -> Templates:
-    """The templates ``user``, ``system`` and ``issues`` in the public form."""
+    """Return the templates ``user``, ``system`` and ``issues`` in the public form."""
     content = original_files([TEMPLATES_FILE], data_dir, verbose=verbose)[TEMPLATES_FILE]
     return _public_forms(content)
 
@@ -41,26 +41,26 @@ def _public_forms(content: bytes) -> Templates:
 
 
 def public_form(template: str) -> str:
-    """A template of the original with double braces."""
+    """Return a template of the original with double braces."""
     return template.replace("{", "{{").replace("}", "}}")
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: values.get(hole[1], hole[0]), template)
 
 
 def constants_in(content: bytes) -> dict[str, str]:
-    """The texts that a Python file assigns; it may do nothing else."""
+    """Return the texts that a Python file assigns; it may do nothing else."""
     found: dict[str, str] = {}
-    module = parsed(TEMPLATES_FILE, content)
-    with refusing(TEMPLATES_FILE):
+    module = parse_source(TEMPLATES_FILE, content)
+    with refuse_unreadable(TEMPLATES_FILE):
         for statement in module.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     found[name] = _text(value, found)
                 case _:
-                    raise _unexpected(statement)
+                    raise _shape_error(statement)
     return found
 
 
@@ -72,10 +72,10 @@ def _text(node: ast.expr, known: Mapping[str, str]) -> str:
             return known[name]
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _text(left, known) + _text(right, known)
-    raise _unexpected(node)
+    raise _shape_error(node)
 
 
-def _unexpected(node: ast.stmt | ast.expr) -> SourceShapeError:
+def _shape_error(node: ast.stmt | ast.expr) -> SourceShapeError:
     return SourceShapeError(
         f"{TEMPLATES_FILE}, line {node.lineno}: only texts, names of texts and their sums may be "
         "assigned there"

@@ -1,14 +1,18 @@
-"""MACSGenericTool: any action of the benchmark, played by a language model."""
+"""MACSGenericTool: any action of the benchmark, played by a language model.
+
+The benchmark's schemas say ``data_type`` where JSON schema says ``type``, and give every scalar an
+empty list of required properties. Frameworks and models get the standard form.
+"""
 
 import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from maseval.benchmark.macs.data.forms import ActionSpec
-from maseval.benchmark.macs.schemas import inputs_of, parameters_of, standard_schema
+from maseval.benchmark.macs.data.formats import ActionSchema, ActionSpec
 from maseval.core.exceptions import (
     AgentError,
+    ConfigurationError,
     EnvironmentError,
     TaskTimeoutError,
     validate_arguments_from_schema,
@@ -16,8 +20,61 @@ from maseval.core.exceptions import (
 from maseval.core.messages import ToolInvocationHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
+from maseval.core.shapes import entries, mapping
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
+
+_KEPT = ("description", "enum", "default", "format")
+
+
+def type_of(schema: ActionSchema) -> object:
+    """Return the type under either name, or None if there is none."""
+    return schema.get("data_type") or schema.get("type")
+
+
+def standard_schema(schema: ActionSchema) -> JsonObject:
+    """Return a schema with ``type`` in place of ``data_type``, all the way down."""
+    standard: JsonObject = {"type": type_of(schema)} if type_of(schema) else {}
+    standard |= {key: schema[key] for key in _KEPT if key in schema}
+    if isinstance(schema.get("items"), Mapping):
+        standard["items"] = standard_schema(mapping(schema, "items"))
+    if isinstance(schema.get("properties"), Mapping):
+        properties = mapping(schema, "properties")
+        standard["properties"] = {
+            name: standard_schema(mapping(properties, name)) for name in properties
+        }
+        if required := entries(schema.get("required")):
+            standard["required"] = required
+    return standard
+
+
+def parameters_of(action: ActionSpec) -> JsonObject:
+    """Return the arguments of an action as the schema of an object."""
+    schema = standard_schema(action.get("input_schema") or {})
+    return {"type": "object", "properties": {}, **schema}
+
+
+def inputs_of(action: ActionSpec) -> dict[str, JsonObject]:
+    """Type and description of each argument, in the order of the file."""
+    properties = mapping(action.get("input_schema"), "properties")
+    return {name: _input(name, mapping(properties, name)) for name in properties}
+
+
+def _input(name: str, schema: ActionSchema) -> JsonObject:
+    kind = type_of(schema) or "string"
+    described: JsonObject = {
+        "type": "string" if isinstance(kind, list) else kind,
+        "description": schema.get("description") or "",
+    }
+    if kind == "array":
+        item = type_of(mapping(schema, "items"))
+        if not item:
+            raise ConfigurationError(
+                f"argument {name!r} is an array whose items have no type; give it "
+                '"items": {"data_type": …}'
+            )
+        described["items"] = {"type": item}
+    return described
 
 
 class MACSToolSimulator(ToolLLMSimulator):
@@ -68,7 +125,7 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
 
     def __call__(self, **kwargs: object) -> str:
         try:
-            validate_arguments_from_schema(kwargs, _checked(self._parameters), self.name)
+            validate_arguments_from_schema(kwargs, _lenient_schema(self._parameters), self.name)
             text, details = self.simulator(actual_inputs=kwargs)
         except (AgentError, EnvironmentError, TaskTimeoutError, ProviderError) as error:
             self._record(kwargs, str(error), "error")
@@ -114,8 +171,8 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
         }
 
 
-def _checked(parameters: JsonObject) -> JsonObject:
-    """The schema to check arguments by: of several types for one argument, any is accepted."""
+def _lenient_schema(parameters: JsonObject) -> JsonObject:
+    """Return the schema to check arguments by; an argument of several types accepts any value."""
     properties = {
         name: {} if isinstance(schema.get("type"), list) else schema
         for name, schema in parameters["properties"].items()

@@ -1,13 +1,17 @@
-"""Who said and did what, in the original's form: one list of rows for each participant.
+"""Conversations in the original's form, a list of rows for each participant, and as judges read it.
 
 A message between two stands in both lists. The judge reads the primary agent's list as the history
-of the conversation, and the actions and observations of all other agents as invocations.
+of the conversation, and the actions and observations of all other agents as invocations. Of a
+conversation that was not recorded in this form, messages and tool invocations of the traces are
+written in the same way.
 
 After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypedDict, cast
+
+from maseval.core.shapes import Shape, entries, mapping, text
 
 ACTION, OBSERVATION = "Action", "Observation"
 
@@ -95,7 +99,7 @@ class TrajectoryLog:
 
 
 def history_in(trajectories: Mapping[str, Sequence[TrajectoryRow]], primary: str) -> str:
-    """All rows of the primary agent, one line each."""
+    """Return all rows of the primary agent, one line each."""
     return "\n".join(
         f"[{row['source']} -> {row['destination']}]: {row['content']}"
         for row in trajectories[primary]
@@ -132,3 +136,76 @@ def action_line(agent: str, called: MockInput) -> str:
 
 def observation_line(agent: str, text: object) -> str:
     return f"[{agent} {OBSERVATION}]: {text}"
+
+
+NO_INVOCATIONS = "No tool invocations recorded"
+
+
+def history_of(messages: object, primary: str, human: str) -> str:
+    """Return the conversation of user and primary agent, one line for each message."""
+    directions = {"user": f"[{human} -> {primary}]", "assistant": f"[{primary} -> {human}]"}
+    spoken = [mapping(message) for message in messages] if isinstance(messages, Iterable) else []
+    lines = (
+        (directions.get(str(message.get("role"))), _text_of(message.get("content")))
+        for message in spoken
+    )
+    return "\n".join(f"{direction}: {said}" for direction, said in lines if direction and said)
+
+
+def invocations_of(tool_traces: object) -> str:
+    """Return the arguments and answers of every call of a tool, two lines for each."""
+    lines = (
+        line
+        for owner, called, answer in _calls(tool_traces)
+        for line in (action_line(owner, called), observation_line(owner, answer))
+    )
+    return "\n".join(lines) or NO_INVOCATIONS
+
+
+def trajectories_of(report: Shape) -> Trajectories:
+    """Return a finished conversation in the original's form, built from traces if need be."""
+    traces = mapping(report, "traces")
+    recorded = mapping(traces, "environment", "trajectories")
+    if recorded:
+        return cast(Trajectories, recorded)
+    log = TrajectoryLog()
+    primary = next(iter(mapping(traces, "agents")), "Agent")
+    sides = {"user": (log.human_id, primary), "assistant": (primary, log.human_id)}
+    for message in (mapping(each) for each in entries(mapping(traces, "user").get("messages"))):
+        if side := sides.get(str(message.get("role"))):
+            log.message(*side, _text_of(message.get("content")))
+    for owner, called, answer in _calls(traces.get("tools")):
+        log.call(owner, called["tool_name"], called["tool_parameters"])
+        log.observation(owner, text(answer))
+    return log.rows
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message; of a list of parts, the texts among them."""
+    if isinstance(content, list):
+        parts = (part if isinstance(part, str) else mapping(part).get("text") for part in content)
+        return " ".join(str(part) for part in parts if part)
+    return "" if content is None else text(content)
+
+
+def _calls(tool_traces: object) -> Iterator[tuple[str, MockInput, object]]:
+    """Yield owner, call and answer of every call of a tool, in the order of time."""
+    calls = [
+        (str(mapping(call).get("timestamp") or ""), name, owner, mapping(call))
+        for name, trace in mapping(tool_traces).items()
+        for owner in [_owner(name, mapping(trace))]
+        for call in entries(mapping(trace).get("invocations"))
+    ]
+    for _, name, owner, call in sorted(calls, key=lambda each: each[0]):
+        arguments = call.get("inputs")
+        called: MockInput = {
+            "tool_name": name,
+            "tool_parameters": dict(arguments) if isinstance(arguments, Mapping) else {},
+        }
+        yield owner, called, call.get("outputs")
+
+
+def _owner(name: str, trace: Shape) -> str:
+    """Return the only agent that has the tool, or else the tool's own name."""
+    owners = entries(trace.get("owners"))
+    return str(owners[0]) if len(owners) == 1 else name

@@ -9,30 +9,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from maseval.benchmark.tau2.data.addresses import URLS, download_file, download_json
-from maseval.benchmark.tau2.data.files import (
-    DEFAULT_VERSION,
-    GITHUB_BASE,
-    Tau2DataError,
-    default_data_dir,
-    manifest_of,
-)
-from maseval.benchmark.tau2.data.store import (
-    domain_folder,
-    fetch_files,
-    files_of,
-    published_files,
-    verified_root,
-)
-from maseval.benchmark.tau2.data.task_files import (
+from maseval.benchmark.tau2.data.domain_files import (
     MissingTasksError,
     TaskFolder,
     UnknownSplitError,
     UnknownTaskError,
+    domain_folder,
+    files_of,
     split_names,
     task_of_id,
-    tasks_named,
+    tasks_by_id,
     tasks_of_split,
+)
+from maseval.benchmark.tau2.data.files import (
+    DEFAULT_VERSION,
+    GITHUB_BASE,
+    URLS,
+    Tau2DataError,
+    default_data_dir,
+    download_file,
+    download_json,
+    fetch_files,
+    manifest_of,
+    published_files,
+    verified_root,
 )
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
@@ -220,7 +220,7 @@ def load_tasks(
     chosen = release.domain(domain)
     raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)
     if task_ids is not None:
-        raw_tasks = tasks_named(raw_tasks, task_ids, f"{chosen.name} - {split}")
+        raw_tasks = tasks_by_id(raw_tasks, task_ids, f"{chosen.name} - {split}")
     world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
     labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(

@@ -10,7 +10,7 @@ from maseval.cli.console import here, inert, print_json, stdout
 from maseval.cli.options import AsJson, RunName, examples
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.macs.app.rates import RunRates
+    from maseval.benchmark.macs.app.results import RunRates
     from maseval.benchmark.macs.metrics import GoalRate
 
 EXAMPLES = examples(

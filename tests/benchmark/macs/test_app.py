@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.benchmark.macs.app.support import SUPPORT, diagnosed
+from maseval.benchmark.macs.app.support import SUPPORT, diagnose
 
 
 def report(status="success", error=None, **evaluation):
@@ -35,7 +35,7 @@ def row(answer, side):
     ],
 )
 def test_a_failure_is_labelled_by_what_the_judge_says_or_how_it_ended(given, name):
-    found = diagnosed(given)
+    found = diagnose(given)
     assert found.name == name
     (section,) = found.sections()
     assert section.title.startswith(name)
@@ -44,11 +44,11 @@ def test_a_failure_is_labelled_by_what_the_judge_says_or_how_it_ended(given, nam
 
 
 def test_what_passed_needs_no_label():
-    assert diagnosed(report(passed=True, report=[])) is None
+    assert diagnose(report(passed=True, report=[])) is None
 
 
 def test_an_unmet_assertion_is_the_evidence():
-    (section,) = diagnosed(report(passed=False, report=[row("FALSE", "system")])).sections()
+    (section,) = diagnose(report(passed=False, report=[row("FALSE", "system")])).sections()
     assert section.lines == ("system: booked (no call)",)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from maseval.benchmark.macs import MACSEvaluator
-from maseval.benchmark.macs.evaluator import combined
+from maseval.benchmark.macs.evaluator import combine_sides
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.scripted import ScriptedModelAdapter
@@ -221,7 +221,7 @@ def side(*answers, error=None):
 def test_success_overall_is_success_of_both_and_the_partial_rate_is_weighted_by_rows(
     user, system, expected
 ):
-    result = combined(user, system)
+    result = combine_sides(user, system)
     keys = ("overall_gsr", "overall_partial_gsr", "supervisor_gsr", "passed")
     assert tuple(result[key] for key in keys) == expected
     assert result["judge_errors"] == ({"system": "unreadable"} if "error" in system else {})

@@ -1,7 +1,12 @@
 import pytest
 
 from maseval.benchmark.macs import MACSDataError
-from maseval.benchmark.macs.templates import constants_in, filled, load_templates, public_form
+from maseval.benchmark.macs.templates import (
+    constants_in,
+    fill_template,
+    load_templates,
+    public_form,
+)
 
 
 def test_texts_names_and_their_sums_are_read():
@@ -32,7 +37,7 @@ def test_any_other_statement_is_refused_with_its_line_and_nothing_is_executed(so
 
 def test_a_template_is_filled_in_one_pass():
     values = {"scenario": "{{history}} and {scenario}", "history": "said"}
-    assert filled("S {{scenario}} H {{history}} {{other}}", values) == (
+    assert fill_template("S {{scenario}} H {{history}} {{other}}", values) == (
         "S {{history}} and {scenario} H said {{other}}"
     )
 

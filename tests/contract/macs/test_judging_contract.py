@@ -11,7 +11,7 @@ from maseval.benchmark.macs.judging import (
     SIDES,
     assertions_of,
     judge_prompt,
-    judged_side,
+    read_answer,
     score_of,
 )
 from maseval.benchmark.macs.scoring import results_document, results_text
@@ -45,9 +45,9 @@ def test_every_recorded_answer_is_read_and_scored_as_recorded(macs_vectors):
     for case in cases_in(macs_vectors, "judge_outputs"):
         if "stage" in case:
             with pytest.raises(JudgeError):
-                judged_side(case["raw"], "user", 1)
+                read_answer(case["raw"], "user", 1)
             continue
-        side = judged_side(case["raw"], "user", 1)
+        side = read_answer(case["raw"], "user", 1)
         rows = [{key: row[key] for key in row if key != "assertion_type"} for row in side.rows]
         assert (rows, side.score.gsr, side.score.partial) == (
             case["rows"],

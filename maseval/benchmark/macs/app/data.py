@@ -14,7 +14,7 @@ def fetch(*, force: bool = False) -> Path:
 
 
 def path() -> Path:
-    """Where fetched files are kept, whether there are any or not."""
+    """Return the folder of fetched files, whether there are any or not."""
     return default_data_dir()
 
 

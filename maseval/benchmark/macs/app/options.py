@@ -1,4 +1,4 @@
-"""The options of ``maseval macs run``."""
+"""The options of ``maseval macs run``, apart from ``run`` so that help loads nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ JUDGE_MODEL = "openai/gpt-4o"
 
 @dataclass(frozen=True, kw_only=True)
 class MACSRunOptions(FolderRunOptions):
-    """What ``run`` is asked to do."""
+    """The options of ``run``."""
 
     domain: Annotated[
         str | Sequence[str],

@@ -41,7 +41,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
 
     @classmethod
     def of_macs(cls, options: MACSRunOptions) -> "PreparedMACSRun":
-        """What the options mean; raises for what makes no sense."""
+        """Prepare the run that the options ask for; raise for options that make no sense."""
         general = _general(options)
         own = OwnBenchmark.of(general.benchmark, general.set or {})
         if not isinstance(own.benchmark, MACSBenchmark):
@@ -85,7 +85,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
 
 
 def _general(options: MACSRunOptions) -> BenchmarkRunOptions:
-    """The same run as one of any benchmark."""
+    """Return the options of the same run as a run of any benchmark."""
     seed = {} if options.seed is None else {"seed": options.seed}
     server = {} if options.base_url is None else {"model_options": {"base_url": options.base_url}}
     model = {} if options.agent_model is None else {"model_id": options.agent_model}

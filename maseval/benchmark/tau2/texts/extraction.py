@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.texts.tools import (
     tool_text,
     tools_of,
 )
-from maseval.data.python_source import SourceShapeError, parsed, refusing
+from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
 
 Extracted = TypeVar("Extracted")
 
@@ -80,8 +80,8 @@ class _Sources:
         if name not in self._contents:
             raise SourceShapeError(f"{name} is missing")
         if name not in self._modules:
-            self._modules[name] = parsed(name, self._contents[name])
-        with refusing(name):
+            self._modules[name] = parse_source(name, self._contents[name])
+        with refuse_unreadable(name):
             return reading(Scope(name, self._modules[name]))
 
 

@@ -19,15 +19,15 @@ from maseval.benchmark.tau2.data.files import (
     GITHUB_BASE,
     default_data_dir,
     known_version,
-    listed,
+    read_listing,
 )
 from maseval.benchmark.tau2.texts.errors import TextsError, TextsFileError
 from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.progress import FetchProgress
-from maseval.data.sources import Source, default_sources, local_source
+from maseval.data.sources import DataSource, default_sources, local_source
 from maseval.data.store import AnyPath
 
 SIZE_LIMIT = 4 * 1024 * 1024  # the larger of the two has 164 kB
@@ -60,7 +60,7 @@ class Edition:
 def edition_of(version: str) -> Edition:
     plain = known_version(version)
     call = f'load_texts("{plain}")'
-    files = listed(f"v{plain}-source.txt")
+    files = read_listing(f"v{plain}-source.txt")
     manifest = Manifest("tau2", f"v{plain}", files, GITHUB_BASE, fetched_by=call)
     return Edition(plain, manifest, _SHA256[plain])
 
@@ -106,7 +106,7 @@ def texts_at(path: Path, edition: Edition) -> Texts:
 
 
 def cached_texts(
-    edition: Edition, root: Path, sources: Iterable[Source], progress: FetchProgress
+    edition: Edition, root: Path, sources: Iterable[DataSource], progress: FetchProgress
 ) -> Texts:
     """The texts kept below ``root``; if there are none, the source files are got and read."""
     kept = root / _KEPT

@@ -14,8 +14,8 @@ from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
 from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
+from maseval.data.download import FetchProgress
 from maseval.data.files import ChecksumError, DataUnavailableError
-from maseval.data.progress import FetchProgress
 from maseval.data.python_source import SourceShapeError
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
@@ -271,7 +271,7 @@ LOAD = """
 import json, sys
 from pathlib import Path
 from maseval.data.files import DataFile, Manifest
-from maseval.data.progress import FetchProgress
+from maseval.data.download import FetchProgress
 from maseval.data.sources import RepositorySource
 from maseval.benchmark.tau2.texts.loading import Edition, cached_texts
 

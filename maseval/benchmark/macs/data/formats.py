@@ -1,16 +1,62 @@
-"""From the original's two files of a domain to tasks and an agent configuration.
+"""The formats of the original's files, and their conversion into tasks and agent configurations.
 
-The original keeps whole tools inside every agent. A task gets each group of tools once, and an
-agent only the names of its groups.
+The files are data of somebody else: any key may be missing, so every format is partial. The
+original keeps whole tools inside every agent; a task gets each group of tools once, and an agent
+only the names of its groups.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import TypedDict, cast
 
-from maseval.benchmark.macs.data.forms import AgentConfig, Scenario
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.core.tracing import JsonObject
+
+ActionSchema = Mapping[str, object]
+"""A JSON schema that says ``data_type`` where the standard says ``type``."""
+
+
+class ActionSpec(TypedDict, total=False):
+    """One thing that can be done with a group of tools."""
+
+    name: str
+    description: str
+    input_schema: ActionSchema
+    output_schema: ActionSchema
+
+
+class ReachableAgent(TypedDict, total=False):
+    """Another agent, and when to call it."""
+
+    agent_id: str
+    scenario: str
+
+
+class AgentSpec(TypedDict, total=False):
+    """One agent; ``tools`` are names of groups."""
+
+    agent_id: str
+    agent_name: str
+    agent_instruction: str
+    tools: list[str]
+    reachable_agents: list[ReachableAgent]
+
+
+class AgentConfig(TypedDict, total=False):
+    """All agents of a domain, which of them talks to the user, and what the user is called."""
+
+    agents: list[AgentSpec]
+    primary_agent_id: str
+    human_id: str
+
+
+class Scenario(TypedDict, total=False):
+    """The wishes of a simulated user, their first message, and the assertions that are judged."""
+
+    scenario: str
+    input_problem: str
+    assertions: list[str]
+
 
 _TASK_KEYS = ("input_problem", "query", "assertions")
 
@@ -20,7 +66,7 @@ class ConflictingToolsError(ConfigurationError):
 
 
 def tasks_of(scenarios: object, agents: object, labels: Shape) -> list[JsonObject]:
-    """The tasks of a domain as dicts; ``labels`` are added to the metadata of each."""
+    """Return the tasks of a domain as dicts; ``labels`` are added to the metadata of each."""
     described = mapping(agents)
     surroundings = {
         "tools": unique_groups(_objects(agents, "agents")),
@@ -33,7 +79,7 @@ def tasks_of(scenarios: object, agents: object, labels: Shape) -> list[JsonObjec
 
 
 def scenarios_in(document: object) -> list[Scenario]:
-    """The scenarios of a file."""
+    """Return the scenarios of a file."""
     return [cast(Scenario, scenario) for scenario in _objects(document, "scenarios")]
 
 
@@ -50,7 +96,7 @@ def _task(index: int, scenario: Shape, surroundings: JsonObject, labels: Shape) 
 
 
 def agent_config_of(agents: object) -> AgentConfig:
-    """Every agent with the names of its groups; nothing for what is no object."""
+    """Return every agent with the names of its groups; nothing for what is no object."""
     if not isinstance(agents, Mapping):
         return {}
     named = [
@@ -62,7 +108,7 @@ def agent_config_of(agents: object) -> AgentConfig:
 
 
 def unique_groups(agents: Iterable[Shape]) -> list[Shape]:
-    """Each group of tools once, in the order of first appearance; nameless ones come first."""
+    """Return each group of tools once, nameless ones first, then in order of first appearance."""
     nameless: list[Shape] = []
     named: dict[str, Shape] = {}
     for group in (group for agent in agents for group in _groups(agent)):
@@ -78,7 +124,7 @@ def unique_groups(agents: Iterable[Shape]) -> list[Shape]:
 
 
 def _objects(value: object, key: str) -> list[Shape]:
-    """The objects of a list, which may also be what an object has at ``key``."""
+    """Return the objects of a list, which may also be what an object has at ``key``."""
     listed = value if isinstance(value, list) else mapping(value).get(key)
     return [entry for entry in entries(listed) if isinstance(entry, Mapping)]
 

@@ -10,8 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import MANIFEST, UnknownVersionError, manifest_of
-from maseval.benchmark.tau2.data.store import default_data_dir
+from maseval.benchmark.tau2.data.files import (
+    MANIFEST,
+    UnknownVersionError,
+    default_data_dir,
+    manifest_of,
+)
 from maseval.benchmark.tau2.data_loader import (
     download_domain_data,
     ensure_data_exists,

@@ -1,0 +1,131 @@
+"""The results of MACS: ``maseval macs score``, ``rates`` and ``export``.
+
+``score`` lets a model judge finished conversations as the original does, ``rates`` computes the
+original's rates of a run, and ``export`` writes a run in the original's format.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maseval.app.results.finding import open_run
+from maseval.benchmark.macs.data.files import ATTRIBUTION
+from maseval.benchmark.macs.metrics import GoalRates, JudgeProblem, goal_rates, judge_problems
+from maseval.benchmark.macs.scoring import (
+    ConversationResult,
+    ResultsDocument,
+    conversation_text,
+    result_of,
+    results_document,
+    results_text,
+    score_conversations,
+)
+from maseval.benchmark.macs.trajectories import trajectories_of
+from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
+from maseval.core.model import resolve_model
+from maseval.core.report import Report
+from maseval.core.shapes import number
+from maseval.core.storage.files import write_bytes
+from maseval.runs import RunFolder
+from maseval.stats.result import Result
+
+
+def score(
+    folder: str | os.PathLike[str],
+    domain: str,
+    *,
+    judge_model: str,
+    base_url: str | None = None,
+    strict: bool = False,
+) -> ResultsDocument:
+    """Let a model judge the files ``conversation_<i>.json`` of a folder.
+
+    With ``strict``, whatever the original's script would crash on is raised.
+    """
+    if not os.path.isdir(folder):
+        raise ConfigurationError(f"there is no folder {os.fspath(folder)!r}")
+    options: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
+    return score_conversations(folder, domain, resolve_model(judge_model, **options), strict=strict)
+
+
+@dataclass(frozen=True)
+class RunRates(Result):
+    """The rates of each domain, of all together, and doubts about the judge's answers."""
+
+    path: Path
+    domains: list[GoalRates]
+    problems: list[JudgeProblem]
+
+
+def rates(run: str | os.PathLike[str]) -> RunRates:
+    """Return overall and partial goal success rate of a run, and those of its two sides."""
+    folder = open_run(run)
+    reports = list(folder.reports())
+    if not reports:
+        raise NotRunError(f"{folder.path} has no finished simulation yet")
+    return RunRates(folder.path, goal_rates(reports), judge_problems(reports))
+
+
+SCENARIOS = 30
+
+
+@dataclass(frozen=True)
+class ExportedDomain:
+    """The files written for one domain, and the tasks without a verdict, which have no result."""
+
+    folder: Path
+    conversations: int
+    unjudged: list[str]
+
+
+def export(
+    run: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    trial: int = 0,
+    overwrite: bool = False,
+) -> list[ExportedDomain]:
+    """Write one trial of every task: a folder for each domain, by default below the run's.
+
+    Each has ``conversation_<i>.json`` for the scenario i, and ``results.json``.
+    """
+    folder = open_run(run)
+    target = folder.path / "macs" if output is None else Path(output)
+    domains = list(dict.fromkeys(each.domain for each in folder.recorded if each.trial == trial))
+    if not domains:
+        raise NotRunError(f"{folder.path} has no finished trial {trial}; nothing to export")
+    return [_export_domain(folder, name, trial, target / name, overwrite) for name in domains]
+
+
+def _reports_of(folder: RunFolder, domain: str, trial: int) -> list[Report]:
+    chosen = (one for one in folder.recorded if (one.domain, one.trial) == (domain, trial))
+    return sorted((folder.report(one) for one in chosen), key=_index)
+
+
+def _export_domain(
+    run: RunFolder, domain: str, trial: int, folder: Path, overwrite: bool
+) -> ExportedDomain:
+    if folder.exists() and not overwrite:
+        raise OutputExistsError(
+            f"{folder} already exists; --overwrite (overwrite=True) replaces it"
+        )
+    results: list[ConversationResult] = []
+    unjudged: list[str] = []
+    reports = _reports_of(run, domain, trial)
+    for report in reports:
+        index = _index(report)
+        text = conversation_text(trajectories_of(report))
+        write_bytes(folder / f"conversation_{index}.json", text.encode())
+        if (result := result_of(report, index)) is None:
+            unjudged.append(report["task_id"])
+        else:
+            results.append(result)
+    if results:
+        document = {"attribution": ATTRIBUTION, **results_document(results, SCENARIOS)}
+        write_bytes(folder / "results.json", results_text(document).encode())
+    return ExportedDomain(folder, len(reports), unjudged)
+
+
+def _index(report: Report) -> int:
+    return int(number(report["task"]["metadata"].get("scenario_index")) or 0)
