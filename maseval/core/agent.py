@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact_text
@@ -64,7 +64,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             callback.on_run_start(self)
         began, started = now(), time.perf_counter()
         try:
-            result = settled(self._run_agent(query))
+            result = settle(self._run_agent(query))
         except Exception as error:
             self.logs.append(
                 {

@@ -14,11 +14,11 @@ from maseval.core.callbacks.progress import ProgressBarCallback, progress_callba
 from maseval.core.context import BenchmarkComponents, Conversations, Said
 from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
 from maseval.core.engine.participants import Agents, hook
-from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.engine.repetition import Repetition, RunSetting
 from maseval.core.engine.run import RunInProgress
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
@@ -36,7 +36,7 @@ from maseval.core.task.queues import (
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
-from maseval.core.walkthrough import Walkthrough, rescored
+from maseval.core.walkthrough import Walkthrough, rescore_reports
 
 
 class Benchmark(ABC):
@@ -189,13 +189,13 @@ class Benchmark(ABC):
         """Let agents and user take turns, at most ``max_invocations`` times."""
         if user is None:
             self._warn_of_idle_turns()
-            return settled(self.run_agents(agents, task, environment, task.query))
-        query, answer = settled(user.get_initial_query()), None
+            return settle(self.run_agents(agents, task, environment, task.query))
+        query, answer = settle(user.get_initial_query()), None
         for _ in range(self.max_invocations):
-            answer = settled(self.run_agents(agents, task, environment, query))
+            answer = settle(self.run_agents(agents, task, environment, query))
             if user.is_done():  # as after a first query that was all it has to say
                 break
-            query = settled(user.respond(str(answer) if answer else ""))
+            query = settle(user.respond(str(answer) if answer else ""))
             if user.is_done():
                 break
         return answer
@@ -209,7 +209,7 @@ class Benchmark(ABC):
     ) -> list[JsonObject]:
         """The result of each evaluator on the traces it filters."""
         return [
-            settled(evaluator(settled(evaluator.filter_traces(traces)), final_answer))
+            settle(evaluator(settle(evaluator.filter_traces(traces)), final_answer))
             for evaluator in evaluators
         ]
 
@@ -246,8 +246,7 @@ class Benchmark(ABC):
         self.tasks, self.reports, self._has_run = queue, [], True
         self._stopping = False
         with self._components.whole_run(self.callbacks) as shared:
-            setting = self._setting(shared)
-            RunInProgress(self, setting, agent_data_of, self._raise_if_fatal, chosen).execute()
+            RunInProgress(self, self._setting(shared), agent_data_of, chosen).execute()
         return self.reports
 
     def walk_through(
@@ -287,7 +286,7 @@ class Benchmark(ABC):
         """
         queue = self.tasks if tasks is None else task_queue(tasks)
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))
-        return rescored(reports, self._setting(), queue.to_list(), agent_data_of)
+        return rescore_reports(reports, self._setting(), queue.to_list(), agent_data_of)
 
     def _or_default(self, agent_data: AgentData | None) -> AgentData:
         return self._default_agent_data if agent_data is None else agent_data
@@ -297,7 +296,6 @@ class Benchmark(ABC):
             benchmark=self,
             run_id=uuid4().hex,
             seeds=self._seed_generator,
-            seed=self._seed_generator.global_seed,
             config=self.benchmark_level_config,
             totals=self._totals,
             shared=shared,
@@ -305,20 +303,6 @@ class Benchmark(ABC):
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
-
-    def _raise_if_fatal(self, result: RepetitionResult) -> None:
-        """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
-        match result.status:
-            case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
-                return
-            case TaskExecutionStatus.SETUP_FAILED:
-                fatal = self.fail_on_setup_error
-            case TaskExecutionStatus.EVALUATION_FAILED:
-                fatal = self.fail_on_evaluation_error
-            case _:
-                fatal = self.fail_on_task_error
-        if fatal and result.exception is not None:
-            raise result.exception
 
     # For engines whose workers are other processes.
 

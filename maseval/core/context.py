@@ -81,7 +81,7 @@ class Conversations:
         return Conversations, ()
 
     @contextmanager
-    def held(self, key: RepetitionKey, registry: ComponentRegistry) -> Iterator[None]:
+    def open(self, key: RepetitionKey, registry: ComponentRegistry) -> Iterator[None]:
         """While the context is open, the repetition runs in this process."""
         with self._lock:
             self._here[key] = registry

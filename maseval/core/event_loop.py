@@ -20,12 +20,12 @@ Loop: TypeAlias = Any
 T = TypeVar("T")
 
 
-def settled(value: Any) -> Any:
+def settle(value: Any) -> Any:
     """What a hook returned; if that is awaitable, what it returns in the end."""
-    return run_async(_awaited(value)) if inspect.isawaitable(value) else value
+    return run_async(_wait_for(value)) if inspect.isawaitable(value) else value
 
 
-async def _awaited(value: Awaitable[object]) -> object:
+async def _wait_for(value: Awaitable[object]) -> object:
     return await value
 
 

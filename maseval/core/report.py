@@ -1,10 +1,29 @@
-"""Reports: the results of a run, and the one place where a failure becomes a record."""
+"""Reports: the results of a run, and the one place where a failure becomes a record.
+
+A failure travels like this, and ``failure_status`` alone decides the status at its end:
+
+1. A provider refuses a request, answers nonsense or does not answer. The adapter in ``interface/``
+   turns that into one of the few errors of ``provider_errors``, which says whether another attempt
+   may succeed (``transient``) and whether every other task would fail too (``fatal_for_run``).
+2. ``call_policy`` repeats a transient failure, and raises what is left: ``ModelAdapter.chat`` logs
+   each attempt and lets the error through.
+3. The agent, the user or the environment for which the model worked may add whose model it was
+   (``provider_errors.model_of``) or raise an error of its own: ``AgentError``, ``UserError``,
+   ``EnvironmentError``. Nothing on this way asks the provider again.
+4. ``engine.repetition`` catches whatever leaves a stage: set-up, execution or evaluation. Error and
+   stage determine the status (``failure_status``), and the error becomes a record
+   (``error_record``). Work done so far stays in the report.
+5. ``engine.run`` starts another attempt if the task's protocol allows one for that status
+   (``RETRYABLE_STATUSES``), stops a hopeless run, and hands the report to the callbacks.
+
+``docs/errors.md`` tells the same for users.
+"""
 
 import re
 import traceback
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 from uuid import UUID
 
 from maseval.core.exceptions import (
@@ -12,6 +31,7 @@ from maseval.core.exceptions import (
     EnvironmentError,
     TaskTimeoutError,
     UserError,
+    WorkerDiedError,
 )
 from maseval.core.provider_errors import (
     OTHERS_THAN_THE_AGENT,
@@ -26,7 +46,7 @@ from maseval.core.tracing import JsonObject
 
 
 class TaskExecutionStatus(Enum):
-    """How one repetition of a task ended."""
+    """The way one repetition of a task ended."""
 
     SUCCESS = "success"
     AGENT_ERROR = "agent_error"
@@ -55,21 +75,12 @@ class TaskExecutionStatus(Enum):
         return frozenset({self.value})
 
 
-_EXECUTION_FAILURES = frozenset(
-    status.value
-    for status in (
-        TaskExecutionStatus.AGENT_ERROR,
-        TaskExecutionStatus.ENVIRONMENT_ERROR,
-        TaskExecutionStatus.USER_ERROR,
-        TaskExecutionStatus.TASK_TIMEOUT,
-        TaskExecutionStatus.CONTEXT_OVERFLOW,
-        TaskExecutionStatus.CONTENT_FILTERED,
-        TaskExecutionStatus.QUOTA_EXHAUSTED,
-        TaskExecutionStatus.PROVIDER_ERROR,
-        TaskExecutionStatus.WORKER_DIED,
-        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
-    )
-)
+_EXECUTION_FAILURES = frozenset(status.value for status in TaskExecutionStatus) - {
+    TaskExecutionStatus.SUCCESS.value,
+    TaskExecutionStatus.SETUP_FAILED.value,
+    TaskExecutionStatus.EVALUATION_FAILED.value,
+    TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
+}
 
 LEFT_OUT_STATUSES = frozenset(
     {
@@ -139,21 +150,31 @@ def summary_of(task: Task) -> TaskSummary:
     }
 
 
-def execution_status(exception: BaseException) -> TaskExecutionStatus:
-    """Whose fault an exception during execution was."""
+RepetitionStage = Literal["setup", "execution", "evaluation", "engine"]
+"""The part of a repetition in which something failed; ``engine``: outside the other three."""
+
+
+def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExecutionStatus:
+    """Decide the status of a repetition that ended with an exception: whose failure it was."""
     match exception:
         case TaskTimeoutError():
             return TaskExecutionStatus.TASK_TIMEOUT
-        case AgentError():
+        case WorkerDiedError():
+            return TaskExecutionStatus.WORKER_DIED
+    match stage, exception:
+        case "setup", _:
+            return TaskExecutionStatus.SETUP_FAILED
+        case "evaluation", _:
+            return TaskExecutionStatus.EVALUATION_FAILED
+        case "execution", AgentError():
             return TaskExecutionStatus.AGENT_ERROR
-        case EnvironmentError():
+        case "execution", EnvironmentError():
             return TaskExecutionStatus.ENVIRONMENT_ERROR
-        case UserError():
+        case "execution", UserError():
             return TaskExecutionStatus.USER_ERROR
-        case ProviderError():
+        case "execution", ProviderError():
             return _provider_status(exception)
-        case _:
-            return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+    return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
 
 
 def _provider_status(error: ProviderError) -> TaskExecutionStatus:

@@ -1,4 +1,4 @@
-"""One repetition by hand: its hooks one at a time, for a notebook, a debugger or a unit test."""
+"""Repetitions outside a run: one taken step by step, and finished ones evaluated again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -6,8 +6,8 @@ from functools import cached_property, wraps
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.engine.participants import Agents, Cast, SetUp
-from maseval.core.engine.repetition import Repetition, RunSetting, executed, judged
+from maseval.core.engine.participants import Agents, Participants, SetupHooks
+from maseval.core.engine.repetition import Repetition, RunSetting, evaluate, execute
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
@@ -24,11 +24,11 @@ def _inside(step: Callable[["Walkthrough"], R]) -> Callable[["Walkthrough"], R]:
     """Take a step inside the repetition, where components can be registered."""
 
     @wraps(step)
-    def taken(self: "Walkthrough", /) -> R:
+    def take_step(self: "Walkthrough", /) -> R:
         with self.context.active():
             return step(self)
 
-    return taken
+    return take_step
 
 
 class Walkthrough:
@@ -46,56 +46,58 @@ class Walkthrough:
         self.task = repetition.task
 
     @cached_property
-    def _hooks(self) -> SetUp:
-        return self._repetition.set_up()
+    def _hooks(self) -> SetupHooks:
+        return self._repetition.setup_hooks()
 
     @cached_property
     @_inside
     def environment(self) -> Environment:
-        """What ``setup_environment`` returns."""
+        """The environment that ``setup_environment`` returns."""
         return self._hooks.environment()
 
     @cached_property
     @_inside
     def user(self) -> User | None:
-        """What ``setup_user`` returns."""
+        """The user that ``setup_user`` returns, if any."""
         return self._hooks.user(self.environment)
 
     @cached_property
     @_inside
-    def _made(self) -> Agents:
+    def _all_agents(self) -> Agents:
         return self._hooks.agents(self.environment, self.user)
 
     @cached_property
     def agents_to_run(self) -> Sequence[AgentAdapter]:
         """The agents to be invoked, in order: the first part of what ``setup_agents`` returns."""
-        return self._made[0]
+        return self._all_agents[0]
 
     @cached_property
     def agents(self) -> dict[str, AgentAdapter]:
         """All agents by name: the second part of what ``setup_agents`` returns."""
-        return self._made[1]
+        return self._all_agents[1]
 
     @cached_property
     @_inside
     def evaluators(self) -> Sequence[Evaluator]:
-        """What ``setup_evaluators`` returns."""
+        """The evaluators that ``setup_evaluators`` returns."""
         return self._hooks.evaluators(self.environment, self.agents_to_run, self.user)
 
     @property
-    def _cast(self) -> Cast:
-        return Cast(self.environment, self.user, self.agents_to_run, self.agents, self.evaluators)
+    def _participants(self) -> Participants:
+        return Participants(
+            self.environment, self.user, self.agents_to_run, self.agents, self.evaluators
+        )
 
     @cached_property
     def _registry(self) -> ComponentRegistry:
         """The components of the repetition, with all participants among them."""
-        self._cast.register(self.context.registry, self._hooks.seeds)
+        self._participants.register(self.context.registry, self._hooks.seeds)
         return self.context.registry
 
     @_inside
     def execute(self) -> object:
         """Run the execution loop, each time anew; returns the final answer."""
-        self.final_answer = executed(self._hooks.benchmark, self.task, self._cast)
+        self.final_answer = execute(self._hooks.benchmark, self.task, self._participants)
         return self.final_answer
 
     @cached_property
@@ -121,42 +123,35 @@ class Walkthrough:
     @_inside
     def evaluate(self) -> list[JsonObject]:
         """The evaluators' results on the final answer and the traces."""
-        answer, cast, traces = self.final_answer, self._cast, self.collect_traces()
-        hooks = self._hooks.benchmark
-        return judged(hooks, cast.evaluators, cast.agents_by_name, answer, traces)
+        answer, traces = self.final_answer, self.collect_traces()
+        return evaluate(self._hooks.benchmark, self.evaluators, self.agents, answer, traces)
 
 
-_JUDGED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_EVALUATED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
 _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 
-def rescored(
+def rescore_reports(
     reports: Iterable[Report],
     setting: RunSetting,
     tasks: Iterable[Task],
     agent_data_of: Callable[[Task], JsonObject],
 ) -> list[Report]:
-    """The reports with new evaluations; those that never reached evaluation are unchanged."""
+    """Return the reports with new evaluations; those that never reached one are unchanged."""
     known, given = {str(task.id): task for task in tasks}, list(reports)
     for report in given:
-        if report["status"] in _JUDGED:
+        if report["status"] in _EVALUATED:
             _check(report, known)
-    return [
-        _again(report, setting, known[report["task_id"]], agent_data_of)
-        if report["status"] in _JUDGED
-        else report
-        for report in given
-    ]
 
+    def rescore(report: Report) -> Report:
+        if report["status"] not in _EVALUATED:
+            return report
+        task = known[report["task_id"]]
+        return Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task)).rescore(
+            report
+        )
 
-def _again(
-    report: Report,
-    setting: RunSetting,
-    task: Task,
-    agent_data_of: Callable[[Task], JsonObject],
-) -> Report:
-    repetition = Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task))
-    return repetition.rescored(report)
+    return [rescore(report) for report in given]
 
 
 def _check(report: Report, tasks: Mapping[str, Task]) -> None:

@@ -87,9 +87,9 @@ def test_an_attempt_that_outlives_the_next_one_does_not_end_it():
         registry_of(Talker()),
         registry_of(Talker(("user", "b", "2"))),
     )
-    late = talks.held(("a", 0), first)
+    late = talks.open(("a", 0), first)
     late.__enter__()
-    with talks.held(("a", 0), second):
+    with talks.open(("a", 0), second):
         late.__exit__(None, None, None)
         assert talks.last(("a", 0)) == Said("user", "b", 1)
     assert talks.last(("a", 0)) is None

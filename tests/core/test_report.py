@@ -14,7 +14,7 @@ from maseval.core.report import (
     RETRYABLE_STATUSES,
     collection_failure,
     error_record,
-    execution_status,
+    failure_status,
     gathering_failure,
     normalise,
     summary_of,
@@ -42,7 +42,7 @@ from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
     ],
 )
 def test_the_class_of_an_exception_says_whose_fault_it_was(error, status):
-    assert execution_status(error).value == status
+    assert failure_status(error, "execution").value == status
 
 
 @pytest.mark.parametrize("whose", ["user", "tool"])
@@ -50,7 +50,7 @@ def test_a_conversation_too_long_for_another_model_is_not_the_agents_failure(who
     with pytest.raises(errors.ContextOverflowError) as caught, errors.model_of(whose):
         raise errors.ContextOverflowError("long", provider="acme")
 
-    assert execution_status(caught.value).value == "provider_error"
+    assert failure_status(caught.value, "execution").value == "provider_error"
 
 
 def test_what_is_left_out_of_a_score_is_among_what_may_be_tried_again():

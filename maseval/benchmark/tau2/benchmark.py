@@ -43,7 +43,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.engine.participants import hook
 from maseval.core.evaluator import Evaluator
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
@@ -425,7 +425,7 @@ class Tau2Benchmark(Benchmark):
         trajectory.open_with(user_message(task.query, cost=0.0))
         environment.step_limit = self.max_invocations
         try:
-            answer = settled(self.run_agents(agents, task, environment, task.query))
+            answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
             self._register_tools(environment)
         trajectory.add(assistant_message(str(answer), cost=0.0))

@@ -1,4 +1,4 @@
-"""The participants of a repetition: calls a benchmark's setup hooks and checks the results."""
+"""The participants of a repetition: a benchmark's setup hooks are called and checked here."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.context import Said
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import HookResultError
 from maseval.core.registry import ComponentRegistry
 from maseval.core.report import Report
@@ -23,45 +23,32 @@ Agents = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
 """The agents to be invoked, in order, and all agents by name."""
 
 
-class Hooks(Protocol):
-    """The methods of a benchmark that its repetitions call, besides the setup hooks.
+class BenchmarkHooks(Protocol):
+    """The methods of a benchmark that its repetitions call; ``Benchmark`` documents each.
 
     Setup hooks may be written with or without ``seed_generator``, so they are looked up by name.
     """
 
-    def for_worker(self) -> "Hooks":
-        """A copy that can be sent to another process."""
-
-    def worker_note(self, report: Report) -> object:
-        """What a worker's copy has to tell of a repetition."""
-
-    def take_worker_note(self, report: Report, note: Any) -> None:
-        """Hear what a worker's copy has to tell."""
-
-    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
-        """What the data files of this machine contain."""
-
-    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
-        """What was said last in a repetition that is running."""
-
+    def for_worker(self) -> "BenchmarkHooks": ...
+    def worker_note(self, report: Report) -> object: ...
+    def take_worker_note(self, report: Report, note: Any) -> None: ...
+    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]: ...
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None: ...
     def execution_loop(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any
-    ) -> Any:
-        """Run the agents; returns the final answer."""
-
+    ) -> Any: ...
     def evaluate(
         self,
         evaluators: Sequence[Evaluator],
         agents: dict[str, AgentAdapter],
         final_answer: Any,
         traces: JsonObject,
-    ) -> list[JsonObject]:
-        """Evaluate what happened."""
+    ) -> list[JsonObject]: ...
 
 
 @dataclass
-class Cast:
-    """All participants of a repetition."""
+class Participants:
+    """The environment, user, agents and evaluators of a repetition."""
 
     environment: Environment
     user: User | None
@@ -70,7 +57,7 @@ class Cast:
     evaluators: Sequence[Evaluator]
 
     def register(self, registry: ComponentRegistry, seeds: SeedGenerator) -> None:
-        """Have the participants reported, with callbacks that gather something themselves."""
+        """Register all of them, and those of their callbacks that gather traces."""
         participants: list[tuple[str, str, object]] = [
             ("environment", "env", self.environment),
             ("user", "user", self.user),
@@ -85,87 +72,70 @@ class Cast:
 
 
 @dataclass(frozen=True)
-class SetUp:
-    """The setup hooks of one repetition, one by one; each result is checked."""
+class SetupHooks:
+    """The setup hooks of one repetition; each method calls one and checks what it returned."""
 
-    benchmark: Hooks
+    benchmark: BenchmarkHooks
     agent_data: JsonObject
     task: Task
     seeds: SeedGenerator
 
     def environment(self) -> Environment:
-        """The environment."""
-        made = self._call("setup_environment", self.agent_data, self.task)
-        if made is None:
+        environment: Environment | None
+        environment = self._call("setup_environment", self.agent_data, self.task)
+        if environment is None:
             raise HookResultError(
                 "setup_environment() returned None; it must return an Environment"
             )
-        environment: Environment = made
         return environment
 
     def user(self, environment: Environment) -> User | None:
-        """The user, if there is one."""
         user: User | None = self._call("setup_user", self.agent_data, environment, self.task)
-        _check_user(user)
+        methods = ("get_initial_query", "respond", "is_done")
+        if user is not None and not all(hasattr(user, method) for method in methods):
+            raise HookResultError(
+                f"setup_user() returned {user!r}; it must return a User, or None if there is none"
+            )
         return user
 
     def agents(self, environment: Environment, user: User | None) -> Agents:
-        """The agents to be invoked, and all agents by name."""
-        made = self._call("setup_agents", self.agent_data, environment, self.task, user)
-        return _checked_agents(made)
+        match self._call("setup_agents", self.agent_data, environment, self.task, user):
+            case (agents, Mapping() as by_name) if _is_list(agents):
+                return agents, dict(by_name)
+            case other:
+                raise HookResultError(
+                    f"setup_agents() returned {other!r}; it must return a pair: the list of "
+                    "agents to invoke, and a dict of all agents by name"
+                )
 
     def evaluators(
         self, environment: Environment, agents: Sequence[AgentAdapter], user: User | None
     ) -> Sequence[Evaluator]:
-        """The evaluators."""
-        made = self._call("setup_evaluators", environment, self.task, agents, user)
-        return _checked_evaluators(made)
+        evaluators: Sequence[Evaluator]
+        evaluators = self._call("setup_evaluators", environment, self.task, agents, user)
+        if not _is_list(evaluators) or not all(callable(one) for one in evaluators):
+            raise HookResultError(
+                f"setup_evaluators() returned {evaluators!r}; it must return a list of evaluators"
+            )
+        return evaluators
 
-    def everything(self) -> Cast:
-        """The environment, the user, the agents and the evaluators, in that order."""
+    def participants(self) -> Participants:
+        """Set up the environment, the user, the agents and the evaluators, in that order."""
         environment = self.environment()
         user = self.user(environment)
         agents, by_name = self.agents(environment, user)
         evaluators = self.evaluators(environment, agents, user)
-        return Cast(environment, user, agents, by_name, evaluators)
+        return Participants(environment, user, agents, by_name, evaluators)
 
     def evaluators_alone(self) -> Sequence[Evaluator]:
-        """Only the evaluators, with a fresh environment, for a finished repetition."""
+        """Set up evaluators of a finished repetition: a fresh environment, no agents, no user."""
         return self.evaluators(self.environment(), [], None)
 
     def _call(self, hook: str, *args: object) -> Any:
         function = getattr(self.benchmark, hook)
         if _takes_seeds(type(self.benchmark), hook):
-            return settled(function(*args, seed_generator=self.seeds))
-        return settled(function(*args))
-
-
-def _check_user(user: object) -> None:
-    methods = ("get_initial_query", "respond", "is_done")
-    if user is not None and not all(hasattr(user, method) for method in methods):
-        raise HookResultError(
-            f"setup_user() returned {user!r}; it must return a User, or None if there is none"
-        )
-
-
-def _checked_agents(made: Any) -> Agents:
-    match made:
-        case (agents, Mapping() as by_name) if _is_list(agents):
-            return agents, dict(by_name)
-        case _:
-            raise HookResultError(
-                f"setup_agents() returned {made!r}; it must return a pair: the list of agents to "
-                "invoke, and a dict of all agents by name"
-            )
-
-
-def _checked_evaluators(made: Any) -> Sequence[Evaluator]:
-    if not _is_list(made) or not all(callable(one) for one in made):
-        raise HookResultError(
-            f"setup_evaluators() returned {made!r}; it must return a list of evaluators"
-        )
-    evaluators: Sequence[Evaluator] = made
-    return evaluators
+            return settle(function(*args, seed_generator=self.seeds))
+        return settle(function(*args))
 
 
 def _is_list(value: object) -> bool:

@@ -1,33 +1,39 @@
 """One repetition of one task: set up, execute, collect, evaluate, report.
 
-Any failure becomes a report. A repetition runs entirely in one thread.
+A repetition runs entirely in one thread, and any failure in it becomes a report; the way of a
+failure is told in ``maseval.core.report``. What components report is collected even if some of them
+fail, hang, or change meanwhile.
 """
 
+import copy
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from threading import Thread, current_thread, main_thread
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import Conversations, TaskContext
-from maseval.core.engine.collection import Collected, collected, cut_loose, let_interrupts_pass
-from maseval.core.engine.participants import Cast, Hooks, SetUp
+from maseval.core.engine.participants import BenchmarkHooks, Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import HookResultError, TaskTimeoutError, TraceCollectionError
 from maseval.core.registry import ComponentRegistry, UsageTotals
 from maseval.core.report import (
     Attempt,
+    RepetitionStage,
     Report,
     TaskExecutionStatus,
     TaskSummary,
+    collection_failure,
     error_record,
-    execution_status,
+    failure_status,
     gathering_failures,
     summary_of,
 )
 from maseval.core.seeding import SeedGenerator
+from maseval.core.storage import strict_json
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import CostCalculator
@@ -37,12 +43,11 @@ StageT = TypeVar("StageT")
 
 @dataclass(frozen=True)
 class RunSetting:
-    """What all repetitions of a run share."""
+    """Everything that the repetitions of a run share."""
 
-    benchmark: Hooks
+    benchmark: BenchmarkHooks
     run_id: str
     seeds: SeedGenerator
-    seed: int | None
     config: Mapping[str, object]
     totals: UsageTotals
     prices: CostCalculator | None
@@ -51,7 +56,6 @@ class RunSetting:
     shared: ComponentRegistry | None = None
     """The components of the whole run."""
     conversations: Conversations = field(default_factory=Conversations)
-    """What is said while it is running."""
 
 
 @dataclass
@@ -82,7 +86,7 @@ class Repetition:
     def of(
         cls, setting: RunSetting, task: Task, repeat_idx: int, agent_data: JsonObject
     ) -> "Repetition":
-        """The first attempt; raises if the task cannot be reported."""
+        """Prepare the first attempt; raise if the task cannot be reported."""
         timeout = task.protocol.timeout_seconds
         return cls(setting, task, summary_of(task), repeat_idx, agent_data, timeout)
 
@@ -100,73 +104,70 @@ class Repetition:
             stopping=setting.stopping,
         )
 
-    def set_up(self) -> SetUp:
-        """The setup hooks, with this repetition's seeds."""
+    def setup_hooks(self) -> SetupHooks:
+        """Return the setup hooks, with this repetition's seeds."""
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
-        return SetUp(self.setting.benchmark, self.agent_data, self.task, seeds)
+        return SetupHooks(self.setting.benchmark, self.agent_data, self.task, seeds)
 
     def run(self) -> RepetitionResult:
         """Make the attempt."""
+        key, registry = (str(self.task.id), self.repeat_idx), self.context.registry
         try:
-            with self.context.active(), self._watched():
-                return _Stages(self).outcome()
+            with self.context.active(), self.setting.conversations.open(key, registry):
+                return _Stages(self).run()
         except BaseException as error:  # an error outside the stages must not kill the worker
             let_interrupts_pass(error)
-            return self.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
+            return self.outcome(error, "engine")
         finally:
-            self.context.registry.close()
+            registry.close()
 
-    def _watched(self) -> AbstractContextManager[None]:
-        key = (str(self.task.id), self.repeat_idx)
-        return self.setting.conversations.held(key, self.context.registry)
-
-    def rescored(self, report: Report) -> Report:
-        """The ``report`` of a finished repetition with a new evaluation."""
+    def rescore(self, report: Report) -> Report:
+        """Return the ``report`` of a finished repetition with a new evaluation."""
         self.begin()
         with self.context.active():
             stages = _Stages(self)
-            evaluation = stages.judged_again(report)
-            collected("usage", self.context.registry.collect_usage)
+            evaluation = stages.evaluate_again(report)
+            collect_safely("usage", self.context.registry.collect_usage)
         self.context.registry.close()
-        error = None if stages.exception is None else error_record(stages.exception)
-        return {**report, "status": stages.status.value, "error": error, "eval": evaluation}
+        error = stages.exception
+        return {
+            **report,
+            "status": _status(error, stages.stage).value,
+            "error": None if error is None else error_record(error),
+            "eval": evaluation,
+        }
 
     def given_up(self) -> RepetitionResult:
-        """The result of an attempt that is still running past its deadline.
+        """Return the result of an attempt that is still running past its deadline.
 
         Work done so far is kept; later work reaches neither the report nor the usage totals.
         """
         registry, left = self.context.registry, self.context.collected_traces
         error = self.context.timeout_error()
-        traces = cut_loose("traces", lambda: {**registry.collect_traces(), **left})
-        config = cut_loose("configs", registry.collect_configs)
-        return self.outcome(
-            TaskExecutionStatus.TASK_TIMEOUT,
-            error,
-            traces=traces,
-            config=config,
-            usage=self.abandon(),
-        )
+        traces = collect_copy("traces", lambda: {**registry.collect_traces(), **left})
+        config = collect_copy("configs", registry.collect_configs)
+        return self.outcome(error, traces=traces, config=config, usage=self.abandon())
 
-    def abandon(self) -> Collected:
-        """Mark the attempt as abandoned; returns its usage so far, which still counts."""
+    def abandon(self) -> JsonObject:
+        """Mark the attempt as abandoned; return its usage so far, which still counts."""
         self.context.abandoned = True
-        usage = cut_loose("usage", self.context.registry.collect_usage)
+        usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
         return usage
 
     def outcome(
         self,
-        status: TaskExecutionStatus,
         error: BaseException | None = None,
+        stage: RepetitionStage = "execution",
         *,
-        traces: Collected | None = None,
-        config: Collected | None = None,
-        usage: Collected | None = None,
+        traces: JsonObject | None = None,
+        config: JsonObject | None = None,
+        usage: JsonObject | None = None,
         evaluation: list[JsonObject] | None = None,
         final_answer: object = None,
     ) -> RepetitionResult:
-        """The attempt as a record."""
+        """Record the attempt, and the error that ended it in ``stage``."""
+        status = _status(error, stage)
         report: Report = {
             "task_id": str(self.task.id),
             "repeat_idx": self.repeat_idx,
@@ -181,112 +182,111 @@ class Repetition:
             "run_id": self.setting.run_id,
             "started_at": self._started_at,
             "duration_seconds": time.perf_counter() - self._began,
-            "seed": self.setting.seed,
+            "seed": self.setting.seeds.global_seed,
             "attempts": self.attempts,
         }
         return RepetitionResult(report, status, error)
 
 
+def _status(error: BaseException | None, stage: RepetitionStage) -> TaskExecutionStatus:
+    return TaskExecutionStatus.SUCCESS if error is None else failure_status(error, stage)
+
+
 class _Stages:
-    """The stages of one attempt, in order."""
+    """The stages of one attempt; ``exception`` is the failure of ``stage``, if there was one."""
 
     def __init__(self, repetition: Repetition) -> None:
         self.repetition = repetition
         self.context = repetition.context
         self.benchmark = repetition.setting.benchmark
-        self.status = TaskExecutionStatus.SUCCESS
+        self.stage: RepetitionStage = "setup"
         self.exception: BaseException | None = None
 
-    def outcome(self) -> RepetitionResult:
-        registry = self.context.registry
-        cast = self._guarded(self._set_up, _setup_status)
-        if cast is None:
-            return self._setup_failure()
-        answer = self._guarded(lambda: self._execute(cast), execution_status)
-        config = collected("configs", registry.collect_configs)
-        traces = collected("traces", registry.collect_traces) | self._left_traces()
-        evaluation = None
-        if self.status is TaskExecutionStatus.SUCCESS:
-            evaluation = self._guarded(
-                lambda: self._evaluate(cast, answer, traces), _evaluation_status
+    def run(self) -> RepetitionResult:
+        registry, answer, evaluation = self.context.registry, None, None
+        traces: JsonObject = {}
+        config: JsonObject = {}
+        participants = self._guard("setup", self._set_up)
+        if participants is not None:
+            answer = self._guard("execution", lambda: self._execute(participants))
+            config = collect_safely("configs", registry.collect_configs)
+            traces = collect_safely("traces", registry.collect_traces)
+        if isinstance(self.exception, TaskTimeoutError):
+            traces |= self.exception.partial_traces
+        if participants is not None and self.exception is None:
+            evaluation = self._guard(
+                "evaluation", lambda: self._evaluate(participants, answer, traces)
             )
         return self.repetition.outcome(
-            self.status,
             self.exception,
+            self.stage,
             traces=traces,
             config=config,
-            usage=collected("usage", registry.collect_usage),
+            usage=collect_safely("usage", registry.collect_usage),
             evaluation=evaluation,
             final_answer=answer,
         )
 
-    def judged_again(self, report: Report) -> list[JsonObject] | None:
-        def judge() -> list[JsonObject]:
-            evaluators = self.repetition.set_up().evaluators_alone()
-            return judged(self.benchmark, evaluators, {}, report["final_answer"], report["traces"])
+    def evaluate_again(self, report: Report) -> list[JsonObject] | None:
+        def evaluate_report() -> list[JsonObject]:
+            evaluators = self.repetition.setup_hooks().evaluators_alone()
+            return evaluate(
+                self.benchmark, evaluators, {}, report["final_answer"], report["traces"]
+            )
 
-        return self._guarded(judge, _evaluation_status)
+        return self._guard("evaluation", evaluate_report)
 
-    def _guarded(
-        self, stage: Callable[[], StageT], status: Callable[[BaseException], TaskExecutionStatus]
-    ) -> StageT | None:
+    def _guard(self, stage: RepetitionStage, work: Callable[[], StageT]) -> StageT | None:
+        self.stage = stage
         try:
-            return stage()
+            return work()
         except BaseException as error:  # a repetition in the runner: every failure is reported
             let_interrupts_pass(error)
-            self.status, self.exception = status(error), error
+            self.exception = error
             return None
 
-    def _set_up(self) -> Cast:
-        hooks = self.repetition.set_up()
-        cast = hooks.everything()
-        cast.register(self.context.registry, hooks.seeds)
+    def _set_up(self) -> Participants:
+        hooks = self.repetition.setup_hooks()
+        participants = hooks.participants()
+        participants.register(self.context.registry, hooks.seeds)
         self.context.check_timeout()
-        return cast
+        return participants
 
-    def _left_traces(self) -> Collected:
-        error = self.exception
-        return error.partial_traces if isinstance(error, TaskTimeoutError) else {}
-
-    def _setup_failure(self) -> RepetitionResult:
-        return self.repetition.outcome(
-            self.status,
-            self.exception,
-            traces=self._left_traces(),
-            usage=collected("usage", self.context.registry.collect_usage),
-        )
-
-    def _execute(self, cast: Cast) -> object:
+    def _execute(self, participants: Participants) -> object:
         self.context.check_timeout()
-        return executed(self.benchmark, self.repetition.task, cast)
+        return execute(self.benchmark, self.repetition.task, participants)
 
-    def _evaluate(self, cast: Cast, answer: object, traces: Collected) -> list[JsonObject]:
+    def _evaluate(
+        self, participants: Participants, answer: object, traces: JsonObject
+    ) -> list[JsonObject]:
         self.context.check_timeout()
-        return judged(self.benchmark, cast.evaluators, cast.agents_by_name, answer, traces)
+        evaluators, agents = participants.evaluators, participants.agents_by_name
+        return evaluate(self.benchmark, evaluators, agents, answer, traces)
 
 
-def executed(benchmark: Hooks, task: Task, cast: Cast) -> object:
-    """The final answer of the execution loop."""
-    return settled(benchmark.execution_loop(cast.agents, task, cast.environment, cast.user))
+def execute(benchmark: BenchmarkHooks, task: Task, taking_part: Participants) -> object:
+    """Run the execution loop and return the final answer."""
+    agents, environment, user = taking_part.agents, taking_part.environment, taking_part.user
+    return settle(benchmark.execution_loop(agents, task, environment, user))
 
 
-def judged(
-    benchmark: Hooks,
+def evaluate(
+    benchmark: BenchmarkHooks,
     evaluators: Sequence[Evaluator],
     agents: dict[str, AgentAdapter],
     answer: object,
-    traces: Collected,
+    traces: JsonObject,
 ) -> list[JsonObject]:
-    """The evaluators' results; if traces are missing because of a failure, that is the error."""
+    """Return the evaluators' results; if traces are missing after a failure, that is the error."""
     try:
-        results = settled(benchmark.evaluate(evaluators, agents, answer, traces))
+        results = settle(benchmark.evaluate(evaluators, agents, answer, traces))
     except TaskTimeoutError:
         raise
     except Exception as error:
         if failures := gathering_failures(traces):
-            told = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
+            reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
             raise TraceCollectionError(
-                f"the traces of a component could not be gathered: {told}. The evaluation then "
+                f"the traces of a component could not be gathered: {reasons}. The evaluation then "
                 f"failed with {type(error).__name__}: {error}. Correct its gather_traces()",
                 details=failures,
             ) from error
@@ -299,13 +299,57 @@ def judged(
     return results
 
 
-def _setup_status(error: BaseException) -> TaskExecutionStatus:
-    if isinstance(error, TaskTimeoutError):
-        return TaskExecutionStatus.TASK_TIMEOUT
-    return TaskExecutionStatus.SETUP_FAILED
+_PATIENCE_SECONDS = 2.0
 
 
-def _evaluation_status(error: BaseException) -> TaskExecutionStatus:
-    if isinstance(error, TaskTimeoutError):
-        return TaskExecutionStatus.TASK_TIMEOUT
-    return TaskExecutionStatus.EVALUATION_FAILED
+def let_interrupts_pass(error: BaseException) -> None:
+    """Re-raise ``error`` if it is Ctrl-C, for code that catches everything."""
+    # Ctrl-C belongs to the person at the keyboard, not to the repetition it happened to hit. It
+    # only ever reaches the main thread; elsewhere the exception is the agent's own doing.
+    if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+        raise error
+
+
+def collect_safely(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
+    """Return the result of ``collect``, or a record of its failure."""
+    try:
+        return collect()
+    except BaseException as error:  # a component's own code: what it breaks must not cost the rest
+        let_interrupts_pass(error)
+        return collection_failure(what, error)
+
+
+def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
+    """Return a copy of what can be collected while another thread may still be writing.
+
+    Components of a repetition that hangs may hang as well, so the wait is short.
+    """
+    answers: list[JsonObject] = []
+
+    def ask() -> None:
+        parts = collect_safely(what, collect)
+        # The machine's facts are shared by all reports and never changed.
+        answers.append(
+            {key: part if key == "benchmark" else _copy(part) for key, part in parts.items()}
+        )
+
+    thread = Thread(target=ask, daemon=True, name="maseval-collector")
+    thread.start()
+    thread.join(_PATIENCE_SECONDS)
+    if answers:
+        return answers[0]
+    return collection_failure(what, TimeoutError(f"no answer in {_PATIENCE_SECONDS} s"))
+
+
+def _copy(part: object) -> object:
+    # It may change during the copy, or hold what cannot be copied and becomes text in JSON.
+    for duplicate in (copy.deepcopy, copy.deepcopy, _copy_by_json):
+        try:
+            return duplicate(part)
+        except Exception as error:
+            failure = error
+    return collection_failure("a copy", failure)
+
+
+def _copy_by_json(part: object) -> object:
+    return json.loads(strict_json.dumps(part))

@@ -1,19 +1,33 @@
-"""One run: prepares its repetitions, runs them, and notifies the callbacks."""
+"""One run: hands out repetitions, watches their deadlines and notifies the callbacks.
+
+All of this happens in the thread that called ``Benchmark.run()``; only the repetitions take place
+in workers. A repetition past its deadline is abandoned and a new worker replaces its worker. When
+an exception or Ctrl-C ends the run, the repetitions that have finished are still reported.
+"""
 
 import logging
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
-from maseval.core.engine.engines import Engine, Job, WorkerEvent, Workers
-from maseval.core.engine.lost_cause import LostCause
+from maseval.core.engine.engines import Engine, Finished, Job, WorkerEvent, Workers
 from maseval.core.engine.process import HeldInterrupts, rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.engine.runner import Runner
-from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.core.report import Report
-from maseval.core.task import BaseTaskQueue, Task
+from maseval.core.exceptions import (
+    ConfigurationError,
+    DuplicateTaskError,
+    MASEvalError,
+    OutputExistsError,
+    RunStoppedError,
+    TaskFormatError,
+)
+from maseval.core.provider_errors import ProviderError
+from maseval.core.report import RETRYABLE_STATUSES, Attempt, Report, TaskExecutionStatus
+from maseval.core.task import BaseTaskQueue, Task, TimeoutAction
 from maseval.core.tracing import JsonObject
 
 # The name that users know: it is the benchmark's run in which a callback failed.
@@ -23,7 +37,7 @@ _REFUSALS = (ConfigurationError, OutputExistsError)
 
 
 class RunOwner(Protocol):
-    """What a run needs of its benchmark."""
+    """The parts of a benchmark that its run uses."""
 
     tasks: BaseTaskQueue
     reports: list[Report]
@@ -32,31 +46,38 @@ class RunOwner(Protocol):
     callback_handler: CallbackHandler
     n_task_repeats: int
     num_workers: int
+    fail_on_setup_error: bool
+    fail_on_task_error: bool
+    fail_on_evaluation_error: bool
     stop_when_hopeless: bool
 
-    def stop(self) -> None:
-        """Start nothing more."""
+    def stop(self) -> None: ...
 
 
 class RunInProgress:
-    """One call of ``Benchmark.run()``; ``raise_if_fatal`` ends it early by raising."""
+    """One call of ``Benchmark.run()``."""
+
+    _workers: Workers
 
     def __init__(
         self,
         owner: RunOwner,
         setting: RunSetting,
         agent_data_of: Callable[[Task], JsonObject],
-        raise_if_fatal: Callable[[RepetitionResult], None],
         engine: Engine,
     ) -> None:
         self._owner = owner
         self._setting = setting
         self._agent_data_of = agent_data_of
-        self._raise_if_fatal = raise_if_fatal
         self._engine = engine
-        self._announcer = Announcer(_listening(owner), owner.callback_handler)
+        self._announce = Announcer(owner).announce
         self._context = copy_context()
         self._lost_cause = LostCause()
+        self._planned = self._plan()
+        self._plan_error: Exception | None = None
+        self._running: set[Repetition] = set()
+        self._due: dict[Repetition, float] = {}
+        self._unreported: dict[str, int] = {}
         self._finished = 0
 
     def execute(self) -> None:
@@ -64,75 +85,228 @@ class RunInProgress:
         with HeldInterrupts() as interrupts, rare_garbage_collection():
             try:
                 self._announce("on_run_start")
-                self._runner().run(interrupts)
+                self._workers = self._engine.workers(self._job())
+                with self._workers.open():
+                    self._work(interrupts)
+                if self._plan_error is not None:
+                    raise self._plan_error
             finally:
                 self._announce("on_run_end", results=self._owner.reports)
-        self._lost_cause.tell(finished=self._finished)
+        self._lost_cause.raise_if_found(self._finished)
 
-    def _runner(self) -> Runner:
-        owner = self._owner
-        return Runner(
-            plan=owner.tasks,
-            indices_of=lambda task: owner.tasks.repetitions_of(task, owner.n_task_repeats),
-            prepare=self._prepare,
-            workers=self._workers(),
-            listener=self,
-            stopping=self._setting.stopping,
-        )
-
-    def _workers(self) -> Workers:
+    def _job(self) -> Job:
         tasks = self._owner.tasks.to_list()
-        return self._engine.workers(
-            Job(
-                setting=self._setting,
-                size=self._owner.num_workers,
-                timed=any(task.protocol.timeout_seconds is not None for task in tasks),
-                domains=frozenset(str(task.metadata.get("domain") or "") for task in tasks) - {""},
-                run=self._run,
-                note=self._worker_event,
-            )
+
+        def run(repetition: Repetition) -> RepetitionResult:
+            # Each sees the caller's context variables, and none that another repetition set.
+            return self._context.copy().run(repetition.run)
+
+        def note(event: WorkerEvent) -> None:
+            self._announce("on_worker_event", event=event)
+
+        return Job(
+            setting=self._setting,
+            size=self._owner.num_workers,
+            timed=any(task.protocol.timeout_seconds is not None for task in tasks),
+            domains=frozenset(str(task.metadata.get("domain") or "") for task in tasks) - {""},
+            run=run,
+            note=note,
         )
 
-    def _worker_event(self, event: WorkerEvent) -> None:
-        self._announce("on_worker_event", event=event)
+    def _plan(self) -> Iterator[Repetition]:
+        """Yield the repetitions in order; a custom queue may hand out anything: check it."""
+        seen: set[str] = set()
+        for task in self._owner.tasks:
+            if not isinstance(task, Task):
+                raise TaskFormatError(f"the queue handed out {task!r}, which is not a Task")
+            if str(task.id) in seen:
+                raise DuplicateTaskError(
+                    f"the queue handed out the task {str(task.id)!r} twice; hand out each task "
+                    "once, and use n_task_repeats to run it more often"
+                )
+            seen.add(str(task.id))
+            for repeat_idx in self._repetitions_of(task):
+                yield Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
 
-    def _run(self, repetition: Repetition) -> RepetitionResult:
-        # Each sees the caller's context variables, and none that another repetition set.
-        return self._context.copy().run(repetition.run)
+    def _repetitions_of(self, task: Task) -> Sequence[int]:
+        return self._owner.tasks.repetitions_of(task, self._owner.n_task_repeats)
 
-    def _prepare(self, task: Task, repeat_idx: int) -> Repetition:
-        return Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
+    def _work(self, interrupts: HeldInterrupts) -> None:
+        try:
+            more = True
+            while True:
+                while more and len(self._running) < self._workers.size:
+                    more = self._start_next()
+                if not self._running:
+                    return
+                timeout = self._seconds_to_next_deadline()
+                with interrupts.let_through():
+                    self._workers.wait(timeout)
+                for repetition, outcome in self._take_ended():
+                    if not self._try_again(repetition, outcome):
+                        self._report(repetition, outcome.report)
+                        self._check_failure(outcome)
+                    if more and len(self._running) < self._workers.size:
+                        more = self._start_next()
+        except BaseException:
+            for repetition, outcome in self._take_finished():
+                self._report(repetition, outcome.report)
+            for repetition in self._running:
+                repetition.abandon()
+            raise
 
-    def _announce(self, hook: str, **facts: object) -> None:
-        self._announcer.announce(hook, self._owner, **facts)
+    def _start_next(self) -> bool:
+        if self._setting.stopping():
+            return False
+        try:
+            repetition = next(self._planned, None)
+        except Exception as error:  # a user's queue: what is running must still be reported
+            self._plan_error = error
+            return False
+        if repetition is None:
+            return False
+        task = repetition.task
+        if str(task.id) not in self._unreported:
+            self._unreported[str(task.id)] = len(self._repetitions_of(task))
+            self._announce("on_task_start", task=task)
+        self._announce("on_task_repeat_start", task=task, repeat_idx=repetition.repeat_idx)
+        self._submit(repetition)
+        return True
 
-    def task_started(self, task: Task) -> None:
-        self._announce("on_task_start", task=task)
+    def _submit(self, repetition: Repetition) -> None:
+        repetition.begin()
+        self._running.add(repetition)
+        if repetition.timeout is not None:
+            self._due[repetition] = time.monotonic() + repetition.timeout
+        self._workers.submit(repetition)
 
-    def repetition_started(self, task: Task, repeat_idx: int) -> None:
-        self._announce("on_task_repeat_start", task=task, repeat_idx=repeat_idx)
+    def _seconds_to_next_deadline(self) -> float | None:
+        if not self._due:
+            return None
+        return max(0.0, min(self._due.values()) - time.monotonic())
 
-    def repetition_finished(self, report: Report) -> None:
+    def _take_ended(self) -> Iterator[Finished]:
+        yield from self._take_finished()
+        moment = time.monotonic()
+        for repetition in [late for late, due in self._due.items() if due <= moment]:
+            outcome = self._workers.give_up(repetition)
+            if outcome is not None:
+                self._forget(repetition)
+                yield repetition, outcome
+            elif repetition.timeout is not None:
+                self._due[repetition] = moment + repetition.timeout
+
+    def _take_finished(self) -> Iterator[Finished]:
+        while finished := self._workers.take():
+            self._forget(finished[0])
+            yield finished
+
+    def _forget(self, repetition: Repetition) -> None:
+        self._running.discard(repetition)
+        self._due.pop(repetition, None)
+
+    def _try_again(self, repetition: Repetition, outcome: RepetitionResult) -> bool:
+        again = None if self._setting.stopping() else next_attempt(repetition, outcome)
+        if again is not None:
+            self._submit(again)
+        return again is not None
+
+    def _report(self, repetition: Repetition, report: Report) -> None:
         self._finished += 1
         if self._owner.keep_reports:
             self._owner.reports.append(report)
         self._announce("on_task_repeat_end", report=report)
+        task = repetition.task
+        self._unreported[str(task.id)] -= 1
+        if not self._unreported[str(task.id)]:
+            del self._unreported[str(task.id)]
+            self._announce("on_task_end", task=task, result=report)
 
-    def task_finished(self, task: Task, report: Report) -> None:
-        self._announce("on_task_end", task=task, result=report)
-
-    def check_failure(self, outcome: RepetitionResult) -> None:
+    def _check_failure(self, outcome: RepetitionResult) -> None:
+        """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
         if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
-        self._raise_if_fatal(outcome)
+        if outcome.exception is not None and _ends_run(self._owner, outcome.status):
+            raise outcome.exception
 
 
-def _listening(owner: RunOwner) -> list[BenchmarkCallback]:
-    """The callbacks, and the queue if it learns from reports."""
-    queue = owner.tasks
-    if isinstance(queue, BenchmarkCallback) and queue not in owner.callbacks:
-        return [*owner.callbacks, queue]
-    return owner.callbacks
+def _ends_run(owner: RunOwner, status: TaskExecutionStatus) -> bool:
+    match status:
+        case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
+            return False
+        case TaskExecutionStatus.SETUP_FAILED:
+            return owner.fail_on_setup_error
+        case TaskExecutionStatus.EVALUATION_FAILED:
+            return owner.fail_on_evaluation_error
+    return owner.fail_on_task_error
+
+
+def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetition | None:
+    """Return the next attempt at the repetition, if its task's protocol allows one."""
+    protocol, timeout = repetition.task.protocol, repetition.timeout
+    timed_out = TaskExecutionStatus.TASK_TIMEOUT
+    earlier = [attempt["status"] == timed_out.value for attempt in repetition.attempts]
+    if outcome.status is timed_out:
+        if protocol.timeout_action is TimeoutAction.SKIP or any(earlier):
+            return None
+        if protocol.timeout_action is TimeoutAction.EXTEND and timeout is not None:
+            timeout *= 2
+    elif (
+        outcome.status not in RETRYABLE_STATUSES
+        or earlier.count(False) >= protocol.max_retries
+        or _would_fail_again(outcome.exception)
+    ):
+        return None
+    report = outcome.report
+    attempt: Attempt = {
+        "status": report["status"],
+        "error": report["error"],
+        "usage": report["usage"],
+        "started_at": report["started_at"],
+        "duration_seconds": report["duration_seconds"],
+    }
+    return replace(repetition, timeout=timeout, attempts=[*repetition.attempts, attempt])
+
+
+def _would_fail_again(failure: BaseException | None) -> bool:
+    if isinstance(failure, ProviderError):
+        return not failure.transient
+    return isinstance(failure, MASEvalError) and failure.fatal_for_run
+
+
+class LostCause:
+    """The reason to stop a run in which every remaining task would fail in the same way.
+
+    A refused key, an unknown model or a missing library ends the run at once if the model has never
+    answered, otherwise after several such failures in a row.
+    """
+
+    # A model that has answered before may refuse one request by mistake, but hardly so many.
+    _IN_A_ROW = 3
+
+    def __init__(self) -> None:
+        self.error: MASEvalError | None = None
+        self._in_a_row = 0
+
+    def note(self, exception: BaseException | None) -> bool:
+        """Record how a repetition ended; return whether the run should stop."""
+        if not isinstance(exception, MASEvalError) or not exception.fatal_for_run:
+            self._in_a_row = 0
+            return False
+        self._in_a_row += 1
+        worked_before = exception.details.get("answered_before", False)
+        if self.error is None and (not worked_before or self._in_a_row >= self._IN_A_ROW):
+            self.error = exception
+        return self.error is not None
+
+    def raise_if_found(self, finished: int) -> None:
+        """Raise ``RunStoppedError`` if the run was stopped."""
+        if self.error is not None:
+            raise RunStoppedError(
+                f"the run was stopped, as every other task would have failed in the same way: "
+                f"{self.error}. Reports kept so far: {finished}; run again when the cause is gone",
+                details={"error_type": type(self.error).__name__, **self.error.details},
+            ) from self.error
 
 
 class Announcer:
@@ -140,33 +314,37 @@ class Announcer:
 
     A callback that fails is logged and never stops a run. One exception: before anything has run,
     it may refuse the run because of its configuration, for example because its output file exists.
+    A queue that learns from reports is called as a callback too.
 
-    A callback's ``on_event``, and each function of ``handler``, receives the hook's name and its
-    arguments by keyword.
+    A callback's ``on_event``, and each function of the benchmark's ``callback_handler``, receives
+    the hook's name and its arguments by keyword.
     """
 
-    def __init__(self, callbacks: Iterable[BenchmarkCallback], handler: CallbackHandler) -> None:
-        self._callbacks = list(callbacks)
-        self._handler = handler
+    def __init__(self, owner: RunOwner) -> None:
+        self._owner = owner
+        self._callbacks = list(owner.callbacks)
+        if isinstance(owner.tasks, BenchmarkCallback) and owner.tasks not in self._callbacks:
+            self._callbacks.append(owner.tasks)
 
-    def announce(self, hook: str, benchmark: object, **facts: object) -> None:
+    def announce(self, hook: str, **facts: object) -> None:
         """Call ``hook`` with the benchmark and its arguments."""
+        for name, call in self._calls(hook, facts):
+            try:
+                call()
+            except Exception as error:  # a user's callback: it observes, it does not decide
+                if name.endswith(".on_run_start") and isinstance(error, _REFUSALS):
+                    raise
+                logger.exception("Callback %s() failed: %s", name, error)
+
+    def _calls(
+        self, hook: str, facts: dict[str, object]
+    ) -> Iterator[tuple[str, Callable[[], object]]]:
         for callback in self._callbacks:
             name = type(callback).__name__
-            _call(f"{name}.{hook}", getattr(callback, hook, None), benchmark, *facts.values())
-            _call(f"{name}.on_event", getattr(callback, "on_event", None), hook, **facts)
-        for function in tuple(self._handler.callbacks):
-            _call(getattr(function, "__qualname__", repr(function)), function, hook, **facts)
-
-
-def _call(
-    name: str, function: Callable[..., object] | None, *args: object, **kwargs: object
-) -> None:
-    if function is None:
-        return
-    try:
-        function(*args, **kwargs)
-    except Exception as error:  # a user's callback: it observes, it does not decide
-        if name.endswith(".on_run_start") and isinstance(error, _REFUSALS):
-            raise
-        logger.exception("Callback %s() failed: %s", name, error)
+            if method := getattr(callback, hook, None):
+                yield f"{name}.{hook}", partial(method, self._owner, *facts.values())
+            if on_event := getattr(callback, "on_event", None):
+                yield f"{name}.on_event", partial(on_event, hook, **facts)
+        for function in tuple(self._owner.callback_handler.callbacks):
+            name = getattr(function, "__qualname__", repr(function))
+            yield name, partial(function, hook, **facts)

@@ -1,7 +1,9 @@
-"""A repetition that takes place in another process: what is sent there, and what comes back.
+"""Repetitions in other processes: the objects that are sent there and those that come back.
 
-For engines whose workers are not threads of this process. How the parts are pickled and carried is
-the engine's own affair.
+For engines whose workers are not threads of this process. An engine sends each process its
+``ProcessSettings`` and the ``worker_setting`` of the run once, then a ``WorkOrder`` for every
+attempt, and turns the ``WorkResult`` that comes back into the result of the repetition. How these
+are pickled and carried is the engine's own affair.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,10 +24,10 @@ from maseval.core.usage import Usage
 _NOT_COMPONENTS = ("metadata", "benchmark")
 
 
-def sent(setting: RunSetting) -> RunSetting:
-    """What all repetitions of a run share, for another process: only what it needs there.
+def worker_setting(setting: RunSetting) -> RunSetting:
+    """Reduce what all repetitions of a run share to what another process needs.
 
-    Totals and ``stopping`` belong to this process; ``Order.begun`` puts in those of the other.
+    Totals and ``stopping`` belong to this process; ``WorkOrder.start`` puts in those of the other.
     """
     return replace(
         setting,
@@ -42,7 +44,7 @@ def _never() -> bool:
 
 
 @dataclass(frozen=True)
-class Order:
+class WorkOrder:
     """One attempt at one repetition, by a number that no other attempt of the run has."""
 
     number: int
@@ -53,8 +55,7 @@ class Order:
     attempts: list[Attempt]
 
     @classmethod
-    def of(cls, number: int, repetition: Repetition) -> "Order":
-        """The order for a repetition that has begun here."""
+    def of(cls, number: int, repetition: Repetition) -> "WorkOrder":
         return cls(
             number,
             repetition.task,
@@ -64,18 +65,18 @@ class Order:
             repetition.attempts,
         )
 
-    def begun(self, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
-        """The repetition, begun in this process; its usage is counted by itself."""
+    def start(self, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
+        """Begin the repetition in this process; its usage is counted by itself."""
         here = replace(setting, totals=UsageTotals(), stopping=stopping)
         repetition = Repetition.of(here, self.task, self.repeat_idx, self.agent_data)
-        begun = replace(repetition, timeout=self.timeout, attempts=self.attempts)
-        begun.begin()
-        return begun
+        repetition = replace(repetition, timeout=self.timeout, attempts=self.attempts)
+        repetition.begin()
+        return repetition
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """What became of an order."""
+class WorkResult:
+    """The result of an order."""
 
     number: int
     report: Report
@@ -83,17 +84,16 @@ class Delivery:
     exception: BaseException | None
     usage: Mapping[str, Usage]
     note: object = None
-    """What the benchmark there has to tell the one here."""
+    """The ``worker_note`` of the benchmark there, for the one here."""
 
     @classmethod
-    def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "Delivery":
-        """What became of a repetition in this process."""
+    def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
         used, report = repetition.setting.totals.by_component, outcome.report
         note = repetition.setting.benchmark.worker_note(report)
         return cls(number, report, outcome.status, outcome.exception, used, note)
 
-    def received(self, repetition: Repetition) -> RepetitionResult:
-        """The result of the repetition that was ordered, as if it had taken place here.
+    def to_result(self, repetition: Repetition) -> RepetitionResult:
+        """Return the result of the repetition that was ordered, as if it had taken place here.
 
         What belongs to the whole run is added: its configuration, the traces of its callbacks, and
         its usage to the totals.
@@ -132,15 +132,19 @@ _KINDS: dict[str, Providers[Any]] = {
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """The settings of one process; ``registered`` by kind and prefix."""
+class ProcessSettings:
+    """What a program has set for its whole process, to be repeated in others.
+
+    The default policy of calls, and the factories of models, embedders and scorers that it
+    registered, by kind and prefix.
+    """
 
     policy: CallPolicy
     registered: dict[tuple[str, str], Callable[..., Any]]
 
     @classmethod
-    def here(cls, sendable: Callable[[object], bool]) -> "Surroundings":
-        """Those of this process, without factories that cannot be sent: few runs use them all."""
+    def current(cls, sendable: Callable[[object], bool]) -> "ProcessSettings":
+        """Read those of this process, but leave out factories that cannot be sent."""
         registered = {
             (kind, prefix): factory
             for kind, providers in _KINDS.items()
@@ -149,7 +153,7 @@ class Surroundings:
         }
         return cls(default_policy(), registered)
 
-    def put_up(self) -> None:
+    def apply(self) -> None:
         """Set them in this process."""
         set_default_policy(self.policy)
         for (kind, prefix), factory in self.registered.items():

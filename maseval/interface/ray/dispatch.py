@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from maseval.core.engine.shipping import Order
+from maseval.core.engine.shipping import WorkOrder
 from maseval.interface.ray.flights import Backlog, Flight
 from maseval.interface.ray.parcel import packed, packed_for_worker
 from maseval.interface.ray.process import Process, Stage
@@ -57,7 +57,7 @@ def patience_of(processes: int) -> float:
 
 def packed_orders(flights: Sequence[Flight]) -> bytes:
     """Packed as one value: what their tasks have in common is sent once."""
-    orders = [Order.of(flight.number, flight.repetition) for flight in flights]
+    orders = [WorkOrder.of(flight.number, flight.repetition) for flight in flights]
     try:
         return packed(orders)
     except Exception:  # of whatever a task consists of: which one is it?

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from maseval.core.context import Said
-from maseval.core.engine.shipping import Delivery
+from maseval.core.engine.shipping import WorkResult
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json
 from maseval.interface.ray.connection import load_ray
@@ -70,7 +70,7 @@ def packed_for_worker(what: str, value: object, way: str) -> bytes:
 class Reply(NamedTuple):
     """What a worker process has to say at one time."""
 
-    deliveries: Sequence[Delivery]
+    deliveries: Sequence[WorkResult]
     unreadable: str = ""
     """Why the orders of the call could not be read, all of them."""
     said: Mapping[int, Said] = {}
@@ -91,7 +91,7 @@ def packed_reply(reply: Reply) -> bytes:
         return packed((reply._replace(deliveries=plain), carried))
 
 
-def _as_text(delivery: Delivery) -> Delivery:
+def _as_text(delivery: WorkResult) -> WorkResult:
     return replace(delivery, report=json.loads(strict_json.dumps(delivery.report)))
 
 

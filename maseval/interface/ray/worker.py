@@ -17,9 +17,8 @@ from maseval.core.context import Said
 from maseval.core.engine.engines import Threads
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.engine.shipping import Delivery, Order
+from maseval.core.engine.shipping import WorkOrder, WorkResult
 from maseval.core.exceptions import MASEvalError
-from maseval.core.report import TaskExecutionStatus
 from maseval.core.storage.redaction import Secrets
 from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
@@ -53,7 +52,7 @@ class Equipment(NamedTuple):
     """What a process needs to begin: whom to play, how many at once, with which keys."""
 
     setting: bytes
-    surroundings: bytes
+    settings: bytes
     size: int
     domains: frozenset[str]
     environment: dict[str, str]
@@ -98,7 +97,7 @@ class Worker:
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         install(modules, given.folders)
-        unpacked(given.surroundings).put_up()
+        unpacked(given.settings).apply()
         self._setting = unpacked(given.setting)
         self._overheard = Overheard(self._setting.benchmark.last_said, every)
         self._threads = Threads(Repetition.run, given.size)
@@ -118,8 +117,8 @@ class Worker:
                 self._threads.submit(repetition)
         return ""
 
-    def _begun_order(self, order: Order) -> tuple[Repetition, int]:
-        return order.begun(self._setting, lambda: self._stopping), order.number
+    def _begun_order(self, order: WorkOrder) -> tuple[Repetition, int]:
+        return order.start(self._setting, lambda: self._stopping), order.number
 
     def collect(self, orders: bytes, patience: float) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
@@ -154,7 +153,7 @@ class Worker:
     def _done(self, repetition: Repetition, outcome: RepetitionResult) -> "_Done":
         number = self._numbers.pop(repetition)
         try:
-            return _Done(repetition, Delivery.of(number, repetition, outcome))
+            return _Done(repetition, WorkResult.of(number, repetition, outcome))
         except Exception as error:  # the benchmark's code
             return _failed(number, repetition, error)
 
@@ -184,7 +183,7 @@ class Worker:
         return done
 
     def _without_secrets(
-        self, deliveries: Sequence[Delivery], said: Mapping[int, Said] | None = None
+        self, deliveries: Sequence[WorkResult], said: Mapping[int, Said] | None = None
     ) -> bytes:
         data = packed_reply(Reply(deliveries, said=said or {}))
         if not self._secrets.are_in(data):
@@ -192,7 +191,7 @@ class Worker:
         clean = [replace(each, report=self._cleaned(each)) for each in deliveries]
         return packed_reply(Reply(clean, said=said or {}))
 
-    def _cleaned(self, delivery: Delivery) -> Any:
+    def _cleaned(self, delivery: WorkResult) -> Any:
         return self._secrets.removed_from(dict(delivery.report))
 
 
@@ -200,13 +199,13 @@ class _Done(NamedTuple):
     """A repetition that is over, and what is sent of it."""
 
     repetition: Repetition
-    delivery: Delivery
+    delivery: WorkResult
 
 
 def _failed(number: int, repetition: Repetition, error: Exception) -> _Done:
-    outcome = repetition.outcome(TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR, error)
+    outcome = repetition.outcome(error, "engine")
     used = repetition.setting.totals.by_component
-    return _Done(repetition, Delivery(number, outcome.report, outcome.status, error, used))
+    return _Done(repetition, WorkResult(number, outcome.report, outcome.status, error, used))
 
 
 class _Redacted:

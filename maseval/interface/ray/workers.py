@@ -18,9 +18,8 @@ from typing import Any
 from maseval.core.context import Said
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import Delivery, Surroundings, sent
+from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
-from maseval.core.report import TaskExecutionStatus
 from maseval.interface.ray.code import own_modules
 from maseval.interface.ray.connection import connected
 from maseval.interface.ray.dispatch import given_out, packed_orders, patience_of, send
@@ -152,21 +151,21 @@ class RayWorkers:
         if done is None:
             return None
         self._forget(flight)
-        return unpacked_reply(done).deliveries[0].received(repetition)
+        return unpacked_reply(done).deliveries[0].to_result(repetition)
 
     # The life of processes.
 
     def _begin(self) -> None:
         setting, wanted = self._job.setting, self._job.domains
         self._checksums = setting.benchmark.data_checksums(wanted)
-        shared = packed_for_worker("the benchmark", sent(setting), _WAY_FOR_BENCHMARK)
+        shared = packed_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
         way = connected(self._address, self._limits.processes)
         self._ray = self._connection.enter_context(way)
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self._count = max(1, min(self._limits.processes or cores, self.size))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)
-        around = packed(Surroundings.here(can_be_sent))
+        around = packed(ProcessSettings.current(can_be_sent))
         self._equipment = packed(
             Equipment(shared, around, self._backlog.room, wanted, variables, tuple(sys.path))
         )
@@ -245,13 +244,13 @@ class RayWorkers:
                 for number, said in heard.said.items():
                     self._pass_on(process.flights.get(number), said)
 
-    def _receive(self, process: Process, delivery: Delivery) -> None:
+    def _receive(self, process: Process, delivery: WorkResult) -> None:
         flight = process.flights.pop(delivery.number, None)
         if flight is None:  # it was given up in the meantime
             return
         self._forget(flight)
         self.finished_by_node[process.place.node] += 1
-        self._finished.append((flight.repetition, delivery.received(flight.repetition)))
+        self._finished.append((flight.repetition, delivery.to_result(flight.repetition)))
 
     def _pass_on(self, flight: Flight | None, said: Said) -> None:
         """Let whoever watches the run know what was said last."""
@@ -339,18 +338,13 @@ class RayWorkers:
             "library that crashes"
         )
         self._note("given_up", process, f"{name} is given up: its process died {times} times")
-        self._end(flight, error, TaskExecutionStatus.WORKER_DIED)
+        self._end(flight, error)
 
-    def _end(
-        self,
-        flight: Flight,
-        error: MASEvalError,
-        status: TaskExecutionStatus = TaskExecutionStatus.SETUP_FAILED,
-    ) -> None:
+    def _end(self, flight: Flight, error: MASEvalError) -> None:
         """Report a flight that no process will finish."""
         self._forget(flight)
         flight.repetition.context.registry.close()
-        self._finished.append((flight.repetition, flight.repetition.outcome(status, error)))
+        self._finished.append((flight.repetition, flight.repetition.outcome(error, "setup")))
 
     def _note(self, kind: Any, process: Process, text: str) -> None:
         self._job.note(WorkerEvent(kind, process.place.node, text))
@@ -369,7 +363,7 @@ def _cut_off(repetition: Repetition) -> RepetitionResult:
     """A repetition that is late, in a process that does not say what it has done."""
     error = repetition.context.timeout_error()
     usage = repetition.abandon()
-    return repetition.outcome(TaskExecutionStatus.TASK_TIMEOUT, error, usage=usage)
+    return repetition.outcome(error, usage=usage)
 
 
 def _simulations(number: int) -> str:

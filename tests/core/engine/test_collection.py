@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from maseval.core.engine import collection
-from maseval.core.engine.collection import collected, cut_loose
+from maseval.core.engine import repetition
+from maseval.core.engine.repetition import collect_copy, collect_safely
 from tests.core.worlds import failing
 
 
-@pytest.mark.parametrize("ask", [collected, cut_loose])
+@pytest.mark.parametrize("ask", [collect_safely, collect_copy])
 @pytest.mark.parametrize("error", [ValueError("lost"), SystemExit("lost")])
 def test_a_failure_becomes_a_record(ask, error):
     assert ask("traces", failing(error)) == {
@@ -20,12 +20,12 @@ def test_a_failure_becomes_a_record(ask, error):
 
 def test_ctrl_c_in_the_main_thread_is_no_failure_of_a_component():
     with pytest.raises(KeyboardInterrupt):
-        collected("traces", failing(KeyboardInterrupt()))
+        collect_safely("traces", failing(KeyboardInterrupt()))
 
 
 def test_a_loose_copy_does_not_change_with_the_original_but_shares_the_machine():
     live = {"agents": {"a": {"messages": [{"content": "hi"}]}}, "benchmark": {"git": 1}}
-    loose = cut_loose("traces", lambda: live)
+    loose = collect_copy("traces", lambda: live)
     live["agents"]["a"]["messages"][0]["content"] = "changed"
 
     assert loose["agents"] == {"a": {"messages": [{"content": "hi"}]}}
@@ -34,17 +34,17 @@ def test_a_loose_copy_does_not_change_with_the_original_but_shares_the_machine()
 
 
 def test_what_cannot_be_copied_becomes_text_and_the_rest_stays():
-    loose = cut_loose("traces", lambda: {"tools": {"t": threading.Lock()}, "agents": {"a": 1}})
+    loose = collect_copy("traces", lambda: {"tools": {"t": threading.Lock()}, "agents": {"a": 1}})
 
     assert "lock" in loose["tools"]["t"]
     assert loose["agents"] == {"a": 1}
 
 
 def test_a_component_that_does_not_answer_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(collection, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(repetition, "_PATIENCE_SECONDS", 0.05)
     never = threading.Event()
 
-    assert cut_loose("traces", lambda: {"x": never.wait(60)}) == {
+    assert collect_copy("traces", lambda: {"x": never.wait(60)}) == {
         "error": "Failed to collect traces: no answer in 0.05 s",
         "error_type": "TimeoutError",
     }

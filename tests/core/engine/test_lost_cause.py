@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from maseval.core.engine.lost_cause import LostCause
+from maseval.core.engine.run import LostCause
 from maseval.core.exceptions import MASEvalError, RunStoppedError, UnknownModelError
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import AuthenticationError, OverloadedError
@@ -30,7 +30,7 @@ def test_a_model_that_never_answered_ends_the_run_at_once(error):
 
     assert cause.note(error)
     with pytest.raises(RunStoppedError, match="kept so far: 3;") as caught:
-        cause.tell(finished=3)
+        cause.raise_if_found(finished=3)
 
     assert caught.value.__cause__ is error
     assert str(error) in str(caught.value)
@@ -51,7 +51,7 @@ def test_other_ends_are_no_reason_to_stop(end):
     cause = LostCause()
 
     assert not any(cause.note(end) for _ in range(10))
-    cause.tell(finished=10)
+    cause.raise_if_found(finished=10)
 
 
 def asking(*replies, model_id):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval import BenchmarkCallback, CallbackHandler
+from maseval import BenchmarkCallback
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.engine.run import Announcer
 from maseval.core.exceptions import OutputExistsError
@@ -24,20 +24,22 @@ def test_hooks_get_what_is_told_by_position_and_events_by_keyword():
         def on_event(self, event_name, **data):
             heard.append((event_name, data))
 
-    handler = CallbackHandler()
-    handler.register(lambda event_name, **data: heard.append(("function", event_name, data)))
-    Announcer([Listener()], handler).announce("on_task_repeat_start", "b", task="t", repeat_idx=2)
+    shop = Shop(callbacks=[Listener()])
+    shop.callback_handler.register(
+        lambda event_name, **data: heard.append(("function", event_name, data))
+    )
+    Announcer(shop).announce("on_task_repeat_start", task="t", repeat_idx=2)
 
     told = {"task": "t", "repeat_idx": 2}
     assert heard == [
-        ("b", "t", 2),
+        (shop, "t", 2),
         ("on_task_repeat_start", told),
         ("function", "on_task_repeat_start", told),
     ]
 
 
 def test_an_observer_without_a_hook_is_passed_over():
-    Announcer([object()], CallbackHandler()).announce("on_run_start", None)
+    Announcer(Shop(callbacks=[object()])).announce("on_run_start")
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -66,7 +68,8 @@ def test_a_function_of_the_handler_that_fails_is_logged_too(caplog):
 
 def test_a_function_may_leave_the_handler_while_it_is_called():
     heard = []
-    handler = CallbackHandler()
+    shop = Shop()
+    handler = shop.callback_handler
 
     def once(event_name, **data):
         heard.append(event_name)
@@ -74,7 +77,7 @@ def test_a_function_may_leave_the_handler_while_it_is_called():
 
     handler.register(once)
     handler.register(lambda event_name, **data: heard.append("second"))
-    Announcer([], handler).announce("on_run_start", None)
+    Announcer(shop).announce("on_run_start")
 
     assert heard == ["on_run_start", "second"]
 

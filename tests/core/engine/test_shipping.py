@@ -6,7 +6,7 @@ import pickle
 from maseval import BenchmarkCallback, Task, normalise
 from maseval.core.engine.engines import CallingThread
 from maseval.core.engine.repetition import RepetitionResult
-from maseval.core.engine.shipping import Delivery, Order, sent
+from maseval.core.engine.shipping import WorkOrder, WorkResult, worker_setting
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.runs.worlds import desk
 
@@ -18,14 +18,14 @@ class Pickling:
         self.settings = []
 
     def workers(self, job):
-        shared = pickle.dumps(sent(job.setting))
+        shared = pickle.dumps(worker_setting(job.setting))
 
         def run(repetition):
             self.settings.append(setting := pickle.loads(shared))
-            order = pickle.loads(pickle.dumps(Order.of(1, repetition)))
-            away = order.begun(setting, lambda: False)
-            delivery = Delivery.of(order.number, away, away.run())
-            return pickle.loads(pickle.dumps(delivery)).received(repetition)
+            order = pickle.loads(pickle.dumps(WorkOrder.of(1, repetition)))
+            away = order.start(setting, lambda: False)
+            delivery = WorkResult.of(order.number, away, away.run())
+            return pickle.loads(pickle.dumps(delivery)).to_result(repetition)
 
         return CallingThread(run)
 
@@ -71,7 +71,7 @@ def test_a_worker_gets_neither_tasks_nor_reports_nor_callbacks():
 def test_a_setup_that_fails_is_reported_without_traces():
     here = Shop(setup_environment=failing(ValueError("no")))
     report = only(here.run(numbered(1)))
-    away = Delivery(1, dict(report), report["status"], None, {})
+    away = WorkResult(1, dict(report), report["status"], None, {})
 
     class Repetition:
         setting = here._setting(here._components.shared([Counter()]))
@@ -79,7 +79,7 @@ def test_a_setup_that_fails_is_reported_without_traces():
         class context:
             registry = here._components.here()
 
-    outcome = away.received(Repetition)
+    outcome = away.to_result(Repetition)
 
     assert isinstance(outcome, RepetitionResult) and outcome.report["traces"] == {}
 
@@ -99,8 +99,8 @@ def test_what_a_workers_copy_has_to_tell_reaches_the_benchmark():
     class InProcess(Pickling):
         def workers(self, job):
             def run(repetition):
-                away = Order.of(1, repetition).begun(sent(job.setting), lambda: False)
-                return Delivery.of(1, away, away.run()).received(repetition)
+                away = WorkOrder.of(1, repetition).start(worker_setting(job.setting), lambda: False)
+                return WorkResult.of(1, away, away.run()).to_result(repetition)
 
             return CallingThread(run)
 

@@ -5,7 +5,7 @@ import pytest
 from maseval import ScriptedModelAdapter, register_model, resolve_model
 from maseval.core import call_policy, model
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
-from maseval.core.engine.shipping import Surroundings
+from maseval.core.engine.shipping import ProcessSettings
 
 
 @pytest.fixture(autouse=True)
@@ -20,11 +20,11 @@ def mine(name, **options):
 def test_policy_and_registered_models_are_those_of_the_program(monkeypatch):
     register_model("mine", mine)
     register_model("stuck", lambda name: None)
-    here = Surroundings.here(sendable=lambda factory: factory is mine)
+    here = ProcessSettings.current(sendable=lambda factory: factory is mine)
     set_default_policy(CallPolicy())
     monkeypatch.setattr(model.MODELS, "registered", {})
 
-    here.put_up()
+    here.apply()
 
     assert default_policy().max_attempts == 2
     assert resolve_model("mine/hello").chat([]).content == "hello"

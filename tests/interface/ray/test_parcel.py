@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from maseval import AgentError
-from maseval.core.engine.shipping import Delivery
+from maseval.core.engine.shipping import WorkResult
 from maseval.core.exceptions import TaskTimeoutError
 from maseval.core.provider_errors import RateLimitError
 from maseval.core.report import TaskExecutionStatus
@@ -34,7 +34,7 @@ def carried(error, report=None):
     from maseval.interface.ray.parcel import Reply, packed_reply, unpacked_reply
 
     status = TaskExecutionStatus.AGENT_ERROR
-    delivery = Delivery(7, report or {}, status, error, {}, note="n")
+    delivery = WorkResult(7, report or {}, status, error, {}, note="n")
     [arrived] = unpacked_reply(packed_reply(Reply([delivery]))).deliveries
     assert (arrived.number, arrived.status, arrived.note) == (7, status, "n")
     return arrived
@@ -88,7 +88,7 @@ def test_what_reports_have_in_common_is_sent_once():
 
     policy = "a policy of the shop " * 50
     status = TaskExecutionStatus.SUCCESS
-    many = [Delivery(n, {"config": {"policy": policy}}, status, None, {}) for n in range(20)]
+    many = [WorkResult(n, {"config": {"policy": policy}}, status, None, {}) for n in range(20)]
 
     assert len(packed_reply(Reply(many))) < 5 * len(policy)
 

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.user import MessageUser
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.user import User
 
 
@@ -57,7 +57,7 @@ def overheard(user: User, environment: Tau2Environment) -> Iterator[Callable[[st
     else:
         # Its tool, whatever the framework, calls ``respond`` of this very object.
         user.respond = lambda message: asides.question(  # type: ignore[method-assign]
-            message, lambda heard: user_message(settled(own(message)), cost=0.0)
+            message, lambda heard: user_message(settle(own(message)), cost=0.0)
         )
     try:
         yield own

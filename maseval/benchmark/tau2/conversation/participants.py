@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.formats.message import (
     is_user_stop,
     user_message,
 )
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.messages import MessageHistory
 from maseval.core.user import User
 
@@ -84,7 +84,7 @@ class TextAgent:
             self._load(MessageHistory(to_chat([*self._history, *self._recalled])))
             self._recalled, self._past = [], ""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
-        answer = settled(self._run(query))
+        answer = settle(self._run(query))
         return assistant_message(None if answer is None else str(answer), cost=0.0)
 
     def is_stop(self, message: SpokenMessage) -> bool:
@@ -108,10 +108,10 @@ class TextUser:
         """The user's answer; its first is the query it came with."""
         if not self._begun:  # a user with a single turn is done now, and wants to be answered
             self._begun = True
-            return user_message(settled(self._user.get_initial_query()), cost=0.0)
+            return user_message(settle(self._user.get_initial_query()), cost=0.0)
         if self._user.is_done():
             return user_message(STOP, cost=0.0)
-        text = settled(self._respond(str(incoming[-1]["content"])))
+        text = settle(self._respond(str(incoming[-1]["content"])))
         message = user_message(text, cost=0.0)
         if self._user.is_done() and not is_user_stop(message):
             message["content"] = f"{text} {STOP}".strip()

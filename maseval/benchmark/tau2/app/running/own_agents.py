@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import OwnCode, load_named, named, source_of, title_of, way_out
 from maseval.core.agent import AgentAdapter
-from maseval.core.event_loop import settled
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import evaluations, kind_of, recorded_simulation
@@ -109,7 +109,7 @@ class FunctionAgentAdapter(AgentAdapter):
     """An agent that is a function, async or not, from the user's words to its answer."""
 
     def _run_agent(self, query: str) -> str:
-        answer = settled(self.agent(query))
+        answer = settle(self.agent(query))
         if isinstance(answer, str):
             return answer
         if answer is None:
@@ -133,7 +133,7 @@ def no_answer(name: str) -> AgentResultError:
 
 def cast_of(make: MakeAgent, brief: AgentBrief) -> Cast:
     """The agents that ``make`` returns for a brief."""
-    made = settled(make(brief))
+    made = settle(make(brief))
     if isinstance(made, AgentAdapter):
         return [made], {made.name: made}
     if isinstance(made, tuple) and len(made) == 2:
