@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.texts.errors import TextsError
+from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.data.files import DataError

@@ -13,8 +13,8 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.tasks import Action
+from maseval.benchmark.tau2.world.world import to_json_str
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.mock_domain import MockUser, mock_domain
 from tests.contract.replay import assert_same, records

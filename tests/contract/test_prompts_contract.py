@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.formats.chat import filtered, to_chat
 from maseval.benchmark.tau2.formats.message import has_text, is_tool_call, is_user_stop
 from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flipped
-from maseval.benchmark.tau2.world.answers import to_json_str
+from maseval.benchmark.tau2.world.world import to_json_str
 from tests.contract.replay import assert_same, records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]

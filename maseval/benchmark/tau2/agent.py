@@ -17,9 +17,9 @@ from maseval.benchmark.tau2.formats.message import (
     is_tool_call,
     user_message,
 )
-from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.answers import answer_of
+from maseval.benchmark.tau2.world.world import answer_of
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, MessageHistory

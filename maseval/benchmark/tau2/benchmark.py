@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import Any, Self, TypeVar
 
-from maseval.benchmark.tau2.conversation.asides import overheard
-from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, overheard
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
 from maseval.benchmark.tau2.data_loader import (
     data_fingerprint,
@@ -29,11 +28,11 @@ from maseval.benchmark.tau2.formats.chat import as_history, filtered
 from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.remote_state import DomainInUse, bring
+from maseval.benchmark.tau2.texts.original import ModelRole, Wording
 from maseval.benchmark.tau2.texts.prompts import (
     scenario_text,
     template,
 )
-from maseval.benchmark.tau2.texts.wording import ModelRole, Wording
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import NOT_COMPARABLE, AnyTexts, OurWording, wording_of
 from maseval.benchmark.tau2.world.trajectory import ToolInvocations, called_tools

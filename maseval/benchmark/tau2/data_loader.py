@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.domains.releases import (
     release_named,
     release_of,
 )
-from maseval.benchmark.tau2.formats.task import RawTask, UserScenario
+from maseval.benchmark.tau2.formats.simulation import RawTask, UserScenario
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task, TaskProtocol, TaskQueue

@@ -9,7 +9,7 @@ from typing import Any
 from maseval.benchmark.tau2.agent import DONE, DefaultTau2Agent, DefaultTau2AgentAdapter, SoloAgent
 from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark, model_id_of
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.texts.wording import SOLO
+from maseval.benchmark.tau2.texts.original import SOLO
 from maseval.core.agent import AgentAdapter
 from maseval.core.engine.participants import hook
 from maseval.core.exceptions import ConfigurationError

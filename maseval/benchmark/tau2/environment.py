@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -16,6 +16,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
+from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.chat import from_chat
 from maseval.benchmark.tau2.formats.message import (
@@ -26,13 +27,11 @@ from maseval.benchmark.tau2.formats.message import (
     assistant_message,
     user_message,
 )
-from maseval.benchmark.tau2.world.answers import to_json_str
-from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import Beginning, beginning
-from maseval.benchmark.tau2.world.stage import TaskStage
+from maseval.benchmark.tau2.world.setting import Beginning, TaskStage, beginning
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
+from maseval.benchmark.tau2.world.world import to_json_str
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import describe_as
 
@@ -381,3 +380,31 @@ def get_environment_constructor(
         return Tau2Environment({**data, "solo": solo_mode})
 
     return make
+
+
+@cache
+def db_statistics(domain: Domain, folder: Path) -> dict[str, int]:
+    """How much is in the company's database as it was loaded."""
+    return domain.db.load(folder / domain.db_file).get_statistics()
+
+
+@cache
+def tool_types(domain: Domain) -> dict[str, str]:
+    """Which tool reads and which writes, on both sides; of equal names the user's counts."""
+    return {
+        (name := definition["function"]["name"]): kit.tool_type(name).value
+        for kit in (domain.toolkit, domain.user_toolkit)
+        if kit is not None
+        for definition in kit.definitions()
+    }
+
+
+@cache
+def tools_sha256(domain: Domain) -> dict[str, str]:
+    """The hashes of the tool definitions that a model sees."""
+    kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
+    return {
+        name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()
+        for name, kit in kits.items()
+        if kit is not None
+    }

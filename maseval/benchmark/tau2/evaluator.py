@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.merging import (
+from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
+    RecordedConversation,
     ending_of,
     merged_conversation,
+    read_recording,
 )
-from maseval.benchmark.tau2.conversation.recording import RecordedConversation, read_recording
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.reward import RewardInfo, replay_problem
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.metrics import (
     compute_benchmark_metrics,
     compute_pass_at_k,
@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.metrics import (
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
-from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType

@@ -22,9 +22,9 @@ from maseval.benchmark.tau2.formats.message import (
     message_text,
     user_message,
 )
-from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.answers import answer_of
+from maseval.benchmark.tau2.world.world import answer_of
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of

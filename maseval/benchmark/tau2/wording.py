@@ -16,9 +16,16 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.chat import to_chat
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.texts.errors import TextsError
 from maseval.benchmark.tau2.texts.loading import kept_texts, load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording
+from maseval.benchmark.tau2.texts.original import (
+    Actions,
+    JudgePrompts,
+    ModelRole,
+    OriginalWording,
+    Side,
+    Wording,
+    conversation_text,
+)
 from maseval.benchmark.tau2.texts.prompts import (
     TEMPLATES,
     agent_prompt,
@@ -28,15 +35,7 @@ from maseval.benchmark.tau2.texts.prompts import (
     user_prompt,
 )
 from maseval.benchmark.tau2.texts.schemas import ToolSchema
-from maseval.benchmark.tau2.texts.texts import Texts
-from maseval.benchmark.tau2.texts.wording import (
-    Actions,
-    JudgePrompts,
-    ModelRole,
-    Side,
-    Wording,
-    conversation_text,
-)
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.benchmark.tau2.versions import RULES_0_2_0
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import Message

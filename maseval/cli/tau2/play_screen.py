@@ -16,7 +16,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.shapes import visible
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.players.seat import Briefing, SeatView
+    from maseval.benchmark.tau2.players.human import Briefing, SeatView
 
 _MOST_LINES = 60
 _AS_AGENT = (

@@ -20,7 +20,7 @@ from maseval.core.exceptions import MASEvalError
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.play import Play
-    from maseval.benchmark.tau2.players.seat import Briefing, SeatView
+    from maseval.benchmark.tau2.players.human import Briefing, SeatView
 
 _TICK = 0.2
 

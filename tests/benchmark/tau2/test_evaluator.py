@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.merging import NoConversationError
+from maseval.benchmark.tau2.conversation.recording import NoConversationError
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason

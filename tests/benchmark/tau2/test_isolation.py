@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.world.stage import TaskStage
+from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.world import World
 

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.domains.records import Table, canonical_json
-from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
 from maseval.benchmark.tau2.world.setting import Setting

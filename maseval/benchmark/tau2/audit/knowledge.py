@@ -10,8 +10,7 @@ from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask, wor
 from maseval.benchmark.tau2.audit.criteria import found
 from maseval.benchmark.tau2.audit.finding import Finding
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.world.answers import to_json_str
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import World, to_json_str
 
 _MOST_COMBINATIONS = 64
 

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.audit.audited import (
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.faults import faults
-from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import TaskFormatError

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.data.files import (
     read_mapping,
     verified_root,
 )
-from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.data.files import DataFile, Manifest
 from maseval.data.store import AnyPath

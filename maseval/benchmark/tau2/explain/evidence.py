@@ -7,7 +7,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.explain.watching import facts_read
 from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
-from maseval.benchmark.tau2.formats.reward import CommunicateCheck, EnvAssertionCheck
+from maseval.benchmark.tau2.formats.simulation import CommunicateCheck, EnvAssertionCheck
 from maseval.benchmark.tau2.world.tasks import EnvAssertion
 from maseval.benchmark.tau2.world.world import World
 

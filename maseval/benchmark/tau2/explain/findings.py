@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.benchmark.tau2.formats.reward import RewardInfo, replay_problem
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 
 

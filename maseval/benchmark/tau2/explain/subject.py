@@ -6,7 +6,7 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score

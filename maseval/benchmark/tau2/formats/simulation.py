@@ -3,13 +3,114 @@
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import NotRequired
+from typing import NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+
+
+class DBCheck(TypedDict):
+    """Whether the databases ended as the reference solution leaves them."""
+
+    db_match: bool
+    db_reward: float
+
+
+class EnvAssertionCheck(TypedDict):
+    """Whether an assertion about the end state holds."""
+
+    env_assertion: dict[str, object]
+    met: bool
+    reward: float
+
+
+class ActionCheck(TypedDict):
+    """Whether an action of the reference solution was taken; v0.2.0 has no ``tool_type``."""
+
+    action: dict[str, object]
+    action_match: bool
+    action_reward: float
+    tool_type: NotRequired[str | None]
+
+
+class NLCheck(TypedDict):
+    """Whether a natural-language assertion is met, and why."""
+
+    nl_assertion: str
+    met: bool
+    justification: str
+
+
+class CommunicateCheck(TypedDict):
+    """Whether the agent said something it had to say."""
+
+    info: str
+    met: bool
+    justification: str
+
+
+class ReplayProblem(TypedDict):
+    """Where and why a conversation cannot be replayed; v0.2.0 raises an exception instead."""
+
+    message_index: int | None
+    call: Mapping[str, object] | None
+    expected: str | None
+    found: str | None
+    error: str
+    error_type: str
+
+
+class RewardInfo(TypedDict):
+    """A verdict, key for key as v0.2.0 writes it."""
+
+    reward: float
+    db_check: NotRequired[DBCheck | None]
+    env_assertions: NotRequired[list[EnvAssertionCheck] | None]
+    action_checks: NotRequired[list[ActionCheck] | None]
+    nl_assertions: NotRequired[list[NLCheck] | None]
+    communicate_checks: NotRequired[list[CommunicateCheck] | None]
+    reward_basis: NotRequired[list[str] | None]
+    reward_breakdown: NotRequired[dict[str, float] | None]
+    info: NotRequired[dict[str, object] | None]
+
+
+def replay_problem(verdict: RewardInfo) -> ReplayProblem | None:
+    """Why the conversation could not be replayed, in a verdict of ours; None if it could be."""
+    return cast(ReplayProblem | None, (verdict.get("info") or {}).get("replay_error"))
+
+
+class UserInstructions(TypedDict, total=False):
+    """What the user is told to want, in parts."""
+
+    domain: str
+    reason_for_call: str
+    known_info: str | None
+    unknown_info: str | None
+    task_instructions: str
+
+
+class UserScenario(TypedDict, total=False):
+    """Who the user is, and what it is told to want."""
+
+    persona: str | None
+    instructions: str | UserInstructions | None
+
+
+class RawTask(TypedDict):
+    """A task before ``TaskSpec`` has read what scoring needs of it; v0.2.0 lacks the last three."""
+
+    id: str
+    user_scenario: UserScenario
+    description: NotRequired[dict[str, object] | None]
+    ticket: NotRequired[str | None]
+    initial_state: NotRequired[dict[str, object] | None]
+    evaluation_criteria: NotRequired[dict[str, object] | None]
+    issues: NotRequired[list[dict[str, object]] | None]
+    required_documents: NotRequired[list[str] | None]
+    user_tools: NotRequired[list[str] | None]
 
 
 class TerminationReason(StrEnum):
@@ -42,4 +143,39 @@ class SimulationForm(TypedDict):
     reward_info: NotRequired[RewardInfo | None]
     messages: list[Tau2Message] | None
     trial: NotRequired[int | None]
+    seed: NotRequired[int | None]
+
+
+class SideInfo(TypedDict):
+    """Who played the agent."""
+
+    implementation: str
+    llm: NotRequired[str | None]
+    llm_args: NotRequired[dict[str, object] | None]
+
+
+class UserInfo(SideInfo):
+    """Who played the user, and by which guidelines."""
+
+    global_simulation_guidelines: NotRequired[str | None]
+
+
+class EnvironmentInfo(TypedDict):
+    """The domain and its policy."""
+
+    domain_name: str
+    policy: str
+    tool_defs: NotRequired[object]
+
+
+class RunInfo(TypedDict):
+    """The configuration of a run."""
+
+    git_commit: str
+    num_trials: int
+    max_steps: int
+    max_errors: int
+    user_info: UserInfo
+    agent_info: SideInfo
+    environment_info: EnvironmentInfo
     seed: NotRequired[int | None]

@@ -18,8 +18,13 @@ from maseval.benchmark.tau2.formats.message import (
     is_tool_call,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.players.requests import call, request_for
-from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, PLAYERS, Script
+from maseval.benchmark.tau2.players.scripts import (
+    DEFAULT_ERROR_RATE,
+    PLAYERS,
+    Script,
+    call,
+    request_for,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 

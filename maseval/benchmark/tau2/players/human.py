@@ -5,17 +5,197 @@ recorded and scored like any other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from threading import TIMEOUT_MAX, Condition
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.chat import filtered
-from maseval.benchmark.tau2.formats.message import Requestor, SpokenMessage, Tau2Message
-from maseval.benchmark.tau2.players.seat import Briefing, Seat
+from maseval.benchmark.tau2.formats.message import (
+    STOP,
+    TRANSFER,
+    Requestor,
+    SpokenMessage,
+    Tau2Message,
+    Tau2ToolCall,
+    assistant_message,
+    user_message,
+)
+from maseval.benchmark.tau2.players.scripts import call
 from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN
+from maseval.core.clock import Clock
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
 from maseval.core.task import Task
+
+_GOODBYE = "Goodbye."
+_ENDINGS = {"stop": STOP, "transfer": TRANSFER}
+# So that a run which was stopped is noticed.
+_TICK = 0.5
+
+
+class NotYourTurnError(ConfigurationError):
+    """It is not the person's turn; nothing was recorded."""
+
+
+class GaveUpAgentError(AgentError):
+    """The person who played the agent gave up."""
+
+
+class GaveUpUserError(UserError):
+    """The person who played the customer gave up."""
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What a side is given before it begins: the agent a policy, the customer its instructions."""
+
+    side: Requestor
+    domain: str
+    task_id: str
+    text: str
+    tools: Sequence[dict[str, Any]] = ()
+    """Function schemas, as models are sent them."""
+
+
+class Move(NamedTuple):
+    """What the person does next."""
+
+    message: SpokenMessage
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class SeatView:
+    """What there is to be seen; ``version`` grows with every change."""
+
+    version: int = 0
+    briefing: Briefing | None = None
+    messages: Sequence[Tau2Message] = ()
+    your_turn: bool = False
+    over: str | None = None
+
+
+@dataclass
+class Seat:
+    """The place of one person."""
+
+    view: SeatView = SeatView()
+    _changed: Condition = field(default_factory=Condition)
+    _move: Move | None = None
+    _left: MASEvalError | None = None
+    _seen: Callable[[], Sequence[Tau2Message]] = lambda: ()
+
+    # The simulation's side.
+
+    def take(self, briefing: Briefing, seen: Callable[[], Sequence[Tau2Message]]) -> None:
+        """A simulation begins, or begins again; ``seen`` is what the side has seen of it."""
+        with self._changed:
+            self._move, self._seen = None, seen
+            self._show(briefing=briefing, messages=(), your_turn=False)
+
+    def next_move(self) -> Move:
+        """Show the conversation, and wait for what the person does."""
+        clock = Clock.here()
+        with self._changed:
+            messages = tuple(self._seen())
+            self._show(messages=messages, your_turn=True)
+            while self._move is None:
+                if self._left is not None:
+                    raise self._left
+                self._changed.wait(_patience(clock))
+                if clock is not None:
+                    clock.check_timeout()
+            move, self._move = self._move, None
+            self._show(messages=(*messages, move.message), your_turn=False)
+            return move
+
+    def end(self, how: str) -> None:
+        """It is over."""
+        with self._changed:
+            self._show(messages=tuple(self._seen()), your_turn=False, over=how)
+
+    def _show(self, **changes: Any) -> None:
+        self.view = SeatView(**{**vars(self.view), **changes, "version": self.view.version + 1})
+        self._changed.notify_all()
+
+    # The person's side.
+
+    def wait(self, seen: int, seconds: float) -> SeatView:
+        """What is to be seen as soon as it is newer than ``seen``, or after so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.view.version > seen, seconds)
+            return self.view
+
+    def say(self, text: str) -> None:
+        """Say something to the other side."""
+        if not text.strip():
+            raise NotYourTurnError("nothing was said; write some words")
+        self._play(lambda briefing: Move(_spoken(briefing.side, text)))
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> None:
+        """Call one of the side's tools."""
+
+        def move(briefing: Briefing) -> Move:
+            known = [tool["function"]["name"] for tool in briefing.tools]
+            if name not in known:
+                raise NotYourTurnError(
+                    f"there is no tool {name!r}; choose one of {', '.join(known)}"
+                )
+            made = call(f"human_call_{len(self.view.messages)}", name, arguments, briefing.side)
+            return Move(_spoken(briefing.side, None, [made]))
+
+        self._play(move)
+
+    def finish(self, words: str = "", way: str = "stop") -> None:
+        """End the conversation, which is then judged; a customer may say that it is transferred."""
+        if way not in _ENDINGS:
+            raise NotYourTurnError(f"way is {way!r}; choose one of: {', '.join(_ENDINGS)}")
+
+        def move(briefing: Briefing) -> Move:
+            text = words.strip() or _GOODBYE
+            if briefing.side == "assistant":
+                return Move(_spoken(briefing.side, text), ends=True)
+            return Move(_spoken(briefing.side, f"{text} {_ENDINGS[way]}"), ends=True)
+
+        self._play(move)
+
+    def give_up(self) -> None:
+        """Leave before the end: as the agent, the task is failed; as the customer, not judged."""
+        side = self.view.briefing.side if self.view.briefing else "assistant"
+        error = GaveUpAgentError if side == "assistant" else GaveUpUserError
+        self.leave(error("the person gave up"))
+
+    def leave(self, why: MASEvalError) -> None:
+        """The person will not play any more; the simulation fails with this error."""
+        with self._changed:
+            self._left = self._left or why
+            self._changed.notify_all()
+
+    def _play(self, move: Callable[[Briefing], Move]) -> None:
+        with self._changed:
+            view = self.view
+            if view.over is not None:
+                raise NotYourTurnError(f"the conversation is over: {view.over}")
+            if not view.your_turn or self._move is not None or view.briefing is None:
+                raise NotYourTurnError("it is the other side's turn; wait for its answer")
+            self._move = move(view.briefing)
+            self._changed.notify_all()
+
+
+def _spoken(
+    side: Requestor, text: str | None, calls: list[Tau2ToolCall] | None = None
+) -> SpokenMessage:
+    make = assistant_message if side == "assistant" else user_message
+    return make(text, tool_calls=calls, cost=0.0)
+
+
+def _patience(clock: Clock | None) -> float:
+    remaining = None if clock is None else clock.remaining
+    return _TICK if remaining is None else min(remaining, _TICK, TIMEOUT_MAX)
+
 
 Definitions = Sequence[dict[str, Any]]
 

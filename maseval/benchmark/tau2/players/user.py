@@ -13,8 +13,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.players.requests import call, requests_in
-from maseval.benchmark.tau2.players.scripts import GOODBYE
+from maseval.benchmark.tau2.players.scripts import GOODBYE, call, requests_in
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.task import Task
 

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.recount.sources import Item
 from maseval.benchmark.tau2.recount.suspicion import Passport

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.judge_memory import RememberingJudge
 from maseval.core.outcome import is_successful
 from maseval.stats.agreement import Agreement, agreement

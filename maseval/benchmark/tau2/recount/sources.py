@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.reports import release_of_report
-from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.texts.original import texts_in_words
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.standing import REPLAY, TASK, Standing
-from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.core.shapes import entries, mapping
 
 JUDGE = "NL_ASSERTION"

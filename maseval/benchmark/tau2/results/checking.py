@@ -10,10 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from maseval.benchmark.tau2.formats.reward import RewardInfo
-from maseval.benchmark.tau2.formats.run_info import RunInfo
-from maseval.benchmark.tau2.formats.simulation import SimulationForm
-from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.core.exceptions import ResultFileError
 
 Form = TypeVar("Form")

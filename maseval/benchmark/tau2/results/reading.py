@@ -18,10 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
-from maseval.benchmark.tau2.formats.reward import RewardInfo
-from maseval.benchmark.tau2.formats.run_info import RunInfo
-from maseval.benchmark.tau2.formats.simulation import SimulationForm
-from maseval.benchmark.tau2.formats.task import RawTask
+from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.checking import (
     REWARD_INFO,
     RUN_INFO,

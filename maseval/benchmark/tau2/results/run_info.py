@@ -7,7 +7,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release
-from maseval.benchmark.tau2.formats.run_info import RunInfo, SideInfo, UserInfo
+from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo
 from maseval.benchmark.tau2.results.checking import RUN_INFO, checked
 from maseval.data.store import AnyPath
 

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.domains.releases import (
     release_of,
 )
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError

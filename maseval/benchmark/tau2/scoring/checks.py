@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, spoken_text
-from maseval.benchmark.tau2.formats.reward import (
+from maseval.benchmark.tau2.formats.simulation import (
     ActionCheck,
     CommunicateCheck,
     DBCheck,
@@ -18,7 +19,6 @@ from maseval.benchmark.tau2.formats.reward import (
 )
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError, judge
-from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType

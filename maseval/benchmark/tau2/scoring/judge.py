@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import TypeAdapter
 
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.formats.reward import NLCheck, RewardInfo
-from maseval.benchmark.tau2.texts.wording import Wording
+from maseval.benchmark.tau2.formats.simulation import NLCheck, RewardInfo
+from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.formats.reward import ReplayProblem, RewardInfo
+from maseval.benchmark.tau2.formats.simulation import ReplayProblem, RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.scoring.checks import (
     CheckOutcome,

@@ -21,9 +21,8 @@ from maseval.benchmark.tau2.data.files import (
     known_version,
     read_listing,
 )
-from maseval.benchmark.tau2.texts.errors import TextsError, TextsFileError
 from maseval.benchmark.tau2.texts.extraction import extracted
-from maseval.benchmark.tau2.texts.texts import Texts
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import DataFolder, fill

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from maseval.benchmark.tau2.formats.task import UserInstructions
+from maseval.benchmark.tau2.formats.simulation import UserInstructions
 
 TEMPLATES = (
     *("agent_instruction", "oracle_instruction", "solo_instruction", "short_conversations"),

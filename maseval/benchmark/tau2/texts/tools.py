@@ -1,12 +1,18 @@
 """From a toolkit class to the texts of its tools, and from a data class to those of its fields."""
 
 import ast
+import inspect
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from maseval.benchmark.tau2.texts.discoverable import discoverable_tool
-from maseval.benchmark.tau2.texts.docstrings import read_docstring
 from maseval.benchmark.tau2.texts.shapes import Scope, text
-from maseval.benchmark.tau2.texts.texts import DiscoverableTool, ModelText, ToolText
+from maseval.benchmark.tau2.texts.texts import (
+    DiscoverableParameter,
+    DiscoverableTool,
+    ModelText,
+    ToolText,
+)
 from maseval.data.python_source import SourceShapeError
 
 
@@ -91,3 +97,118 @@ def _field_calls(node: ast.AnnAssign) -> Iterator[ast.Call]:
         match candidate:
             case ast.Call(func=ast.Name(id="Field")):
                 yield candidate
+
+
+LENGTH_LIMIT = 10_000  # the longest of the original's has a third of that
+
+_PARAMETERS = ("Arguments", "Args", "Parameters", "Params")
+_EXAMPLES = ("Example", "Examples")
+_DROPPED = ("Raises", "Exceptions", "Except", "Attributes", "Returns", "Yields")
+_TITLE = re.compile(
+    rf"^({'|'.join((*_PARAMETERS, *_EXAMPLES, *_DROPPED))}):[ \t\r\f\v]*$", re.MULTILINE
+)
+_UNKNOWN_TITLE = re.compile(r"\n\S")
+_TYPED = re.compile(r"\s*(.+?)\s*\(\s*(.*\S)\s*\)")
+
+
+class Docstring(NamedTuple):
+    """What a docstring says about a tool and, by name, about its parameters."""
+
+    description: str
+    parameters: dict[str, str]
+
+
+def read_docstring(raw: str, place: str) -> Docstring:
+    """The descriptions in a docstring as it stands in the source."""
+    limit_length(raw, place)
+    cleaned = inspect.cleandoc(raw)
+    titles = list(_TITLE.finditer(cleaned))
+    head = cleaned[: titles[0].start()] if titles else cleaned
+    parameters: dict[str, str] = {}
+    for title, section in _sections(titles, cleaned):
+        if title[1] in _EXAMPLES:
+            raise SourceShapeError(f"{place}: a section of examples")
+        if title[1] in _PARAMETERS:
+            parameters |= _entries(section, place)
+    return Docstring(_description(head, place), parameters)
+
+
+def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each match with the text from its end to the next one's start."""
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    for start, end in zip(starts, ends, strict=False):
+        yield start, text[start.end() : end]
+
+
+def limit_length(raw: str, place: str) -> None:
+    if len(raw) > LENGTH_LIMIT:
+        raise SourceShapeError(f"{place}: a docstring of more than {LENGTH_LIMIT:,} characters")
+
+
+def _description(head: str, place: str) -> str:
+    short, _, long = head.partition("\n")
+    if not short.strip():
+        raise SourceShapeError(f"{place}: a docstring without a description")
+    return f"{short}\n\n{long.strip()}" if long.strip() else short
+
+
+def _entries(section: str, place: str) -> dict[str, str]:
+    if unknown := _UNKNOWN_TITLE.search(section):
+        section = section[: unknown.start()]
+    entries = [_entry(text, place) for text in _split(section.strip("\n"), place)]
+    if len(dict(entries)) < len(entries):
+        raise SourceShapeError(f"{place}: a parameter is described twice")
+    return dict(entries)
+
+
+def _split(section: str, place: str) -> Iterator[str]:
+    """The entries: one begins at each line that is indented like the first."""
+    indent = section[: len(section) - len(section.lstrip())]
+    starts = list(re.finditer(rf"^{re.escape(indent)}(?=\S)", section, re.MULTILINE))
+    if not starts:
+        raise SourceShapeError(f"{place}: an empty section of parameters")
+    for _, entry in _sections(starts, section):
+        yield entry.strip("\n")
+
+
+def _entry(text: str, place: str) -> tuple[str, str]:
+    left, colon, right = text.partition(":")
+    if not colon:
+        raise SourceShapeError(f"{place}: no colon in the parameter entry {text[:60]!r}")
+    typed = _TYPED.match(left)
+    right = right.removeprefix(" ")
+    if "\n" in right:
+        first, _, others = right.partition("\n")
+        right = f"{first}\n{inspect.cleandoc(others)}"
+    return typed[1] if typed else left, right.strip("\n")
+
+
+_ARGS = re.compile(r"\n\s*Args:\s*\n")
+_RETURNS = re.compile(r"\n\s*Returns:\s*\n")
+_PARAMETER = re.compile(r"^\s*(\w+)\s*(?:\(([^)]+)\))?\s*:\s*(.+?)$", re.MULTILINE)
+_OPTIONAL = re.compile(r",?\s*optional", re.IGNORECASE)
+_DEFAULT_MESSAGE = "Action completed successfully."
+
+
+def discoverable_tool(function: Scope, name: str) -> DiscoverableTool:
+    raw = function.docstring()
+    if not raw:
+        raise SourceShapeError(f"{function.place}: a discoverable tool without a docstring")
+    limit_length(raw, function.place)
+    description, *rest = _ARGS.split(inspect.cleandoc(raw), maxsplit=1)
+    arguments, *results = _RETURNS.split(rest[0], maxsplit=1) if rest else ("",)
+    return DiscoverableTool(
+        name=name,
+        description=description.strip(),
+        parameters={match[1]: _parameter(match) for match in _PARAMETER.finditer(arguments)},
+        success_message=results[0].partition("\n")[0].strip() if results else _DEFAULT_MESSAGE,
+    )
+
+
+def _parameter(match: re.Match[str]) -> DiscoverableParameter:
+    kind = match[2] or "string"
+    return DiscoverableParameter(
+        type=_OPTIONAL.sub("", kind).strip() or "string",
+        description=match[3].strip(),
+        required="optional" not in kind,
+    )

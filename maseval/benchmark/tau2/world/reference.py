@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.once import once
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.world.setting import Setting
-from maseval.benchmark.tau2.world.stage import FileVersions, file_versions
+from maseval.benchmark.tau2.world.setting import FileVersions, Setting, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
 

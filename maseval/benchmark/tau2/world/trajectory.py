@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.formats.message import (
     complete,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.core.tracing import TraceableMixin, now
 
 

@@ -7,17 +7,62 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 """
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.base import DB, DBState, ToolKitBase
 from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.records import Record, record_text
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
-from maseval.benchmark.tau2.world.answers import to_json_str
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
+
+
+def to_json_str(result: Any) -> str:
+    """A tool's result as the text a model reads."""
+    if isinstance(result, str):
+        return result
+    if isinstance(result, Record):
+        return record_text(result)
+    if isinstance(result, list) and all(isinstance(item, Record) for item in result):
+        return f"[{', '.join(map(record_text, result))}]"
+    return json.dumps(_plain(result), default=str)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case BaseModel():
+            return value.model_dump(warnings=False)
+        case str() | None:
+            return value
+        case int() | float():
+            return str(value)
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case date():
+            return value.isoformat()
+        case _:
+            raise ValueError(f"Unsupported type: {type(value)}")
+
+
+def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
+    """What a side's own function answers to a call: a text, also where it fails."""
+    try:
+        if call["name"] not in tools:
+            raise LookupError(f"Tool '{call['name']}' not found.")
+        content = to_json_str(tools[call["name"]](**call["arguments"]))
+    except Exception as error:  # a tool called by a model: its error is an answer
+        content = f"Error: {error}"
+    return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
+
 
 # A model may invent any argument name. In the original these three collide with the parameters
 # of the function that carries the call; the texts are what its users have recorded.

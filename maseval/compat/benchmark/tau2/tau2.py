@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.benchmark import Tau2Benchmark
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.user import Tau2User
-from maseval.benchmark.tau2.world.answers import to_json_str as _to_json_str
+from maseval.benchmark.tau2.world.world import to_json_str as _to_json_str
 from maseval.core.tool import tool_definition
 
 __all__ = [

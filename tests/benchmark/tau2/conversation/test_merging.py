@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.merging import (
+from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
     ending_of,
     merged_conversation,

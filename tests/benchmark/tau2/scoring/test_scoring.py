@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError, read_recording
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
-from maseval.benchmark.tau2.formats.reward import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.tasks import Action

@@ -2,8 +2,8 @@ import logging
 
 import pytest
 
-from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.texts import TextsFileError
 from maseval.benchmark.tau2.wording import FETCH, OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import Live, room_domain, room_task

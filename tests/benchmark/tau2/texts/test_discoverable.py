@@ -2,8 +2,8 @@ import ast
 
 import pytest
 
-from maseval.benchmark.tau2.texts.discoverable import discoverable_tool
 from maseval.benchmark.tau2.texts.shapes import Scope
+from maseval.benchmark.tau2.texts.tools import discoverable_tool
 from maseval.data.python_source import SourceShapeError
 
 

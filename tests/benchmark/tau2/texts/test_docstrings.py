@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.benchmark.tau2.texts.docstrings import read_docstring
+from maseval.benchmark.tau2.texts.tools import read_docstring
 from maseval.data.python_source import SourceShapeError
 
 WHOLE = """Count shells.

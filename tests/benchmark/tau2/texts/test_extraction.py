@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.texts.errors import TextsError
 from maseval.benchmark.tau2.texts.extraction import extracted
 from maseval.benchmark.tau2.texts.schemas import described
+from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.data.files import ChecksumError
 from maseval.data.python_source import SourceShapeError
 

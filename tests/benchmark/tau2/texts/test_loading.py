@@ -12,8 +12,8 @@ import pytest
 
 from maseval.benchmark.tau2.data.files import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
-from maseval.benchmark.tau2.texts.errors import TextsFileError
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
+from maseval.benchmark.tau2.texts.texts import TextsFileError
 from maseval.data.download import FetchProgress
 from maseval.data.files import ChecksumError, DataUnavailableError
 from maseval.data.python_source import SourceShapeError

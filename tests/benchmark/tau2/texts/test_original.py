@@ -6,10 +6,9 @@ from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.texts.errors import ToolMismatchError
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
-from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.texts.original import OriginalWording, request_body, texts_in_words
+from maseval.benchmark.tau2.texts.texts import ToolMismatchError
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
 from maseval.core.tool import tool_definition

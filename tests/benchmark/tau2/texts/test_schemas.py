@@ -2,9 +2,15 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.texts.errors import ToolMismatchError
 from maseval.benchmark.tau2.texts.schemas import described_tool
-from maseval.benchmark.tau2.texts.texts import FORMAT, ModelText, Prompts, Texts, ToolText
+from maseval.benchmark.tau2.texts.texts import (
+    FORMAT,
+    ModelText,
+    Prompts,
+    Texts,
+    ToolMismatchError,
+    ToolText,
+)
 
 
 def texts(version="0.2.0", **models):

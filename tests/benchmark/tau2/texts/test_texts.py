@@ -1,7 +1,6 @@
 import pytest
 
-from maseval.benchmark.tau2.texts.errors import TextsError
-from maseval.benchmark.tau2.texts.texts import Placeholder, filled
+from maseval.benchmark.tau2.texts.texts import Placeholder, TextsError, filled
 
 PARTS = ("log: ", Placeholder(value="log"), "; {braces} stay; ", Placeholder(value="self.wishes"))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.texts.original import texts_in_words
 from maseval.benchmark.tau2.wording import OURS
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.world.inventory import db_statistics, tool_types, tools_sha256
+from maseval.benchmark.tau2.environment import db_statistics, tool_types, tools_sha256
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.rooms import room_domain
 

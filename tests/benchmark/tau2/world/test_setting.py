@@ -2,8 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.world.setting import Setting, beginning
-from maseval.benchmark.tau2.world.stage import TaskStage
+from maseval.benchmark.tau2.world.setting import Setting, TaskStage, beginning
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec, initial_state
 from maseval.core.exceptions import TaskFormatError
 from tests.benchmark.tau2.rooms import room_domain

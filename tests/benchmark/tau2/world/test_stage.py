@@ -7,7 +7,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.world.stage import TaskStage
+from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState
 from tests.benchmark.tau2.rooms import CaretakerTools, room_domain
 

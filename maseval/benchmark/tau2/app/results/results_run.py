@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, cast
 
 from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.recount.causes import causes
 from maseval.benchmark.tau2.recount.judged import Judged
 from maseval.benchmark.tau2.recount.recount import Recount
 from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.recount.sources import Item, collection
 from maseval.benchmark.tau2.results import ResultsFile, read_results
-from maseval.benchmark.tau2.world.inventory import tool_types
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions

@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.labels import (
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.texts.wording import texts_in_words
+from maseval.benchmark.tau2.texts.original import texts_in_words
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.benchmark.tau2.timeline.timeline import search_form
 from maseval.core.exceptions import MASEvalError

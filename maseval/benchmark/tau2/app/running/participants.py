@@ -7,7 +7,7 @@ from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import named, source_sha256
 from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import AgentModel, MakeAgent
-from maseval.benchmark.tau2.players.seat import Seat
+from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError
 
 # What the way to a model needs; any other argument is one of generation, such as temperature.

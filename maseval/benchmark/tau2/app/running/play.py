@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.app.running.tasks import named_domain
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, tool_calls_of
-from maseval.benchmark.tau2.players.seat import Seat
+from maseval.benchmark.tau2.players.human import Seat
 from maseval.benchmark.tau2.results.reports import environment_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import OutcomeKind
