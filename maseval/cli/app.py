@@ -1,4 +1,4 @@
-"""The commands, put together. To add one, write its file and name it here."""
+"""The command ``maseval``, put together from its commands; to add one, name its file here."""
 
 import sys
 from typing import Annotated
@@ -7,33 +7,26 @@ import typer
 
 from maseval import __version__
 from maseval.cli import (
-    bundle,
-    chaos_server,
     compare,
-    demo,
     export,
+    first_steps,
     gate,
     macs,
-    new,
-    note,
-    plots,
-    replay_server,
     report,
     run,
     runs,
+    servers,
+    sharing,
     show,
-    sync,
-    tag,
     tau2,
-    unbundle,
     view,
 )
-from maseval.cli.errors import ExplainingGroup
+from maseval.cli.command_line import RootGroup
 from maseval.cli.options import add_commands, examples
 
 app = typer.Typer(
     name="maseval",
-    cls=ExplainingGroup,
+    cls=RootGroup,
     help="Evaluate agent systems, with numbers you can trust.",
     epilog=examples(
         ("maseval demo", "a whole run and its report, no key needed"),
@@ -52,9 +45,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, demo, run, runs, show, view, tag, note)
-add_commands(app, compare, gate, report, export, bundle, unbundle, sync, plots)
-add_commands(app, new, replay_server, chaos_server)
+add_commands(app, first_steps, run, runs, show, view)
+add_commands(app, compare, gate, report, export, sharing, servers)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")
 
@@ -80,7 +72,7 @@ def options(
 
 
 def main() -> None:
-    """What the installed command calls."""
+    """Run the installed command ``maseval``."""
     arguments = sys.argv[1:]
     if "--debug" in arguments:
         # Whoever repeats a command to see more adds this at its end.

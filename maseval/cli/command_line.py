@@ -1,17 +1,55 @@
-"""The command line as it was typed, for a run to remember."""
+"""The command line as Typer parses it, adapted: help, the words that were typed, and errors.
 
+Help shows arguments in capitals, and a flag without ``<bool>``. A run remembers the command that
+started it. An error that maseval names becomes one message and an exit code; its traceback is shown
+with ``--debug`` only.
+"""
+
+import os
+import sys
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from maseval.cli.help import PlainGroup
-from maseval.core.storage.redaction import redact_command
+from maseval.cli.console import inert, stderr
+from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.core.storage.redaction import Secrets, redact_command, redact_text
+
+FAILED = 1
+WRONG_USE = 2
+INCOMPLETE = 3
 
 _WORDS = "maseval.words"
+# A CI service takes their code 1 for a verdict, so no error may have it.
+_JUDGING = frozenset({"gate"})
 
 
-class RememberingGroup(PlainGroup):
-    """Keeps the words of the command line, which are parsed and gone when a command runs."""
+class PlainCommand(TyperCommand):
+    """A command whose help shows its parameters plainly."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
+        return _simplify(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group whose help shows its parameters plainly."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
+        return _simplify(super().get_params(ctx))
+
+
+def _simplify(parameters: list[Any]) -> list[Any]:
+    for each in parameters:
+        if each.metavar is None and each.param_type_name == "argument":
+            each.metavar = each.name.upper()
+        elif each.metavar is None and getattr(each, "is_flag", False):
+            each.metavar = ""
+    return parameters
+
+
+class RootGroup(PlainGroup):
+    """The group of all commands: keeps the words typed, and turns errors into messages."""
 
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
@@ -21,7 +59,45 @@ class RememberingGroup(PlainGroup):
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
 
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Whoever read our output has gone; nothing may be written while Python shuts down.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(_code(FAILED, ctx)) from None
+        except (MASEvalError, OSError) as error:
+            if is_debugging(ctx):
+                raise
+            words = f"[bold red]Error:[/] {inert(_message(error))}"
+            stderr().print(words, highlight=False, soft_wrap=True)
+            raise typer.Exit(_code(exit_code(error), ctx)) from None
+
 
 def command_line(context: typer.Context) -> str:
-    """What was typed, without secrets."""
+    """Return the command as it was typed, without secrets."""
     return redact_command(context.meta[_WORDS])
+
+
+def is_debugging(context: typer.Context) -> bool:
+    """Return True if ``--debug`` was given."""
+    return bool((context.find_root().obj or {}).get("debug"))
+
+
+def exit_code(error: Exception) -> int:
+    """Return 2 for what the caller can put right by asking differently, else 1."""
+    asked_wrongly = isinstance(error, ValueError | LookupError | TypeError)
+    return WRONG_USE if asked_wrongly and not isinstance(error, ResultFileError) else FAILED
+
+
+def _code(code: int, context: typer.Context) -> int:
+    return WRONG_USE if context.invoked_subcommand in _JUDGING else code
+
+
+def _message(error: Exception) -> str:
+    """Return the error's text without secrets; the system's without the number of the error."""
+    words = str(error)
+    if isinstance(error, OSError) and not isinstance(error, MASEvalError) and error.strerror:
+        names = [os.fsdecode(each) for each in (error.filename, error.filename2) if each]
+        words = ": ".join([*names, error.strerror])
+    return Secrets.of({}).removed_from_text(redact_text(words or type(error).__name__))

@@ -2,11 +2,14 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
@@ -14,6 +17,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from maseval.core.engine.process import signal_handlers
 from maseval.core.shapes import visible
 
 _WIDTH_OF_FILES = 120
@@ -119,3 +123,27 @@ def count(number: int) -> str:
         if number >= size:
             return f"{number / size:.3g}{unit}"
     return str(number)
+
+
+def ended_by_signals() -> AbstractContextManager[None]:
+    """Both signals raise, also in a background job, where a shell has Ctrl-C ignored."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    return signal_handlers({signal.SIGINT: end, signal.SIGTERM: end})
+
+
+if TYPE_CHECKING:  # help must not load what makes it
+    from maseval.app.results.data_check import DataCheck
+
+
+def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:
+    """Every file and what is wrong with it; returns whether nothing is."""
+    for file in check.files:
+        state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
+        console.print(f"{file.name}: {state}", soft_wrap=True, highlight=False)
+    console.print(f"in {inert(str(check.folder))}", soft_wrap=True)
+    if not check.complete:
+        console.print(f"`{fetched_by}` fetches what is missing and replaces what is wrong")
+    return check.complete

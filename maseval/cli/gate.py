@@ -7,10 +7,10 @@ import typer
 
 from maseval import commands
 from maseval.cli import completion
+from maseval.cli.command_line import FAILED
 from maseval.cli.compare import p_value, points
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, stderr, stdout
-from maseval.cli.errors import FAILED
 from maseval.cli.options import (
     AsJson,
     Looked,

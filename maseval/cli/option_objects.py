@@ -1,8 +1,10 @@
 """The options of an options object, as the command line shows and reads them."""
 
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import MISSING
+from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
@@ -10,7 +12,6 @@ import typer
 from maseval.app.running.options import ExtraArguments, Flag, Spelled, spelled
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.key_values import arguments
 
 _COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
     "domain": completion.domains,
@@ -89,3 +90,52 @@ def _value_of(option: Spelled, given: dict[str, Any]) -> object:
 
 def _takes_arguments(option: Spelled) -> bool:
     return bool(option.type == ExtraArguments | None)
+
+
+def arguments(texts: list[str] | None) -> dict[str, object]:
+    """A JSON object, a file with one, or ``key=value``; given several times, all count."""
+    merged: dict[str, object] = {}
+    for text in texts or ():
+        merged |= _json_object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
+    return merged
+
+
+def _from_file_or_pairs(text: str) -> dict[str, object]:
+    if not text.endswith(".json") or "=" in text:
+        return _key_value_pairs(text)
+    try:
+        return _json_object(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{text} cannot be read: {error}") from None
+
+
+def _json_object(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"not a JSON object ({error})") from None
+    if not isinstance(value, dict):
+        raise typer.BadParameter("not a JSON object")
+    return value
+
+
+def _key_value_pairs(text: str) -> dict[str, object]:
+    parts = text.split(",")
+    pairs = {}
+    for pair in parts if all("=" in part for part in parts) else [text]:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            # The text itself is not repeated: it may be a key that was typed in the wrong place.
+            raise typer.BadParameter(
+                "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
+                "key=value like temperature=0"
+            )
+        pairs[key.strip()] = _json_or_text(value.strip())
+    return pairs
+
+
+def _json_or_text(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

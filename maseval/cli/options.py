@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 
 from maseval.cli import completion
+from maseval.cli.command_line import PlainCommand
 from maseval.cli.completion import quietly
-from maseval.cli.help import PlainCommand
 
 
 def loaded_domain(given: str | None) -> str | None:
@@ -166,8 +166,18 @@ def examples(*lines: tuple[str, str]) -> str:
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
-    """Add the command of each module: the function of its name, with ``EXAMPLES`` in its help."""
+    """Add the commands of each module.
+
+    ``COMMANDS`` of a module lists its functions with the examples in their help. A module without
+    it has one command: the function of the module's name, with ``EXAMPLES``.
+    """
     for module in modules:
-        function = getattr(module, module.__name__.rpartition(".")[2])
         settings = getattr(module, "SETTINGS", None)
-        app.command(cls=PlainCommand, epilog=module.EXAMPLES, context_settings=settings)(function)
+        for function, epilog in _commands(module).items():
+            app.command(cls=PlainCommand, epilog=epilog, context_settings=settings)(function)
+
+
+def _commands(module: ModuleType) -> dict[Callable[..., None], str]:
+    if hasattr(module, "COMMANDS"):
+        return dict(module.COMMANDS)
+    return {getattr(module, module.__name__.rpartition(".")[2]): module.EXAMPLES}

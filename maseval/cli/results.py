@@ -12,6 +12,7 @@ from maseval.app.results.recording import SimulationLine, human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.prices import unpriced_models
+from maseval.cli.command_line import FAILED, INCOMPLETE
 from maseval.cli.console import (
     count,
     duration,
@@ -22,8 +23,7 @@ from maseval.cli.console import (
     print_json,
     shortened,
 )
-from maseval.cli.errors import FAILED, INCOMPLETE
-from maseval.cli.watching import Watching
+from maseval.cli.view import Watching
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate

@@ -6,14 +6,13 @@ import typer
 
 from maseval import commands
 from maseval.app.running.run_options import BenchmarkRunOptions
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import stderr, stdout
 from maseval.cli.display import display
-from maseval.cli.errors import is_debugging
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
-from maseval.cli.watching import Watching
+from maseval.cli.view import Watching
 
 EXAMPLES = examples(
     (

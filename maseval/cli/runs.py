@@ -1,8 +1,13 @@
-"""``maseval runs``."""
+"""``maseval runs``, ``tag`` and ``note``."""
 
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,6 +16,8 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
 from maseval.app.running.prices import unpriced_models
+from maseval.cli import completion
+from maseval.cli.completion import quietly
 from maseval.cli.console import (
     age,
     here,
@@ -20,13 +27,16 @@ from maseval.cli.console import (
     natural_width,
     print_json,
     shortened,
+    stderr,
     stdout,
 )
-from maseval.cli.options import AsJson, examples
+from maseval.cli.options import AsJson, Looked, examples
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import mapping
-from maseval.runs import RunState, default_root
+from maseval.runs import RunState, change_note, default_root
+from maseval.runs.annotations import AnnotationError
 
-EXAMPLES = examples(
+RUNS_EXAMPLES = examples(
     ("maseval runs", "the runs below ./runs, the latest first"),
     ("maseval runs /data/runs", "those of another folder"),
     ("maseval runs --tag baseline", "those with a tag"),
@@ -164,3 +174,101 @@ def _record(state: RunState) -> dict[str, object]:
         "note": state.annotations.note,
         "config": state.config,
     }
+
+
+TAG_EXAMPLES = examples(
+    ("maseval tag last --add baseline", "a word to find the latest run by"),
+    ("maseval tag runs/a runs/b --add paper --remove draft", "several runs, several tags"),
+    ("maseval tag theirs.json --add published", "a results file of tau2-bench"),
+    ("maseval tag last", "the tags it has"),
+    ("maseval runs --tag baseline", "the runs with a tag"),
+)
+
+
+def tag(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Runs: folder, name or last; or results files of tau2-bench.",
+            metavar="RUN",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
+    ],
+    add: Annotated[list[str] | None, typer.Option(help="Add this tag (repeatable).")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Remove this tag (repeatable).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change the tags of runs; they are kept beside the results and never change them."""
+    found = commands.tag(runs, add or (), remove or ())
+    if as_json:
+        print_json({str(path): list(each.tags) for path, each in found.items()})
+        return
+    for path, each in found.items():
+        tags = ", ".join(each.tags) or "no tags"
+        line = f"{inert(here(path))}: {inert(tags)}"
+        stdout().print(line, highlight=False, soft_wrap=True)
+
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.results.runs import RunNote
+
+NOTE_EXAMPLES = examples(
+    ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),
+    ("maseval note last", "the note it has"),
+    ("maseval note last --edit", "write it in your editor ($EDITOR)"),
+    ("maseval note last - < findings.txt", "from a file or a pipe"),
+    ("maseval note last --clear", "remove it"),
+)
+
+
+def note(
+    run: Looked,
+    text: Annotated[
+        str | None, typer.Argument(help="The new note; - reads it from standard input.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the note.")] = False,
+    edit: Annotated[bool, typer.Option("--edit", help="Open the note in your editor.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change the note of a run; it is kept beside the results and never changes them."""
+    if sum((text is not None, clear, edit)) > 1:
+        raise typer.BadParameter("give one of TEXT, --clear and --edit")
+    if edit:
+        found = _edited(run)
+    else:
+        found = commands.note(run, sys.stdin.read() if text == "-" else text, clear=clear)
+    if as_json:
+        print_json({"path": str(found.path), "note": found.text})
+    elif found.text is None:
+        stdout().print(f"{inert(here(found.path))} has no note", highlight=False, soft_wrap=True)
+    else:
+        stdout().print(inert(found.text), highlight=False, soft_wrap=True)
+
+
+def _edited(run: str) -> "RunNote":
+    before = commands.note(run)
+    written = _written_in_editor(before.text or "")
+    try:
+        after = change_note(before.path, written, was=before.text, check=True)
+    except AnnotationError:
+        stderr().print("What you wrote:", style="bold")
+        stderr().print(inert(written), highlight=False, soft_wrap=True)
+        raise
+    return before._replace(text=after.note)
+
+
+def _written_in_editor(text: str) -> str:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "note.txt")
+        file.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise ConfigurationError(
+                f"the editor {editor!r} failed ({error}); set EDITOR to one that works"
+            ) from error
+        return file.read_text(encoding="utf-8", errors="replace")
+
+
+COMMANDS = {runs: RUNS_EXAMPLES, tag: TAG_EXAMPLES, note: NOTE_EXAMPLES}

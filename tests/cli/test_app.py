@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from maseval.cli.errors import exit_code
+from maseval.cli.command_line import exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from tests.cli.commandline import COMMAND, finished, maseval
 

@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from maseval.cli.key_values import arguments
+from maseval.cli.option_objects import arguments
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import typer
 
-from maseval.cli.help import PlainGroup
+from maseval.cli.command_line import PlainGroup
 from maseval.cli.macs import data, export, rates, run, score
 from maseval.cli.options import add_commands, examples
 

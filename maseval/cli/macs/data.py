@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.console import stdout
-from maseval.cli.data_check import print_check
-from maseval.cli.errors import FAILED
-from maseval.cli.help import PlainCommand, PlainGroup
+from maseval.cli.command_line import FAILED, PlainCommand, PlainGroup
+from maseval.cli.console import print_check, stdout
 from maseval.cli.options import examples
 
 app = typer.Typer(

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, stderr, stdout
-from maseval.cli.errors import FAILED
 from maseval.cli.options import AsJson, Overwrite, examples
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.storage.files import write_bytes

@@ -8,15 +8,14 @@ from rich.console import Console
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import BranchOptions
 from maseval.cli import completion
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
-from maseval.cli.errors import is_debugging
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, examples
 from maseval.cli.results import finish
-from maseval.cli.watching import Watching
+from maseval.cli.view import Watching
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.app.running.branch import BranchResult

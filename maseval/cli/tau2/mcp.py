@@ -7,9 +7,8 @@ import typer
 from maseval import commands
 from maseval.app.results.results import RunResult
 from maseval.benchmark.tau2.app.running.options import McpOptions
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import inert, stderr
-from maseval.cli.errors import INCOMPLETE
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import examples
 from maseval.cli.results import print_outcome

@@ -11,14 +11,12 @@ from maseval import commands
 from maseval.app.running.run_options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.completion import quietly
-from maseval.cli.console import here, inert, stdout
+from maseval.cli.console import ended_by_signals, here, inert, stdout
 from maseval.cli.conversation import print_verdict
-from maseval.cli.errors import INCOMPLETE
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import examples, loaded_domain
-from maseval.cli.signals import ended_by_signals
 from maseval.cli.tau2.play_terminal import PlayTerminal
 from maseval.cli.view import serve
 from maseval.core.exceptions import ConfigurationError

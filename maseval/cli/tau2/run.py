@@ -9,14 +9,13 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import count, here, indented, inert, print_json, shortened, stderr, stdout
 from maseval.cli.display import display
-from maseval.cli.errors import is_debugging
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
-from maseval.cli.watching import Watching
+from maseval.cli.view import Watching
 from maseval.core.shapes import mapping
 
 EXAMPLES = examples(

@@ -10,9 +10,9 @@ from maseval import commands
 from maseval.app.results.counting import conventions_in_words
 from maseval.app.running.run_options import PROCESSES, RAY_ADDRESS
 from maseval.cli import completion
+from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
-from maseval.cli.errors import FAILED
 from maseval.cli.options import (
     AsJson,
     JudgeAddress,

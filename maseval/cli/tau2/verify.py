@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from maseval import commands
+from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shortened, stdout
-from maseval.cli.errors import FAILED
 from maseval.cli.options import AsJson, DomainOfFile, RunOrFile, examples
 
 EXAMPLES = examples(

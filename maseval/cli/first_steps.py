@@ -1,4 +1,4 @@
-"""``maseval demo``."""
+"""``maseval demo`` and ``maseval new``: something to start from."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +9,13 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.cli.command_line import command_line
+from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
-from maseval.cli.errors import INCOMPLETE
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import print_outcome
 
-EXAMPLES = examples(
+DEMO_EXAMPLES = examples(
     ("maseval demo", "all 278 base tasks, four times each"),
     ("maseval demo --output runs/demo", "into a folder of your choice"),
     ("maseval demo --json", "for scripts"),
@@ -83,3 +82,34 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
             console.print(words, highlight=False)
 
     return show
+
+
+NEW_EXAMPLES = examples(
+    ("maseval new agent my_agent", "my_agent.py and test_my_agent.py, to run on tau2"),
+    ("maseval new domain helpdesk", "helpdesk/: database, tools, policy, tasks and a test"),
+    (
+        "maseval new benchmark shopping --folder bench",
+        "a benchmark that has nothing to do with tau2",
+    ),
+)
+KINDS = ("agent", "domain", "benchmark")
+
+
+def new(
+    kind: Annotated[
+        str,
+        typer.Argument(help="agent, domain or benchmark.", autocompletion=lambda: list(KINDS)),
+    ],
+    name: Annotated[str, typer.Argument(help="What it is called, as a Python module.")],
+    folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
+) -> None:
+    """Write a skeleton that runs, with a test; existing files are never replaced."""
+    made = commands.new(kind, name, folder)
+    console = stdout()
+    for file in made.files:
+        console.print(inert(here(file)), soft_wrap=True, highlight=False)
+    for command in made.commands:
+        console.print(f"  [cyan]{inert(command)}[/cyan]", soft_wrap=True, highlight=False)
+
+
+COMMANDS = {demo: DEMO_EXAMPLES, new: NEW_EXAMPLES}
