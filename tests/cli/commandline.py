@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 from maseval.cli import app
+from tests.waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "maseval.cli"]
 
@@ -69,15 +69,47 @@ def slow_agent(folder, delay, times=50):
     ]
 
 
+HELD_AGENT = """\
+import itertools
+import time
+from pathlib import Path
+
+from maseval import AgentAdapter
+
+HOLD = Path(__file__).with_name("hold")
+starts = itertools.count()
+
+
+class Held(AgentAdapter):
+    def _run_agent(self, query):
+        while self.agent >= {free} and HOLD.exists():
+            time.sleep(0.01)
+        return "One moment, please."
+
+
+def agent(brief):
+    return Held(next(starts), "held")
+"""
+
+
+def held_agent(folder, free):
+    """Return options for an agent that waits while a file ``hold`` exists, and that file.
+
+    In the ``free`` first tasks it does not wait.
+    """
+    (folder / "held.py").write_text(HELD_AGENT.format(free=free))
+    hold = folder / "hold"
+    hold.touch()
+    return ["--agent", f"{folder / 'held.py'}:agent", "--user", "scripted"], hold
+
+
 def wait_for_some(folder, count):
     """Wait until so many simulations of a run are recorded."""
     log = folder / "log.jsonl"
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        if log.exists() and log.read_bytes().count(b'"kind": "report"') >= count:
-            return
-        time.sleep(0.02)
-    raise AssertionError("the run did not come so far")
+    wait_until(
+        lambda: log.exists() and log.read_bytes().count(b'"kind": "report"') >= count,
+        f"{count} recorded simulations",
+    )
 
 
 def require_data():

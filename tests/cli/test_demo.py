@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commandline import last_json, maseval, require_data
+from tests.cli.commandline import last_json, maseval
 
 
 @pytest.fixture
@@ -53,17 +53,3 @@ def test_make_demo_installs_the_product_and_nothing_for_development():
     assert re.search(r"^demo: \$\(DEMO_READY\) ##", makefile, re.M)
     assert "install -e ." in rule and "requirements/" not in rule and "-q" not in rule
     assert rule.count("echo") == 2
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_with_data_every_base_task_is_run_four_times(tmp_path, monkeypatch):
-    require_data()
-    monkeypatch.chdir(tmp_path)
-
-    result = maseval("demo")
-
-    assert result.exit_code == 0
-    assert "1112/1112" in result.stdout and "pass^4" in result.stdout
-    assert "Report: runs/" in result.stdout
-    assert "maseval view" in result.stdout and "maseval tau2 play" in result.stdout

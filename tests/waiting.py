@@ -1,0 +1,19 @@
+"""Waiting in tests: for a condition, never for a time.
+
+A loaded machine takes as long as it takes, so the deadline is generous; it only keeps a test that
+waits for nothing from running forever.
+"""
+
+import time
+from collections.abc import Callable
+
+DEADLINE_SECONDS = 300
+
+
+def wait_until(condition: Callable[[], object], what: str = "the condition") -> None:
+    """Return as soon as ``condition()`` is true; fail if it never becomes so."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {DEADLINE_SECONDS} s in vain for {what}")
+        time.sleep(0.01)
