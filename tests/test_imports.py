@@ -23,8 +23,8 @@ BARE_INSTALL = {
     "typing_extensions",
 }
 
-# The rooms of a package, by the package; those below a room belong to it. ``compat`` is the way
-# to the former names, which the core offers; the modules with those names are ``compat.*``.
+# The rooms of a package, by the package; those below a room belong to it. ``compat`` is the list
+# of former import paths, which ``maseval`` itself installs; ``compat.*`` has what only they offer.
 RANKS = {
     "maseval": """
         __main__

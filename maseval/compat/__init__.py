@@ -1,13 +1,49 @@
-"""Modules under the names that MASEval gave them, so that code written for it can be imported.
+"""Import paths of MASEval that are arranged differently here.
 
-The folders here mirror the package: ``core/history.py`` is importable as ``maseval.core.history``,
-because ``maseval.core`` also looks for its modules here. Each gives another name to what is defined
-elsewhere; nothing in the package imports them.
+The API document promises these paths, so they are permanent: importing one warns of nothing, and no
+version ends it. Each is another name for the module that has its content. The finder below comes
+last, so that it is asked only for names that no file has; ``docs/migrating.md`` lists the same.
 """
 
-from pathlib import Path
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+FORMER_MODULES = {
+    "maseval.core.callback": "maseval.core.callbacks.base",
+    "maseval.core.callback_handler": "maseval.core.callbacks.base",
+    "maseval.core.callbacks.progress_bar": "maseval.core.callbacks.progress",
+    "maseval.core.config": "maseval.core.tracing",
+    "maseval.core.history": "maseval.core.messages",
+    "maseval.core.utils": None,  # a package that held only the next two
+    "maseval.core.utils.system_info": "maseval.core.system_info",
+    "maseval.core.utils.message_utils": "maseval.compat.message_utils",
+    "maseval.benchmark.tau2.tau2": "maseval.compat.tau2",
+    "maseval.benchmark.tau2.utils": "maseval.compat.tau2",
+    "maseval.benchmark.tau2.domains.airline.db": "maseval.benchmark.tau2.domains.airline.models",
+    "maseval.benchmark.tau2.domains.retail.db": "maseval.benchmark.tau2.domains.retail.models",
+    "maseval.benchmark.tau2.domains.telecom.db": "maseval.benchmark.tau2.domains.telecom.models",
+}
 
 
-def former_modules(package: str) -> str:
-    """The folder with the former modules of ``package``, for its ``__path__``."""
-    return str(Path(__file__).parent.joinpath(*package.split(".")[1:]))
+class _FormerModules(MetaPathFinder, Loader):
+    """Lets a former path import the module that is its home."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in FORMER_MODULES:
+            return None
+        return ModuleSpec(name, self, is_package=FORMER_MODULES[name] is None)
+
+    def exec_module(self, module: ModuleType) -> None:
+        home = FORMER_MODULES[module.__name__]
+        if home is not None:
+            # The import system hands out what stands here afterwards.
+            sys.modules[module.__name__] = import_module(home)
+
+
+sys.meta_path.append(_FormerModules())

@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.formats.chat import from_chat
 from maseval.benchmark.tau2.texts.prompts import scenario_text
-from maseval.compat.core.utils.message_utils import (
+from maseval.compat.message_utils import (
     count_tokens_estimate,
     create_audio_content,
     create_file_content,

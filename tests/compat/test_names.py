@@ -1,7 +1,11 @@
 """Whoever comes from MASEval finds its names where they were, and each is ours."""
 
 import inspect
+import re
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +13,9 @@ import maseval.benchmark.tau2
 import maseval.core.callbacks
 import maseval.core.system_info
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, Tau2Benchmark
+from maseval.compat import FORMER_MODULES
+
+CHECKOUT = Path(__file__).parents[2]
 
 OURS = (maseval, maseval.core.callbacks, maseval.core.system_info, maseval.benchmark.tau2)
 
@@ -108,11 +115,23 @@ def test_a_function_takes_the_keywords_of_maseval(place, name, keywords):
     inspect.signature(function).bind(*receiver, **dict.fromkeys(keywords))
 
 
-def test_the_former_modules_stand_in_one_place():
-    home = module("compat").__file__.removesuffix("__init__.py")
-    former = [name for name in MODULES if "data_loader" not in name and "evaluator" not in name]
+def test_the_former_modules_are_listed_in_one_place_and_in_the_manual():
+    former = {f"maseval.{name}" for name in MODULES if not folder(name).exists()}
+    manual = (CHECKOUT / "docs" / "migrating.md").read_text(encoding="utf-8")
 
-    assert all(module(name).__file__.startswith(home) for name in former)
+    assert {name for name, home in FORMER_MODULES.items() if home} == former
+    for name in former:
+        assert f"`{re.sub('airline|retail|telecom', '*', name).removeprefix('maseval.')}`" in manual
+
+
+def folder(name):
+    return CHECKOUT / "maseval" / f"{name.replace('.', '/')}.py"
+
+
+def test_importing_a_former_module_warns_of_nothing_and_gives_its_home():
+    program = "import maseval.core.history as old, maseval.core.messages as new; assert old is new"
+
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
 
 
 def test_the_limit_of_steps_is_an_attribute_of_the_benchmark():

@@ -6,8 +6,6 @@ Research. The code here is our own; the data is fetched from the original. PROVE
 files to theirs and lists every intended difference.
 """
 
-from maseval.compat import former_modules
 from maseval.core import lazy
 
-__path__.append(former_modules(__name__))
 __all__ = lazy.attach(__name__, __file__)

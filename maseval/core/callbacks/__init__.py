@@ -1,6 +1,5 @@
 """Observers of a run: the hooks, and those that come with the core."""
 
-from maseval.compat import former_modules
 from maseval.core.callbacks.base import (
     AgentCallback,
     BenchmarkCallback,
@@ -19,8 +18,6 @@ from maseval.core.callbacks.progress import (
 )
 from maseval.core.callbacks.result_logger import FileResultLogger, ResultLogger, read_reports
 from maseval.core.storage.records import TornRecordWarning
-
-__path__.append(former_modules(__name__))
 
 __all__ = [
     "AgentCallback",

@@ -11,9 +11,6 @@ from maseval.benchmark.tau2.domains.airline.preconditions import (
 )
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.compat import former_modules
-
-__path__.append(former_modules(__name__))
 
 AIRLINE = Domain(
     name="airline",

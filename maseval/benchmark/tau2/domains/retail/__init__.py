@@ -15,9 +15,6 @@ from maseval.benchmark.tau2.domains.retail.tools import (
     LenientRetailTools,
     RetailTools,
 )
-from maseval.compat import former_modules
-
-__path__.append(former_modules(__name__))
 
 RETAIL = Domain(
     name="retail",

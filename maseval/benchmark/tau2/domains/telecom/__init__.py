@@ -17,9 +17,6 @@ from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
-from maseval.compat import former_modules
-
-__path__.append(former_modules(__name__))
 
 
 def _policy(support: str, solo_support: str) -> Policy:

@@ -1,7 +1,11 @@
-"""Hashes, files and the comparison of tool calls, as functions."""
+"""The names of MASEval's ``benchmark.tau2.tau2`` and ``benchmark.tau2.utils``.
+
+The first holds the benchmark, its user and its agents; the second hashes, files and the comparison
+of tool calls, which are methods here.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -9,29 +13,57 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from maseval.benchmark.tau2.agent import DefaultTau2Agent, DefaultTau2AgentAdapter
+from maseval.benchmark.tau2.benchmark import Tau2Benchmark
 from maseval.benchmark.tau2.data.files import read_mapping
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.base import merged
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
+from maseval.benchmark.tau2.user import Tau2User
+from maseval.benchmark.tau2.world.world import to_json_str as _to_json_str
+from maseval.core.tool import tool_definition
+
+__all__ = [
+    "INITIAL_GREETING",
+    "DefaultAgentTau2Benchmark",
+    "DefaultTau2Agent",
+    "DefaultTau2AgentAdapter",
+    "Tau2Benchmark",
+    "Tau2User",
+    "_build_tool_definitions",
+    "_to_json_str",
+    "compare_tool_calls",
+    "dump_file",
+    "get_dict_hash",
+    "get_pydantic_hash",
+    "load_file",
+    "update_pydantic_model_with_dict",
+]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
+def _build_tool_definitions(tools: Mapping[str, Callable[..., object]]) -> list[dict[str, Any]]:
+    return [tool_definition(tool) for tool in tools.values()]
+
+
 def get_dict_hash(d: Mapping[str, Any]) -> str:
-    """The SHA-256 of a dict, whatever the order of its keys."""
+    """Return the SHA-256 of a dict, whatever the order of its keys."""
     return sha256(json.dumps(d, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def get_pydantic_hash(model: BaseModel) -> str:
-    """The SHA-256 of a record."""
+    """Return the SHA-256 of a record."""
     return get_dict_hash(model.model_dump())
 
 
 def update_pydantic_model_with_dict(model: ModelT, update: Mapping[str, Any] | None) -> ModelT:
-    """A record with values laid over it, validated as a new one."""
+    """Return a record with values laid over it, validated as a new one."""
     return type(model).model_validate(merged(model.model_dump(), update)) if update else model
 
 
 def load_file(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a JSON or TOML file holds."""
+    """Return the content of a JSON or TOML file."""
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"File not found: {file}")
@@ -55,7 +87,7 @@ def compare_tool_calls(
     actual_args: Mapping[str, Any],
     compare_args: Sequence[str] | None = None,
 ) -> bool:
-    """Whether a call is the expected one, in all of its arguments or in those that are named."""
+    """Compare a call with the expected one, in all of its arguments or in those that are named."""
     compared = list(actual_args) if compare_args is None else compare_args
     return expected_name == actual_name and all(
         (key in expected_args, expected_args.get(key)) == (key in actual_args, actual_args.get(key))

@@ -1,4 +1,4 @@
-"""Messages in OpenAI's form with parts that are not text; only MASEval has these helpers."""
+"""Messages in OpenAI's form with parts that are not text; nothing here uses these helpers."""
 
 import base64
 import json
@@ -22,19 +22,19 @@ _TOKENS_PER_MESSAGE, _CHARACTERS_PER_TOKEN = 4, 4
 
 
 def create_text_content(text: str) -> ContentPart:
-    """A part that is text."""
+    """Return a part that is text."""
     return {"type": "text", "text": text}
 
 
 def create_image_url_content(url: str, detail: str = "auto") -> ContentPart:
-    """A part that is an image at an address."""
+    """Return a part that is an image at an address."""
     return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
 
 
 def create_image_file_content(
     path: str | PathLike[str], detail: str = "auto", encode_base64: bool = False
 ) -> ContentPart:
-    """A part that is an image in a file: by its address, or with its bytes."""
+    """Return a part that is an image in a file: by its address, or with its bytes."""
     file = Path(path)
     if not encode_base64:
         return create_image_url_content(file.absolute().as_uri(), detail)
@@ -42,7 +42,7 @@ def create_image_file_content(
 
 
 def create_image_from_pil(image: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
-    """A part that is an image of Pillow's, or anything else with its ``save``."""
+    """Return a part that is an image of Pillow's, or anything else with its ``save``."""
     content = BytesIO()
     image.save(content, format=format)
     return create_image_url_content(
@@ -51,7 +51,7 @@ def create_image_from_pil(image: Any, detail: str = "auto", format: str = "PNG")
 
 
 def create_image_from_numpy(array: Any, detail: str = "auto") -> ContentPart:
-    """A part that is an image of NumPy's: bytes of one, three or four channels."""
+    """Return a part that is an image of NumPy's: bytes of one, three or four channels."""
     height, width, *channels = array.shape
     kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
     if kind is None or str(array.dtype) != "uint8":
@@ -71,7 +71,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def create_file_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
-    """A part that is a file."""
+    """Return a part that is a file."""
     return {
         "type": "file",
         "file_path": str(path),
@@ -80,24 +80,24 @@ def create_file_content(path: str | PathLike[str], mime_type: str | None = None)
 
 
 def create_audio_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
-    """A part that is a recording."""
+    """Return a part that is a recording."""
     return {**create_file_content(path, mime_type), "type": "audio"}
 
 
 def create_multimodal_message(role: str, parts: Iterable[ContentPart]) -> dict[str, Any]:
-    """A message of several parts."""
+    """Return a message of several parts."""
     return {"role": role, "content": list(parts)}
 
 
 def create_tool_call(
     tool_name: str, arguments: Mapping[str, object], call_id: str | None = None
 ) -> ToolCall:
-    """A tool call in OpenAI's form, with an id of its own unless it is given one."""
+    """Return a tool call in OpenAI's form, with an id of its own unless it is given one."""
     return tool_call(tool_name, arguments, id=call_id or f"call_{uuid4().hex[:24]}")
 
 
 def extract_text_content(message: Message) -> str:
-    """The text of a message, without its other parts."""
+    """Return the text of a message, without its other parts."""
     content: object = message.get("content") or ""
     if not isinstance(content, list):
         return str(content)
@@ -105,19 +105,19 @@ def extract_text_content(message: Message) -> str:
 
 
 def has_images(message: Mapping[str, Any]) -> bool:
-    """Whether a part of the message is an image."""
+    """Return whether a part of the message is an image."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return any(isinstance(part, Mapping) and part.get("type") == "image_url" for part in parts)
 
 
 def has_tool_calls(message: Mapping[str, Any]) -> bool:
-    """Whether the message calls tools."""
+    """Return whether the message calls tools."""
     return bool(message.get("tool_calls"))
 
 
 def count_tokens_estimate(messages: Iterable[Message]) -> int:
-    """About how many tokens the messages are: four characters each, and four for each message."""
+    """Estimate the tokens of the messages: one per four characters, and four per message."""
     return sum(_TOKENS_PER_MESSAGE + _length(message) for message in messages)
 
 

@@ -1,9 +1,0 @@
-"""The progress bars: ``maseval.core.callbacks.progress``."""
-
-from maseval.core.callbacks.progress import (
-    ProgressBarCallback,
-    RichProgressBarCallback,
-    TqdmProgressBarCallback,
-)
-
-__all__ = ["ProgressBarCallback", "RichProgressBarCallback", "TqdmProgressBarCallback"]

@@ -1,1 +1,0 @@
-"""What MASEval keeps in ``maseval.core.utils``."""
