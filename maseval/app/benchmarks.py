@@ -20,7 +20,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 from maseval.stats import Outcome, outcomes_of
 
 _SUPPORT = {

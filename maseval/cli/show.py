@@ -42,7 +42,7 @@ from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.show import RunView
-    from maseval.runs.worker_log import WorkerHistory
+    from maseval.runs.live import WorkerHistory
 
 EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),

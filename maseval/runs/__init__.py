@@ -12,8 +12,7 @@ from maseval.runs.folder import RunFolder
 from maseval.runs.listing import RunState, default_root, list_runs, run_state
 from maseval.runs.lock import Holder
 from maseval.runs.log import DamagedRecord
-from maseval.runs.recorder import RunRecorder
-from maseval.runs.resume import run_into
+from maseval.runs.resume import RunRecorder, run_into
 
 __all__ = [
     "Annotations",

@@ -16,8 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import excerpt, visible
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import LocksUnavailableError, lock, write_json
-from maseval.runs.disk import check_regular
-from maseval.runs.exceptions import RunFolderError, RunWriteError
+from maseval.runs.exceptions import RunFolderError, RunWriteError, check_regular
 
 ANNOTATIONS = "annotations.json"
 BESIDE = ".annotations"
@@ -40,27 +39,27 @@ class NoteChangedError(AnnotationError):
 
 @dataclass(frozen=True)
 class Annotations:
-    """What people have written about a run."""
+    """Tags and a note that people have given to a run."""
 
     tags: tuple[str, ...] = ()
     note: str | None = None
 
     def with_tags(self, add: Iterable[str] = (), remove: Iterable[str] = ()) -> "Annotations":
-        """With some tags more and some fewer; the order is that in which they were given."""
-        gone = {checked_tag(each) for each in remove}
-        tags = dict.fromkeys([*self.tags, *map(checked_tag, add)])
+        """Add and remove tags; their order is that in which they were given."""
+        gone = {check_tag(each) for each in remove}
+        tags = dict.fromkeys([*self.tags, *map(check_tag, add)])
         kept = tuple(tag for tag in tags if tag not in gone)
         if len(kept) > MAX_TAGS:
             raise AnnotationError(f"{len(kept)} tags are too many; a run has at most {MAX_TAGS}")
         return replace(self, tags=kept)
 
     def with_note(self, text: str | None) -> "Annotations":
-        """With another note; none if there is nothing in it."""
-        return replace(self, note=checked_note(text) if text and text.strip() else None)
+        """Replace the note; a blank one removes it."""
+        return replace(self, note=check_note(text) if text and text.strip() else None)
 
 
-def checked_tag(tag: str) -> str:
-    """The tag without blanks around it; raises for what cannot be one."""
+def check_tag(tag: str) -> str:
+    """Return the tag without blanks around it; raises for what cannot be one."""
     name = " ".join(tag.split(" ")).strip()
     if not name or len(name) > MAX_TAG or "," in name or not _is_plain(name):
         raise AnnotationError(
@@ -70,8 +69,8 @@ def checked_tag(tag: str) -> str:
     return name
 
 
-def checked_note(text: str) -> str:
-    """The note with plain line ends; raises for what cannot be one."""
+def check_note(text: str) -> str:
+    """Return the note with plain line ends; raises for what cannot be one."""
     note = text.replace("\r\n", "\n").rstrip()
     if len(note) > MAX_NOTE:
         raise AnnotationError(
@@ -87,13 +86,13 @@ def _is_plain(name: str) -> bool:
 
 
 def annotations_path(run: str | os.PathLike[str]) -> Path:
-    """Where the tags and the note of a run folder or a results file are kept."""
+    """Return the file of the tags and the note of a run folder or a results file."""
     path = Path(run)
     return path / ANNOTATIONS if path.is_dir() else path.with_name(f"{path.name}{BESIDE}")
 
 
 def read_annotations(run: str | os.PathLike[str]) -> Annotations:
-    """The tags and the note of a run folder or a results file."""
+    """Return the tags and the note of a run folder or a results file."""
     path = annotations_path(run)
     check_regular(path)
     try:
@@ -110,7 +109,7 @@ def read_annotations(run: str | os.PathLike[str]) -> Annotations:
 
 
 def annotations_or_problem(run: str | os.PathLike[str]) -> tuple[Annotations, str | None]:
-    """The tags and the note, or why they cannot be read, which says nothing against the run."""
+    """Return the tags and the note, or why they cannot be read; the run may be all right."""
     try:
         return read_annotations(run), None
     except RunFolderError as error:
@@ -123,7 +122,7 @@ def change_annotations(
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
     try:
-        with _locked(path):
+        with _lock_file(path):
             before = read_annotations(run)
             after = change(before)
             if after != before:
@@ -145,7 +144,7 @@ def change_note(
 ) -> Annotations:
     """Replace the note; with ``check`` only if it still is what it ``was``."""
 
-    def changed(present: Annotations) -> Annotations:
+    def replace_note(present: Annotations) -> Annotations:
         if check and present.note != was:
             raise NoteChangedError(
                 f"somebody else has changed the note of {run} meanwhile; look at it, and enter "
@@ -153,12 +152,12 @@ def change_note(
             )
         return present.with_note(text)
 
-    return change_annotations(run, changed)
+    return change_annotations(run, replace_note)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """The right to change a file, which is replaced, so that its lock is a file of its own."""
+def _lock_file(path: Path) -> Iterator[None]:
+    """Lock a file that will be replaced, so that its lock is a file of its own."""
     guard = path.with_name(f".{path.name}.lock")
     check_regular(guard)
     descriptor = os.open(guard, os.O_RDWR | os.O_CREAT, 0o666)

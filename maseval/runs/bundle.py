@@ -71,7 +71,7 @@ class BundleManifest(TypedDict):
 
 
 def versions_of(folder: RunFolder) -> list[RunVersions]:
-    """What the run's reports say of the code they were made by, each different set once."""
+    """Return the versions of the code that made the run's reports, each different set once."""
     found: list[RunVersions] = []
     for shared in folder.shared:
         packages = {str(k): str(v) for k, v in sorted(mapping(shared, "packages").items())}
@@ -130,10 +130,10 @@ def _checksum(content: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def opened_bundle(
+def open_bundle(
     path: Path, target: Path, limits: ArchiveLimits | None = None
 ) -> Iterator[RunFolder]:
-    """The run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
+    """Yield the run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
 
     The checksums of all files, the run's configuration, and every seal and link of its log must be
     right; else nothing stays behind.
@@ -150,7 +150,7 @@ def opened_bundle(
     except OSError as error:  # whoever reads it knows only the name that the folder is to get
         raise OSError(error.errno, error.strerror, str(target)) from error
     try:
-        manifest = _unpacked(path, hidden, limits)
+        manifest = _unpack(path, hidden, limits)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
         yield folder
@@ -163,7 +163,7 @@ def opened_bundle(
     sync_folder(target.parent)
 
 
-def _unpacked(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
+def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
     with opened_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:

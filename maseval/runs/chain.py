@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.runs.disk import check_regular
+from maseval.runs.exceptions import check_regular
 
 LINK = "after"
 _DIGITS = 32
@@ -30,13 +30,13 @@ class Link(NamedTuple):
 
     @classmethod
     def of(cls, number: int, line: bytes) -> "Link":
-        """The link to a line."""
+        """Return the link to a line."""
         digest = hashlib.sha256(line.strip(b"\r\n")).hexdigest()
         return cls(number, digest[:_DIGITS])
 
     @classmethod
-    def parsed(cls, text: object) -> "Link":
-        """The link in a record; raises ``ValueError`` for anything else."""
+    def parse(cls, text: object) -> "Link":
+        """Return the link in a record; raises ``ValueError`` for anything else."""
         number, _, digest = str(text).partition(" ")
         if not number.isdecimal() or len(number) > 15:
             raise ValueError("its link to the line before cannot be read")
@@ -59,12 +59,12 @@ class LogLine(NamedTuple):
 
     @property
     def link(self) -> Link:
-        """What the next line should name."""
+        """The link that the next line should name."""
         return Link.of(self.number, self.text)
 
 
 def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
-    """The lines of a log, without blank ones and without a byte order mark.
+    """Yield the lines of a log, without blank ones and without a byte order mark.
 
     ``after`` is a line of the same log: only what follows it is read.
     """
@@ -113,7 +113,7 @@ class Chain:
         self._before, self._intact = line, False
 
     def follow(self, line: LogLine, named: Link | None) -> Break | None:
-        """Go on to a line, which names the one before it, if any; says what is wrong with that."""
+        """Check the link that a line names, and return the break in the chain, if there is one."""
         before, intact = self._before, self._intact
         self._before, self._intact = line, True
         if named is None:
@@ -133,7 +133,7 @@ class Chain:
 
 
 def link_to_end(path: Path) -> Link:
-    """The link that the next line of a log should have."""
+    """Return the link that the next line of a log should have."""
     link = BEGINNING
     for line in lines_of(path):
         link = line.link

@@ -1,7 +1,7 @@
 """The configuration of a run, in a form that can be compared with another.
 
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
-what the models cost when the run was started, and ``command`` how it was. All other keys are
+what the models cost when the run was started, ``command`` how it was started. All other keys are
 settings, which the simulations of the run share.
 """
 
@@ -33,12 +33,12 @@ class Simulation(NamedTuple):
 
     @classmethod
     def of(cls, report: Report) -> "Simulation":
-        """The simulation that a report is about."""
+        """Return the simulation that a report is about."""
         return cls(*simulation_key(report))
 
     @classmethod
     def of_task(cls, task: Task, trial: int) -> "Simulation":
-        """One of a task's simulations."""
+        """Return one of a task's simulations."""
         return cls(_domain(task.metadata), str(task.id), trial)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Simulation(NamedTuple):
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """The ids of each domain's tasks: the ``tasks`` of a run's configuration."""
+    """Return the ids of each domain's tasks: the ``tasks`` of a run's configuration."""
     ids: dict[str, list[str]] = {}
     for task in tasks:
         ids.setdefault(_domain(task.metadata), []).append(str(task.id))
@@ -70,9 +70,9 @@ class RunConfig:
         config: Mapping[str, object],
         clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact,
     ) -> "RunConfig":
-        """The configuration as it will be stored, but for the names of tasks and domains cleaned.
+        """Return the configuration as it will be stored; names of tasks and domains stay.
 
-        Raises for what JSON cannot hold.
+        Raises for values that JSON cannot hold.
         """
         names = {key: config[key] for key in config if key in _NAMES}
         try:
@@ -102,11 +102,11 @@ class RunConfig:
         }
 
     def extends(self, other: "RunConfig") -> bool:
-        """Whether this asks for all that ``other`` asks for, under the same settings."""
+        """Return whether this plans all that ``other`` plans, under the same settings."""
         return self.same_settings(other) and self.planned.keys() >= other.planned.keys()
 
     def same_settings(self, other: "RunConfig") -> bool:
-        """Whether simulations of one run are valid in the other.
+        """Return whether simulations of one run are valid in the other.
 
         ``data``, the fingerprints by domain, must agree where both have one.
         """
@@ -118,11 +118,11 @@ class RunConfig:
         return agree and _canonical(_settings(self.values)) == _canonical(_settings(other.values))
 
     def differences(self, new: "RunConfig") -> list[str]:
-        """What ``new`` changes: ``path.of.key: old -> new``."""
+        """List the changes in ``new`` as ``path.of.key: old -> new``."""
         return list(_differences(self.without_notes(), new.without_notes(), ()))
 
     def without_notes(self) -> dict[str, Any]:
-        """Everything but what results do not depend on."""
+        """Return everything but what results do not depend on."""
         return {key: value for key, value in self.values.items() if key not in _NOTES}
 
 
@@ -138,7 +138,7 @@ def _check_plan(values: Mapping[str, object]) -> None:
     tasks, trials = values.get("tasks"), values.get("trials")
     if not isinstance(tasks, dict) or not all(_is_ids(ids) for ids in tasks.values()):
         raise ConfigurationError(
-            f"the configuration's 'tasks' is {_shown(tasks)}; give the task ids of each domain, "
+            f"the configuration's 'tasks' is {_brief(tasks)}; give the task ids of each domain, "
             "which task_ids(tasks) lists"
         )
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
@@ -167,15 +167,15 @@ def _differences(old: object, new: object, path: tuple[str, ...]) -> Iterator[st
 
 def _change(old: object, new: object) -> str:
     if not (isinstance(old, list) and isinstance(new, list)):
-        return f"{_shown(old)} -> {_shown(new)}"
+        return f"{_brief(old)} -> {_brief(new)}"
     gone, added = [one for one in old if one not in new], [one for one in new if one not in old]
     if not gone and not added:
         return "the same in another order"
-    parts = [f"without {_shown(gone)}"] * bool(gone) + [f"with {_shown(added)}"] * bool(added)
+    parts = [f"without {_brief(gone)}"] * bool(gone) + [f"with {_brief(added)}"] * bool(added)
     return f"{len(old)} -> {len(new)}, {', '.join(parts)}"
 
 
-def _shown(value: object, limit: int = 120) -> str:
+def _brief(value: object, limit: int = 120) -> str:
     if value is _ABSENT:
         return "(not set)"
     text = json.dumps(value, ensure_ascii=False)

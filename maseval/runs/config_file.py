@@ -1,4 +1,4 @@
-"""``config.json``: which run a folder belongs to, written once when the folder is created."""
+"""``config.json``: the run that a folder belongs to, written once when the folder is created."""
 
 from pathlib import Path
 
@@ -8,8 +8,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, sync_folder, write_json
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig
-from maseval.runs.disk import check_regular
-from maseval.runs.exceptions import RunConfigError, RunFolderError
+from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
 from maseval.runs.log import heads_of
 
 FORMAT = 1
@@ -24,7 +23,7 @@ def create(folder: Path, config: RunConfig) -> None:
 
 
 def read_config(folder: Path) -> tuple[str, RunConfig]:
-    """When the run was started, and its configuration then."""
+    """Return when the run was started, and its configuration then."""
     path = folder / CONFIG
     try:
         check_regular(path)
@@ -55,7 +54,7 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
 
 
 def current_config(folder: Path) -> RunConfig:
-    """The configuration with everything added since the run was started."""
+    """Return the configuration with everything added since the run was started."""
     _, first = read_config(folder)
     return heads_of(folder / LOG).config or first
 

@@ -7,11 +7,11 @@ is ever rewritten: tasks or trials that are added later are a line of the log.
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from maseval.core.report import Report
 from maseval.core.shapes import excerpt
@@ -30,23 +30,26 @@ from maseval.runs.config_file import (
     create,
     read_config,
 )
-from maseval.runs.disk import check_regular, writing
-from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError
+from maseval.runs.exceptions import (
+    RunConfigError,
+    RunFolderError,
+    RunWriteError,
+    check_regular,
+    writing,
+)
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
     RERUN_STATUSES,
-    Closing,
     DamagedRecord,
     LogContents,
     ReportPlace,
     Score,
-    check_report,
+    SessionEnd,
     contents_of,
     report_at,
-    report_record,
     shared_id,
-    simulation_of,
 )
+from maseval.runs.report_line import check_report, report_record, simulation_of
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ class RunFolder:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """The run as it is now, even while another process is writing to it."""
+        """Read the run as it is now, even while another process is writing to it."""
         return cls(path)
 
     @classmethod
@@ -118,7 +121,7 @@ class RunFolder:
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets) -> "RunFolder":
         writing(path, "cannot be read", lambda: check_usable(path, wanted))
-        lock = writing(path, "cannot be written to", lambda: _locked(path))
+        lock = writing(path, "cannot be written to", lambda: _lock_folder(path))
         try:
             folder = writing(path, "cannot be written to", lambda: cls._begin(path, wanted))
             folder._lock, folder._secrets = lock, secrets
@@ -159,12 +162,12 @@ class RunFolder:
 
     @property
     def shared(self) -> list[object]:
-        """What many reports share, each once: the machine and the code they were made by."""
+        """The descriptions of machine and code that many reports share, each once."""
         return list(self._contents.shared.values())
 
     @property
     def is_open(self) -> bool:
-        """Whether reports can be added."""
+        """True if reports can be added."""
         return self._writer is not None
 
     @property
@@ -174,11 +177,11 @@ class RunFolder:
 
     @property
     def recorded(self) -> Mapping[Simulation, str]:
-        """How each simulation with a report ended."""
+        """The status of each simulation that has a report."""
         return {key: place.status for key, place in self._contents.places.items()}
 
     def missing(self, *, retry_failed: bool = True) -> list[Simulation]:
-        """The planned simulations that still have to be run.
+        """Return the planned simulations that still have to be run.
 
         With ``retry_failed`` those too whose report says that the set-up, the environment, the
         simulated user, the time limit or something unknown made them fail. Whatever the agent did
@@ -189,7 +192,7 @@ class RunFolder:
         return [one for one in self.planned if one not in places or places[one].status in again]
 
     def reports(self) -> Iterator[Report]:
-        """The reports in the order of the plan, one in memory at a time, one for each simulation.
+        """Yield one report for each simulation in the order of the plan, one in memory at a time.
 
         If a simulation was run again, its last report is the one that counts.
         """
@@ -199,7 +202,7 @@ class RunFolder:
             yield self.report(simulation)
 
     def report(self, simulation: Simulation) -> Report:
-        """The report on one simulation."""
+        """Return the report on one simulation."""
         try:
             place = self._contents.places[simulation]
         except KeyError:
@@ -230,7 +233,7 @@ class RunFolder:
         return adopted
 
     def whole_record(self, report: Report) -> dict[str, object]:
-        """The line that stands for a report, with all it shares with others, without secrets."""
+        """Return the record of a report, with all it shares with others, without secrets."""
         return self._without_secrets(report_record(report, None))
 
     def _line(self, report: Report) -> str:
@@ -249,11 +252,11 @@ class RunFolder:
         return {**self._secrets.removed_from(record), **{key: record[key] for key in named}}
 
     def note_use(self, cost: float, tokens: int) -> None:
-        """Say what all sessions used together, for the lists of runs."""
+        """Set what all sessions used together, for the lists of runs."""
         self._used = cost, tokens
 
     def note_score(self, pass_1: Score | None) -> None:
-        """Say how well all sessions together did, for the lists of runs."""
+        """Set the score of all sessions together, for the lists of runs."""
         self._score = pass_1
 
     def close(self) -> None:
@@ -327,9 +330,9 @@ class RunFolder:
                 if simulation in other.recorded and simulation not in self._contents.places:
                     self.append(other.report(simulation))
 
-    def _closing(self) -> Closing:
+    def _closing(self) -> SessionEnd:
         failed = sum(status in RERUN_STATUSES for status in self.recorded.values())
-        closing: Closing = {
+        closing: SessionEnd = {
             "kind": "closed",
             "at": now(),
             "done": len(self.planned) - len(self.missing()),
@@ -354,7 +357,7 @@ class RunFolder:
 
 
 def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
-    """The reports that were kept in a file; says which of its lines are none."""
+    """Yield the reports that were kept in a file, and log which of its lines are none."""
     for line in lines_of(path):
         try:
             record = strict_json.loads_object(line.text)
@@ -366,6 +369,23 @@ def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _locked(path: Path) -> FolderLock:
+def _lock_folder(path: Path) -> FolderLock:
     path.mkdir(parents=True, exist_ok=True)
     return FolderLock(path / LOCK)
+
+
+class Recording(Protocol):
+    """A run that can be read: a ``RunFolder``, or a results file that reads like one."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def config(self) -> RunConfig: ...
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]: ...
+    @property
+    def planned(self) -> Collection[Simulation]: ...
+    @property
+    def recorded(self) -> Collection[Simulation]: ...
+    def reports(self) -> Iterator[Report]: ...
+    def report(self, simulation: Simulation) -> Report: ...

@@ -11,10 +11,9 @@ from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
-from maseval.runs.disk import check_regular
-from maseval.runs.exceptions import RunFolderError
+from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_closing, last_record
+from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_session_end, last_record
 
 
 @dataclass(frozen=True)
@@ -47,12 +46,12 @@ class RunState:
 
 
 def default_root() -> Path:
-    """Where runs are kept by default: ``MASEVAL_RUNS_DIR`` or ``./runs``."""
+    """Return the default folder of runs: ``MASEVAL_RUNS_DIR`` or ``./runs``."""
     return Path(os.environ.get("MASEVAL_RUNS_DIR") or "runs")
 
 
 def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
-    """The runs under ``root``, the latest first.
+    """Return the runs under ``root``, the latest first.
 
     Uses the counts that each log ends with. Only opening a run checks that all its records are
     intact.
@@ -62,21 +61,21 @@ def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
 
 
 def run_state(path: str | os.PathLike[str]) -> RunState:
-    """The progress of the run at ``path``."""
+    """Return the progress of the run at ``path``."""
     path = Path(path)
     try:
         started, config = read_config(path)
         check_regular(path / LOG)
         check_regular(path / LOCK)
     except RunFolderError as error:
-        return RunState(path, "damaged", updated=_changed(path / CONFIG), problem=str(error))
+        return RunState(path, "damaged", updated=_change_time(path / CONFIG), problem=str(error))
     annotations, problem = annotations_or_problem(path)
     holder, counts = holder_of(path / LOCK), _counts(path / LOG, config)
     return RunState(
         path,
         "running" if holder else "complete" if counts.done == counts.planned else "incomplete",
         started=started,
-        updated=_changed(path / LOG) or started,
+        updated=_change_time(path / LOG) or started,
         holder=holder,
         problem=problem,
         annotations=annotations,
@@ -85,7 +84,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
 
 
 class _Counts(NamedTuple):
-    """What a log says of its run's progress; the names are those of ``RunState``."""
+    """The progress of a run as its log tells it; the names are those of ``RunState``."""
 
     done: int
     failed: int
@@ -97,9 +96,9 @@ class _Counts(NamedTuple):
 
 
 def _counts(log: Path, config: RunConfig) -> _Counts:
-    """The counts that the log ends with, or those of its lines if its session has not ended."""
+    """Return the counts that the log ends with, or those of its lines in an open session."""
     closing = last_record(log)
-    if is_closing(closing):
+    if is_session_end(closing):
         return _Counts(
             *(closing["done"], closing["failed"], closing["planned"]),
             closing["config"] or config.values,
@@ -124,7 +123,7 @@ def _run_folders(root: Path) -> Iterator[Path]:
             yield Path(entry.path)
 
 
-def _changed(path: Path) -> str:
+def _change_time(path: Path) -> str:
     try:
         return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
     except OSError:

@@ -16,8 +16,7 @@ from pathlib import Path
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import LocksUnavailableError, lock
 from maseval.core.tracing import now
-from maseval.runs.disk import check_regular
-from maseval.runs.exceptions import RunFolderError, RunLockedError
+from maseval.runs.exceptions import RunFolderError, RunLockedError, check_regular
 
 # Whoever only looks whether a run is in progress holds the lock for a moment.
 _ATTEMPTS, _PAUSE = 4, 0.05
@@ -33,7 +32,7 @@ class Holder:
     since: str
     command: str
     born: str | None = None
-    """When the process was started, in the system's own terms: process ids are used again."""
+    """The start of the process in the system's own terms, because process ids are used again."""
 
     @classmethod
     def this_process(cls) -> "Holder":
@@ -42,7 +41,7 @@ class Holder:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process is still there; one on another host is taken to be."""
+        """True if the process is still there; one on another host is taken to be."""
         # Asking Windows would send the process a signal.
         if self.host != socket.gethostname() or sys.platform == "win32":
             return True
@@ -100,7 +99,7 @@ class FolderLock:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """Who holds the lock at ``path``; None if nobody does."""
+    """Return the process that holds the lock at ``path``, or None if nobody does."""
     holder = _read(path)
     if holder is None or not holder.is_alive:
         return None
@@ -126,7 +125,7 @@ def _read(path: Path) -> Holder | None:
 
 
 def _free(descriptor: int, path: Path, *, shared: bool = False) -> bool:
-    """Whether the lock is ours now; where there are none, whether the name in the file is dead."""
+    """Take the lock if it is free; where there are no locks, check that its holder is dead."""
     try:
         return lock(descriptor, shared=shared)
     except LocksUnavailableError:
@@ -135,7 +134,7 @@ def _free(descriptor: int, path: Path, *, shared: bool = False) -> bool:
 
 
 def _command() -> str:
-    """The program and its subcommands; not its options, which may hold a key."""
+    """Return the program and its subcommands; not its options, which may hold a key."""
     program, *arguments = sys.argv or [""]
     subcommands = itertools.takewhile(_SUBCOMMAND.fullmatch, arguments[:2])
     return " ".join([Path(program).name or "python", *subcommands])

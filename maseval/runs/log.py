@@ -1,4 +1,4 @@
-"""The log of a run: what its lines mean, and how it is read.
+"""The log of a run: the meaning of its lines, and reading them.
 
 Each line is a JSON object with a checksum, a link to the line before (``maseval.runs.chain``) and a
 ``kind``. A *report* is one finished simulation.
@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard, cast
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.shapes import excerpt, mapping, number
@@ -25,8 +24,12 @@ from maseval.core.storage.records import broken_seal
 from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.repeats import with_repeats, without_repeats
-from maseval.runs.skim import skimmed
+from maseval.runs.report_line import (
+    check_report,
+    report_of,
+    simulation_of,
+    skim_report,
+)
 
 # Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
 # needs no new conversation: ``Benchmark.rescore`` evaluates the recorded one.
@@ -45,18 +48,6 @@ RERUN_STATUSES = frozenset(
 
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
-_OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")
-_REPORT_TYPES: dict[str, type | UnionType] = {
-    "status": str,
-    "config": dict,
-    "traces": dict,
-    "usage": dict,
-    "task": dict,
-    "error": dict | None,
-    "eval": list | None,
-    "duration_seconds": int | float,
-    "attempts": list,
-}
 
 
 class DamagedRecord(NamedTuple):
@@ -70,7 +61,7 @@ class DamagedRecord(NamedTuple):
 
 
 class ReportPlace(NamedTuple):
-    """Where in the log a report is, and how its simulation ended."""
+    """The place of a report in the log, and how its simulation ended."""
 
     offset: int
     status: str
@@ -84,7 +75,7 @@ class Score(TypedDict):
     high: float
 
 
-class Closing(TypedDict):
+class SessionEnd(TypedDict):
     """The line that ends a session; ``config`` only if the run was extended.
 
     ``cost`` (in usd) and ``tokens`` are those of all sessions, and ``pass_1`` the score with the
@@ -104,7 +95,7 @@ class Closing(TypedDict):
 
 @dataclass
 class LogContents:
-    """What is in a log. Of several reports on one simulation the last one counts."""
+    """The contents of a log. Of several reports on one simulation the last one counts."""
 
     places: dict[Simulation, ReportPlace] = field(default_factory=dict)
     shared: dict[str, object] = field(default_factory=dict)
@@ -116,10 +107,10 @@ class LogContents:
 
     def add(self, record: Mapping[str, object], offset: int) -> None:
         """Add one line; raises if it lacks what its kind requires."""
-        self.prepared(record, offset)()
+        self.prepare(record, offset)()
 
-    def prepared(self, record: Mapping[str, object], offset: int) -> Callable[[], None]:
-        """How to add one line; raises if it lacks what its kind requires."""
+    def prepare(self, record: Mapping[str, object], offset: int) -> Callable[[], None]:
+        """Return a call that adds one line; raise if it lacks what its kind requires."""
         match record["kind"]:
             case "report":
                 simulation = simulation_of(record)
@@ -136,27 +127,10 @@ class LogContents:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
-def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
-    """A report as a line; its head comes first, for ``heads`` to find."""
-    simulation = Simulation.of(cast(Report, report))
-    traces = report.get("traces")
-    once = {"traces": without_repeats(traces)} if isinstance(traces, Mapping) else {}
-    return {
-        "kind": "report",
-        "domain": simulation.domain,
-        "task_id": simulation.task_id,
-        "repeat_idx": simulation.trial,
-        "status": report["status"],
-        "shared": shared,
-        **report,
-        **once,
-    }
-
-
-def _unsealed(line: bytes, *, skim: bool) -> dict[str, object]:
-    """The record of a line; raises if anything in it is not as it was written."""
+def _read_record(line: bytes, *, skim: bool) -> dict[str, object]:
+    """Return the record of a line; raises if anything in it is not as it was written."""
     problem = broken_seal(line)
-    record = skimmed(line) if skim and problem is None else None
+    record = skim_report(line) if skim and problem is None else None
     if record is None:
         record = strict_json.loads_object(line)
     if problem:
@@ -166,18 +140,8 @@ def _unsealed(line: bytes, *, skim: bool) -> dict[str, object]:
     return record
 
 
-def check_report(record: Mapping[str, object]) -> None:
-    """Raise unless a line has all that a report has, as far as reading it back needs."""
-    for key in (*_REPORT_TYPES, "shared"):
-        if not isinstance(record[key], _REPORT_TYPES.get(key, object)):
-            raise ValueError(f"{key!r} is {excerpt(record[key], 40)}")
-    if not isinstance(mapping(record["task"]).get("metadata"), dict):
-        raise ValueError("its task has no metadata")
-    simulation_of(record)
-
-
 def shared_id(benchmark: object) -> str:
-    """A name for what many reports share."""
+    """Return a name for what many reports share."""
     return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
 
 
@@ -186,7 +150,7 @@ def contents_of(path: Path) -> LogContents:
     reading = LogReading()
     for line in lines_of(path):
         reading.take(line)
-    return reading.finished()
+    return reading.finish()
 
 
 OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
@@ -209,7 +173,7 @@ class LogReading:
         skim: bool = False,
     ) -> None:
         self.settled = contents or LogContents()
-        """What the lines say that the next one has named."""
+        """The contents of those lines that the next one has named."""
         self.chain = chain or Chain()
         self._on_report = on_report
         self._skim = skim
@@ -217,11 +181,11 @@ class LogReading:
         self._last: LogLine | None = None
 
     def take(self, line: LogLine) -> bool:
-        """Read one line; whether it is intact."""
+        """Read one line, and return whether it is intact."""
         try:
-            record = _unsealed(line.text, skim=self._skim)
-            self.settled.prepared(record, line.offset)
-            named = Link.parsed(record[LINK]) if LINK in record else None
+            record = _read_record(line.text, skim=self._skim)
+            self.settled.prepare(record, line.offset)
+            named = Link.parse(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
             self.chain.skip(line)
@@ -242,8 +206,8 @@ class LogReading:
         self._last = line
         return intact
 
-    def so_far(self) -> LogContents:
-        """What is there if nothing more comes; reading may continue."""
+    def snapshot(self) -> LogContents:
+        """Return the contents as if the log ended here; reading may continue."""
         known = self.settled
         copied = replace(
             known,
@@ -256,8 +220,8 @@ class LogReading:
             copied.add(self._waiting[1], self._waiting[0].offset)
         return copied
 
-    def finished(self) -> LogContents:
-        """What is there, at the end of the log."""
+    def finish(self) -> LogContents:
+        """Return the contents at the end of the log."""
         self._settle()
         self.settled.end = self._end
         return self.settled
@@ -277,9 +241,9 @@ class LogReading:
 
 
 def heads_of(path: Path) -> LogContents:
-    """As ``contents_of``, without looking further into a report than its head; many times faster.
+    """Read the heads of all reports, many times faster than ``contents_of``.
 
-    Skips what reports share, and every line it cannot read; believes what the lines say.
+    Skips what reports share, and every line that cannot be read; verifies nothing.
     """
     contents = LogContents()
     for each in lines_of(path):
@@ -293,7 +257,7 @@ def heads_of(path: Path) -> LogContents:
 
 
 def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
-    """The last line if it is whole and short, else nothing."""
+    """Return the last line if it is whole and short, else nothing."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -303,9 +267,9 @@ def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
         return {}
 
 
-def is_closing(record: Mapping[str, object]) -> TypeGuard[Closing]:
-    """Whether a record ends a session, with all its counts."""
-    if record.get("kind") != "closed" or not record.keys() >= Closing.__required_keys__:
+def is_session_end(record: Mapping[str, object]) -> TypeGuard[SessionEnd]:
+    """Return whether a record ends a session, with all its counts."""
+    if record.get("kind") != "closed" or not record.keys() >= SessionEnd.__required_keys__:
         return False
     counts = (record[key] for key in ("done", "failed", "planned"))
     used = (record.get(key, 0) for key in ("cost", "tokens"))
@@ -331,7 +295,7 @@ def _is_config(value: object) -> bool:
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
-    """The report that begins at ``offset``, with the shared configuration put back."""
+    """Return the report that begins at ``offset``, with the shared configuration put back."""
     with path.open("rb") as file:
         file.seek(offset)
         record = strict_json.loads_object(file.readline())
@@ -342,23 +306,6 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
             f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
             f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
         ) from error
-
-
-def report_of(record: dict[str, Any], shared: Mapping[str, object]) -> Report:
-    """The report in a record, which is changed; raises if it names what is not there."""
-    if record["shared"] in shared:
-        record["config"]["benchmark"] = shared[record["shared"]]
-    record["traces"] = with_repeats(record["traces"])
-    return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
-
-
-def simulation_of(record: Mapping[str, object]) -> Simulation:
-    """The simulation that a line is about."""
-    domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
-    if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
-        given = (domain, task_id, trial)
-        raise ValueError(f"not a simulation: {', '.join(excerpt(one, 40) for one in given)}")
-    return Simulation(domain, task_id, trial)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -55,7 +55,7 @@ class KillRig:
 
     def kill(self) -> bool:
         """Start the command and kill it; False if it came to its end before that."""
-        with self._started() as process:
+        with self._start() as process:
             try:
                 self._wait(process)
             finally:
@@ -73,7 +73,7 @@ class KillRig:
         """Every report of the run as text, without what differs between equal runs."""
         return results_in(self.folder)
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command,
             cwd=self._cwd,

@@ -14,7 +14,7 @@ from maseval.core.shapes import Shape, mapping
 from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, lines_of
 from maseval.runs.log import LogContents, LogReading
-from maseval.runs.repeats import with_repeats
+from maseval.runs.report_line import with_repeats
 from maseval.view.index_file import Position, SavedIndex, is_line_of, load, save
 
 # A smaller log is read in less time than anybody notices.
@@ -65,7 +65,7 @@ class LogIndex:
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
         self._reading = LogReading(contents, chain, self._add, skim=True)
         self._saved = 0 if self._last is None else self._last.number
-        self.contents: LogContents = self._reading.so_far()
+        self.contents: LogContents = self._reading.snapshot()
 
     def update(self) -> bool:
         """Read what is new; whether there was anything."""
@@ -78,7 +78,7 @@ class LogIndex:
             self._begin(None)
         self._seen = seen
         self._read_on()
-        self.contents = self._reading.so_far()
+        self.contents = self._reading.snapshot()
         self._save()
         return True
 

@@ -8,8 +8,8 @@ from maseval.core.report import Report
 from maseval.core.shapes import Shape
 from maseval.report.facts import Fact
 from maseval.report.index import Entry, TaskFindings
+from maseval.runs.folder import Recording
 from maseval.runs.log import Score
-from maseval.runs.recording import Recording
 from maseval.stats.estimation import estimate
 from maseval.stats.trials import count_trials
 

@@ -12,7 +12,7 @@ from maseval.core.shapes import Shape, mapping
 from maseval.core.storage import strict_json
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
-from maseval.runs.log import report_of, simulation_of
+from maseval.runs.report_line import report_of, simulation_of
 from maseval.view.library import Library
 from maseval.view.search_file import Progress, SearchFile
 from maseval.view.search_texts import Part, parts_of

@@ -16,8 +16,8 @@ from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
+from maseval.runs.folder import Recording
 from maseval.runs.log import DamagedRecord, Score, report_at
-from maseval.runs.recording import Recording
 from maseval.view.exceptions import NothingThereError
 from maseval.view.labels_file import load_labels, save_labels
 from maseval.view.log_index import LogIndex

@@ -3,6 +3,7 @@
 Usage: python -m tests.runs.program FOLDER [TASKS [TRIALS [SECONDS]]]
 """
 
+import os
 import resource
 import signal
 import sys
@@ -42,6 +43,12 @@ def main(
         print(f"{type(error).__name__}: {error}", flush=True)
         return 3
     return 0
+
+
+def main_in_fork(*arguments: object) -> None:
+    """Run in a process that was forked from one with terminal output, and print nothing."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    sys.exit(main(*map(str, arguments)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Real processes that are killed, refused the disk or set against each other."""
 
+import multiprocessing
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from maseval.runs import RunFolder, RunWriteError, run_into, run_state
 from maseval.testing import KillRig, results_in
 from tests.faults.table import shows
+from tests.runs import program
 from tests.runs.program import IDS
 from tests.runs.worlds import config, desk, tasks
 
@@ -52,13 +54,64 @@ def rig(path, seconds, seed=0, **options):
     return KillRig(command(path, len(IDS), TRIALS, seconds), path, seed=seed, cwd=ROOT, **options)
 
 
+class ForkedProcess:
+    """A run of ``tests.runs.program`` in a fork of a process that has imported everything.
+
+    It offers what ``KillRig`` uses of ``subprocess.Popen``. Starting an interpreter and importing
+    maseval would be most of the time of a kill.
+    """
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pytest", "tests.runs.program"])  # pytest is the main module
+
+    def __init__(self, *arguments):
+        self._process = self.context.Process(target=program.main_in_fork, args=arguments)
+        self._process.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._process.join()
+
+    def poll(self):
+        return self._process.exitcode
+
+    def send_signal(self, number):
+        if self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+    def communicate(self):
+        self._process.join()
+
+    @property
+    def returncode(self):
+        return self._process.exitcode
+
+
+class ForkingRig(KillRig):
+    """A ``KillRig`` whose processes start in milliseconds."""
+
+    def __init__(self, path, seconds, chance):
+        super().__init__([], path, seed=chance)
+        self._arguments = (path, len(IDS), TRIALS, seconds)
+
+    def _start(self):
+        return ForkedProcess(*self._arguments)
+
+    def finish(self):
+        with self._start() as process:
+            process.communicate()
+        return process
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_hundred_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted):
     chance, kills, number = random.Random(2024), 0, 0
     while kills < KILLS:
         number += 1
-        victim = rig(tmp_path / f"run{number}", 0.012, chance)
+        victim = ForkingRig(tmp_path / f"run{number}", 0.012, chance)
         finished: set[str] = set()
         while kills < KILLS and victim.kill():
             kills += 1

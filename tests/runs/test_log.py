@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from maseval.core.storage.records import sealed
 from maseval.runs import Simulation
-from maseval.runs.log import contents_of, heads_of, last_record, report_at, report_record
+from maseval.runs.log import contents_of, heads_of, last_record, report_at
+from maseval.runs.report_line import report_record
 from tests.runs.worlds import report
 
 

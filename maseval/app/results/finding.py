@@ -9,7 +9,7 @@ from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 
 LAST = "last"
 

@@ -10,7 +10,7 @@ from maseval.core.outcome import OutcomeKind, cost_of, kind_of, reward_of, termi
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 
 
 class SimulationLine(NamedTuple):

@@ -29,7 +29,7 @@ from maseval.core.outcome import TaskKey, task_key
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 
 
 def report(

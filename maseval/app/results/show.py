@@ -23,8 +23,8 @@ from maseval.report.checks import judged, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
-from maseval.runs.recording import Recording
-from maseval.runs.worker_log import WorkerHistory
+from maseval.runs.folder import Recording
+from maseval.runs.live import WorkerHistory
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, run_into
-from maseval.runs.worker_log import note_event, note_finished
+from maseval.runs.live import note_event, note_finished
 
 INTERRUPTED = "interrupted"
 

@@ -17,7 +17,7 @@ from maseval.runs.bundle import (
     SUFFIXES,
     BundleError,
     BundleManifest,
-    opened_bundle,
+    open_bundle,
     write_bundle,
 )
 
@@ -128,7 +128,7 @@ def unbundle(
     """
     path = Path(file)
     target = Path(to) if to is not None else default_root() / _name(path)
-    with opened_bundle(path, target, limits) as folder:
+    with open_bundle(path, target, limits) as folder:
         support = support_for(folder)
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)

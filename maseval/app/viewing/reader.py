@@ -13,8 +13,8 @@ from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
+from maseval.runs.folder import Recording
 from maseval.runs.log import Score
-from maseval.runs.recording import Recording
 from maseval.view.reading import Overview
 
 

@@ -10,7 +10,7 @@ from maseval.app.benchmarks import WorldTimeline, support_for
 from maseval.app.results.finding import open_recording
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 from maseval.view.answers import Answers, Query
 from maseval.view.api import asked
 from maseval.view.exceptions import BadRequestError, NothingThereError

@@ -12,7 +12,7 @@ from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
 from maseval.runs import RunFolder, RunLockedError, list_runs
-from maseval.runs.bundle import BundleError, opened_bundle
+from maseval.runs.bundle import BundleError, open_bundle
 from tests.cli.commandline import maseval
 from tests.frames.recordings import library_run
 
@@ -276,7 +276,7 @@ def test_a_line_that_would_fill_the_memory_is_refused(archive, tmp_path, monkeyp
 
 
 def test_a_bundle_that_is_being_opened_is_not_listed_as_a_run(archive, tmp_path):
-    with opened_bundle(archive, tmp_path / "out"):
+    with open_bundle(archive, tmp_path / "out"):
         assert list_runs(tmp_path) == []
 
     assert [run.name for run in list_runs(tmp_path)] == ["out"]

@@ -17,7 +17,7 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 
 _TITLE_LENGTH = 200
 

@@ -51,7 +51,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import entries, mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.recording import Recording
+from maseval.runs.folder import Recording
 
 # What an audit finds that may make a verdict mean something else.
 _BADGES = ("error", "warning")

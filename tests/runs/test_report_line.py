@@ -6,8 +6,7 @@ import pytest
 
 from maseval.core.outcome import termination_of
 from maseval.core.storage.records import sealed
-from maseval.runs.log import report_record
-from maseval.runs.skim import skimmed
+from maseval.runs.report_line import report_record, skim_report
 from tests.browser.hostile import PAYLOADS, hostile_reports
 from tests.report.builders import broken, simulated
 
@@ -53,7 +52,7 @@ REPORTS = {
 def test_what_is_skimmed_is_what_the_whole_line_says(report):
     line = line_of(report)
     whole = json.loads(line)
-    found = skimmed(line)
+    found = skim_report(line)
 
     if found is not None:
         assert termination_of(found) == termination_of(whole)
@@ -63,9 +62,9 @@ def test_what_is_skimmed_is_what_the_whole_line_says(report):
 
 @pytest.mark.parametrize("name", ["no environment", "conversation", "words that look like keys"])
 def test_a_usual_line_is_not_read_whole(name):
-    assert skimmed(line_of(REPORTS[name])) is not None
+    assert skim_report(line_of(REPORTS[name])) is not None
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b'{"kind": "closed"}', b', "traces": {, "config": {'])
 def test_what_is_no_report_is_left_to_others(line):
-    assert skimmed(line) is None
+    assert skim_report(line) is None

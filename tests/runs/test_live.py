@@ -1,7 +1,7 @@
 """What became of the worker processes of a run."""
 
 from maseval.core.engine.engines import WorkerEvent
-from maseval.runs.worker_log import NAME, WorkerHistory, note_event, note_finished
+from maseval.runs.live import WORKER_LOG, WorkerHistory, note_event, note_finished
 
 
 def test_all_sessions_together(tmp_path):
@@ -19,7 +19,7 @@ def test_all_sessions_together(tmp_path):
 
 def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
     note_finished(tmp_path, {"a": 2})
-    with (tmp_path / NAME).open("a") as file:
+    with (tmp_path / WORKER_LOG).open("a") as file:
         file.write('{"kind": "fini')
 
     assert WorkerHistory.of(tmp_path).finished == {"a": 2}
@@ -29,4 +29,4 @@ def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
 
 def test_a_run_in_one_process_has_none(tmp_path):
     assert WorkerHistory.of(tmp_path) == WorkerHistory()
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / WORKER_LOG).exists()

@@ -1,0 +1,218 @@
+"""A report as a line of the log: written without repetitions, read whole or without its traces.
+
+A view, such as what one side saw of a conversation, consists of the same objects as what it is a
+view of. In a log each repeated object is a reference to the first one: ``{"$same_as": [path]}``.
+
+For an index of a long log, ``skim_report`` reads a report without its traces, which are most of a
+line. It must find exactly what reading the whole line finds. So a line is cut only where its own
+syntax proves that the cut is right, and everything else is read whole.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from types import UnionType
+from typing import Any, cast
+
+from maseval.core.report import Report
+from maseval.core.shapes import excerpt, mapping
+from maseval.runs.chain import LINK
+from maseval.runs.config import Simulation
+
+_SAME = "$same_as"
+_LITERAL = "$literal"
+# A reference is about as long; shorter texts are often the same object by chance.
+_WORTH_IT = 60
+# What others are views of stands first.
+_FIRST = "environment"
+
+# Sets and tuples of types, as asking for the type is most of the work.
+_SCALARS = frozenset({int, float, bool, type(None)})
+_TEXT = frozenset({str})
+_REPEATED = (str, dict, list)
+
+Step = str | int
+# The place that something stands in, None for the traces themselves, and the step from there.
+Place = tuple[object, Step]
+
+
+def without_repeats(traces: Mapping[str, object]) -> dict[str, object]:
+    """Return the traces with references for repeated objects; what is given is not changed."""
+    seen: dict[int, Place] = {}
+    written = {key: _shorten(traces[key], (None, key), seen) for key in _in_reading_order(traces)}
+    return {key: written[key] for key in traces}
+
+
+def with_repeats(traces: dict[str, Any]) -> dict[str, Any]:
+    """Resolve all references in place, so that a repeated object is again one object."""
+    for key in _in_reading_order(traces):
+        traces[key] = _restore(traces[key], traces)
+    return traces
+
+
+def _in_reading_order(traces: Mapping[str, object]) -> list[str]:
+    return sorted(traces, key=lambda key: key != _FIRST)
+
+
+def _shorten(value: object, place: Place, seen: dict[int, Place]) -> object:
+    if type(value) in _SCALARS or not isinstance(value, _REPEATED):
+        return value
+    if isinstance(value, str) and len(value) < _WORTH_IT:
+        return value
+    if value and id(value) in seen:
+        return {_SAME: _path(seen[id(value)])}
+    seen[id(value)] = place
+    if isinstance(value, dict):
+        return _shorten_dict(value, place, seen)
+    if isinstance(value, list):
+        return [_shorten(one, (place, step), seen) for step, one in enumerate(value)]
+    return value
+
+
+def _shorten_dict(value: dict[Any, object], place: Place, seen: dict[int, Place]) -> object:
+    if _SAME in value or _LITERAL in value:  # somebody's own, which must not be resolved
+        return {_LITERAL: value}
+    if not _TEXT.issuperset(map(type, value)):  # JSON would spell the path otherwise
+        return value
+    return {
+        step: one if type(one) in _SCALARS else _shorten(one, (place, step), seen)
+        for step, one in value.items()
+    }
+
+
+def _path(place: Place) -> list[Step]:
+    steps: list[Step] = []
+    at: Any = place
+    while at is not None:
+        at, step = at
+        steps.append(step)
+    return steps[::-1]
+
+
+def _restore(value: Any, traces: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {_SAME}:
+            return _at(traces, value[_SAME])
+        if value.keys() == {_LITERAL}:
+            return value[_LITERAL]
+        _restore_each(value, list(value), traces)
+    elif isinstance(value, list):
+        _restore_each(value, range(len(value)), traces)
+    return value
+
+
+def _restore_each(container: Any, keys: Iterable[Any], traces: dict[str, Any]) -> None:
+    for key in keys:
+        container[key] = _restore(container[key], traces)
+
+
+def _at(traces: dict[str, Any], path: list[Any]) -> Any:
+    found: Any = traces
+    for step in path:
+        found = found[step]
+    return found
+
+
+_TRACES = b', "traces": {'
+_CONFIG = b', "config": {'
+_ENVIRONMENT = b'"environment": '
+_SIMULATION = b', "simulation": '
+_MESSAGES = b', "messages": ['
+
+
+def skim_report(line: bytes) -> dict[str, Any] | None:
+    """Return the record of a report, with only the reason why it ended for traces.
+
+    The line must be as it was written. Returns None if it has to be read whole.
+    """
+    begin = line.find(_TRACES)
+    end = line.find(_CONFIG, begin)
+    if begin < 0 or end < 0:
+        return None
+    try:
+        # Each half is an object of its own only if it was cut between two items of the record: in
+        # JSON no quote inside of a text looks like these, and braces would not match elsewhere.
+        head = json.loads(line[:begin] + b"}")
+        tail = json.loads(b"{" + line[end + 2 :])
+        ended = _termination_reason(line[begin:end])
+    except (ValueError, RecursionError):
+        return None
+    environment = {"simulation": {"termination_reason": ended}}
+    return {**head, "traces": {"environment": environment}, **tail}
+
+
+def _termination_reason(traces: bytes) -> object:
+    """Return why the conversation ended; raise ``ValueError`` if the whole must be read for it."""
+    place = traces.find(_ENVIRONMENT)
+    # All traces that are collected name an environment: one that is named once is theirs.
+    if place < 0 or traces.find(_ENVIRONMENT, place + 1) >= 0:
+        raise ValueError("it names several environments, or none")
+    place += len(_ENVIRONMENT)
+    if traces.startswith(b"null", place):
+        return None
+    begin = traces.find(_SIMULATION, place)
+    end = traces.find(_MESSAGES, begin)
+    json.loads(traces[place:begin] + b"}")  # the simulation is an item of the environment
+    reason = json.loads(traces[begin + len(_SIMULATION) : end] + b"}").get("termination_reason")
+    if not isinstance(reason, str):
+        raise ValueError("it says elsewhere why it ended")
+    return reason
+
+
+_OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")
+
+
+_REPORT_TYPES: dict[str, type | UnionType] = {
+    "status": str,
+    "config": dict,
+    "traces": dict,
+    "usage": dict,
+    "task": dict,
+    "error": dict | None,
+    "eval": list | None,
+    "duration_seconds": int | float,
+    "attempts": list,
+}
+
+
+def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
+    """Return a report as a line; its head comes first, for ``heads`` to find."""
+    simulation = Simulation.of(cast(Report, report))
+    traces = report.get("traces")
+    once = {"traces": without_repeats(traces)} if isinstance(traces, Mapping) else {}
+    return {
+        "kind": "report",
+        "domain": simulation.domain,
+        "task_id": simulation.task_id,
+        "repeat_idx": simulation.trial,
+        "status": report["status"],
+        "shared": shared,
+        **report,
+        **once,
+    }
+
+
+def check_report(record: Mapping[str, object]) -> None:
+    """Raise unless a line has all that a report has, as far as reading it back needs."""
+    for key in (*_REPORT_TYPES, "shared"):
+        if not isinstance(record[key], _REPORT_TYPES.get(key, object)):
+            raise ValueError(f"{key!r} is {excerpt(record[key], 40)}")
+    if not isinstance(mapping(record["task"]).get("metadata"), dict):
+        raise ValueError("its task has no metadata")
+    simulation_of(record)
+
+
+def report_of(record: dict[str, Any], shared: Mapping[str, object]) -> Report:
+    """Return the report in a record, which is changed; raises if it names what is not there."""
+    if record["shared"] in shared:
+        record["config"]["benchmark"] = shared[record["shared"]]
+    record["traces"] = with_repeats(record["traces"])
+    return cast(Report, {key: part for key, part in record.items() if key not in _OWN_KEYS})
+
+
+def simulation_of(record: Mapping[str, object]) -> Simulation:
+    """Return the simulation that a line is about."""
+    domain, task_id, trial = record["domain"], record["task_id"], record["repeat_idx"]
+    if not (isinstance(domain, str) and isinstance(task_id, str) and isinstance(trial, int)):
+        given = (domain, task_id, trial)
+        raise ValueError(f"not a simulation: {', '.join(excerpt(one, 40) for one in given)}")
+    return Simulation(domain, task_id, trial)
