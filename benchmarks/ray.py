@@ -33,7 +33,7 @@ from maseval.commands import tau2
 from maseval.core.engine.engines import DEFAULT, AnyEngine, WorkerEvent
 from maseval.interface.extras import MissingExtraError
 from maseval.interface.ray.engine import RayEngine
-from maseval.interface.ray.parcel import packed
+from maseval.interface.ray.parcel import pack
 from maseval.runs import RunFolder, run_into, task_ids
 
 PLAYERS_AT_LEAST, IN_FLIGHT_AT_LEAST = 1.7, 0.92
@@ -161,7 +161,7 @@ def driver(run: Run, folder: Path) -> None:
     count = len(run.reports)
     cost = run.driver_seconds / count
     logged = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / count
-    sent = sum(len(packed(report)) for report in run.reports) / count
+    sent = sum(len(pack(report)) for report in run.reports) / count
     rows = [
         ("work of the driver", f"{cost * 1e3:.2f} ms"),
         ("one driver records at most", f"{1 / cost:,.0f} a second"),

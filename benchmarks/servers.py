@@ -22,8 +22,7 @@ from starlette.routing import Route
 
 from benchmarks.table import show
 from maseval.core.messages import ChatResponse
-from maseval.server.body import parsed
-from maseval.server.completion import Completion, completion, encoded
+from maseval.server.completion import Completion, completion, encode, parse_request
 from maseval.server.http import ChatServer
 from maseval.view.serving import ViewServer
 
@@ -56,8 +55,8 @@ def main() -> None:
 
 def _app() -> Starlette:
     async def chat(request: Request) -> Response:
-        parsed(await request.body())
-        return Response(encoded(answer()), media_type="application/json")
+        parse_request(await request.body())
+        return Response(encode(answer()), media_type="application/json")
 
     return Starlette(routes=[Route(PATH, chat, methods=["POST"])])
 

@@ -17,7 +17,7 @@ class Column(NamedTuple):
 
 
 class TableForm(NamedTuple):
-    """A table: what one row stands for, and its columns in order."""
+    """A table: the thing that one row stands for, and the columns in order."""
 
     name: str
     row: str
@@ -166,8 +166,8 @@ CHECKS = TableForm(
 TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS)}
 
 
-def documented() -> str:
-    """All columns as one Markdown table, for the documentation."""
+def markdown_table() -> str:
+    """Return all columns as one Markdown table, for the documentation."""
     lines = ["| table | column | type | meaning |", "|---|---|---|---|"]
     for table in TABLES.values():
         lines += [

@@ -1,20 +1,83 @@
-"""``maseval export``: tables of runs as files."""
+"""``maseval export``: tables of runs as CSV, as JSON lines, or by pyarrow as Parquet."""
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import IO, Unpack, cast
+from typing import IO, Literal, Unpack, cast, get_args
 
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.storage.files import atomic_file
-from maseval.frames.columns import TABLES
-from maseval.frames.files import FORMS, ExportForm, write_frame
+from maseval.frames.columns import TABLES, Cell, FrameRow
+from maseval.frames.frame import Frame
 from maseval.frames.sources import AnyRun
 from maseval.frames.tables import frame_named
+from maseval.interface import arrow
+
+ExportForm = Literal["parquet", "csv", "jsonl"]
+FORMS: tuple[str, ...] = get_args(ExportForm)
+
+_SPECIAL = frozenset(',"\r\n')
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_frame(
+    frame: Frame, file: IO[bytes], form: ExportForm, *, spreadsheet: bool = False
+) -> int:
+    """Write all rows as they are read, and return how many they are.
+
+    ``spreadsheet`` puts an apostrophe before texts that a spreadsheet would compute.
+    """
+    if form == "parquet":
+        return arrow.write_parquet(file, [column[:2] for column in frame.columns], frame)
+    lines = _jsonl(frame) if form == "jsonl" else _csv(frame, spreadsheet)
+    written = 0
+    for line in lines:
+        file.write(line.encode())
+        written += 1
+    return written - (form == "csv")
+
+
+def _jsonl(rows: Iterable[FrameRow]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps({name: _plain(cell) for name, cell in row.items()}) + "\n"
+
+
+def _plain(cell: Cell) -> Cell:
+    return cell.isoformat() if isinstance(cell, datetime) else cell
+
+
+def _csv(frame: Frame, spreadsheet: bool) -> Iterator[str]:
+    # Null is nothing at all, an empty text is ``""``.
+    yield ",".join(column.name for column in frame.columns) + "\n"
+    harmless = _harmless if spreadsheet else str
+    for row in frame:
+        words = (harmless(each) if isinstance(each, str) else _word(each) for each in row.values())
+        yield ",".join("" if word is None else _quote(word) for word in words) + "\n"
+
+
+def _quote(word: str) -> str:
+    # The module ``csv`` of Python 3.11 cannot tell null from an empty text.
+    if word and word == word.strip() and not _SPECIAL.intersection(word):
+        return word
+    return '"' + word.replace('"', '""') + '"'
+
+
+def _word(cell: Cell) -> str | None:
+    if cell is None:
+        return None
+    return str(cell).lower() if isinstance(cell, bool) else str(_plain(cell))
+
+
+def _harmless(word: str) -> str:
+    return f"'{word}" if word.startswith(_FORMULA) else word
+
 
 ALL = "all"
 STDOUT = "-"
@@ -29,7 +92,7 @@ class ExportedTable:
     path: Path | None
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the fields, ready for JSON."""
         return {**vars(self), "path": None if self.path is None else str(self.path)}
 
 
@@ -60,7 +123,7 @@ def export(
     _check_free([path for path in targets.values() if path is not None], overwrite)
     written = []
     for name, frame in frames.items():
-        with _opened(targets[name]) as file:
+        with _open_target(targets[name]) as file:
             rows = write_frame(frame, file, form, spreadsheet=spreadsheet)
         written.append(ExportedTable(name, rows, targets[name]))
     return written
@@ -108,7 +171,7 @@ def _check_free(paths: Sequence[Path], overwrite: bool) -> None:
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[IO[bytes]]:
+def _open_target(path: Path | None) -> Iterator[IO[bytes]]:
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.flush()

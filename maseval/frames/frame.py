@@ -1,18 +1,83 @@
-"""A table that is read when it is asked for, in the form that a library or a file wants."""
+"""Frames: tables that are read on demand, in the form that a library or a file wants.
 
+Recorded values become cells of their column's type; a value that does not fit is null.
+"""
+
+import math
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+from maseval.core.shapes import number, text
 from maseval.core.storage.redaction import Secrets
-from maseval.frames.cells import cell_maker
-from maseval.frames.columns import Column, FrameRow, TableForm
+from maseval.frames.columns import Cell, Column, ColumnType, FrameRow, TableForm
 from maseval.interface import arrow
+
+_LARGEST = 2**63
+
+
+def cell_maker(secrets: Secrets) -> Callable[[ColumnType, object], Cell]:
+    """Return a function that makes cells and removes secrets from their texts."""
+    clean = secrets.removed_from_text
+
+    def cell(kind: ColumnType, value: object) -> Cell:
+        if value is None:
+            return None
+        return _encodable(clean(text(value))) if kind == "text" else _OTHERS[kind](value)
+
+    return cell
+
+
+def _encodable(words: str) -> str:
+    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark.
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return words.encode(errors="replace").decode()
+    return words
+
+
+def _integer(value: object) -> int | None:
+    found = number(value)
+    if found is None or not math.isfinite(found) or not -_LARGEST <= found < _LARGEST:
+        return None
+    return int(found)
+
+
+def _number(value: object) -> float | None:
+    found = number(value)
+    try:
+        return None if found is None else float(found)
+    except OverflowError:
+        return None
+
+
+def _boolean(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _time(value: object) -> datetime | None:
+    # Times have no zone, as they were recorded; one with an offset is converted to UTC.
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+_OTHERS: dict[ColumnType, Callable[[object], Cell]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "time": _time,
+}
+
 
 Read = Callable[[], Iterator[Mapping[str, object]]]
 
 
 class Frame:
-    """Rows of one table. Iterating gives dicts; nothing is read before, and each time anew.
+    """The rows of one table. Iterating gives dicts; each time the rows are read anew.
 
     ``batches`` and what reads them need pyarrow; ``to_pandas``, ``to_polars`` and ``to_duckdb``
     the library they are named after as well.
@@ -30,10 +95,10 @@ class Frame:
     @property
     def schema(self) -> Any:
         """The Arrow schema."""
-        return arrow.schema(self._typed)
+        return arrow.schema(self._column_types)
 
     @property
-    def _typed(self) -> list[tuple[str, str]]:
+    def _column_types(self) -> list[tuple[str, str]]:
         return [(column.name, column.type) for column in self.columns]
 
     def __iter__(self) -> Iterator[FrameRow]:
@@ -42,32 +107,32 @@ class Frame:
             yield {column.name: cell(column.type, row[column.name]) for column in self.columns}
 
     def batches(self) -> Iterator[Any]:
-        """Arrow record batches of at most a few thousand rows, one in memory at a time."""
-        return arrow.batches(self._typed, self)
+        """Yield Arrow record batches of at most a few thousand rows, one in memory at a time."""
+        return arrow.batches(self._column_types, self)
 
     def reader(self) -> Any:
-        """The same as a ``pyarrow.RecordBatchReader``, which many libraries take; read once."""
-        return arrow.reader(self._typed, self)
+        """Return a ``pyarrow.RecordBatchReader``, which many libraries take; it is read once."""
+        return arrow.reader(self._column_types, self)
 
     def to_arrow(self) -> Any:
-        """All rows as a ``pyarrow.Table``."""
+        """Return all rows as a ``pyarrow.Table``."""
         return self.reader().read_all()
 
     def to_pandas(self) -> Any:
-        """All rows as a data frame of pandas, with types that know missing values."""
-        return arrow.pandas_frame(self._typed, self)
+        """Return all rows as a data frame of pandas, with types that know missing values."""
+        return arrow.pandas_frame(self._column_types, self)
 
     def to_polars(self) -> Any:
-        """All rows as a data frame of polars."""
-        return arrow.polars_frame(self._typed, self)
+        """Return all rows as a data frame of polars."""
+        return arrow.polars_frame(self._column_types, self)
 
     def to_duckdb(self, connection: Any = None, name: str | None = None) -> Any:
-        """A table of a DuckDB database, by default a new one in memory; returns the connection.
+        """Make a table of a DuckDB database, by default a new one in memory; return the connection.
 
         The rows are streamed: in a database file they need not fit into memory. The table is
         called ``name``, by default like this one.
         """
-        return arrow.duckdb_table(self._typed, self, name or self.table.name, connection)
+        return arrow.duckdb_table(self._column_types, self, name or self.table.name, connection)
 
     def __repr__(self) -> str:
         return f"<Frame {self.table.name}: {len(self.columns)} columns>"

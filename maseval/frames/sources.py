@@ -1,4 +1,4 @@
-"""What frames are made of: run folders, results files of tau2-bench, and saved reports."""
+"""Sources of frames: run folders, results files of tau2-bench, and saved reports."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ SourceForm = Literal["folder", "results", "reports"]
 
 @dataclass(frozen=True)
 class OpenedSource:
-    """A source that is being read; ``planned`` is None where nobody says what was planned."""
+    """A source that is being read; ``planned`` is None where no plan is recorded."""
 
     config: Mapping[str, object]
     planned: Sequence[Simulation] | None
@@ -38,11 +38,11 @@ class FrameSource:
     form: SourceForm
     options: ScoringOptions
 
-    def opened(self) -> OpenedSource:
-        """The reports, one in memory at a time."""
+    def open(self) -> OpenedSource:
+        """Open the source; its reports are read one at a time."""
         match self.form:
             case "reports":
-                return OpenedSource({}, None, (), _saved(self.path))
+                return OpenedSource({}, None, (), _read_reports(self.path))
             case "folder":
                 folder = RunFolder.read(self.path)
                 planned = list(folder.planned)
@@ -57,17 +57,17 @@ class FrameSource:
 _LEAST = {"status": None, "error": None, "duration_seconds": None}
 
 
-def _saved(path: Path) -> Iterator[Report]:
+def _read_reports(path: Path) -> Iterator[Report]:
     for row, record in enumerate(iter_records(path), 1):
         yield cast("Report", {**_LEAST, **checked_report(record, f"{path}, line {row}")})
 
 
 def sources_of(runs: Sequence[AnyRun], options: ScoringOptions) -> list[FrameSource]:
-    """The runs that are named, in that order; of a folder that holds runs, all by name.
+    """Find the runs that are named, in that order; of a folder that holds runs, all by name.
 
     Without any, all below the folder of all runs.
     """
-    found = (each for run in runs or [default_root()] for each in _found(run))
+    found = (each for run in runs or [default_root()] for each in _find_sources(run))
     kept = {path.resolve(): (path, form) for path, form in found}.values()
     short = [path.name if form == "folder" else path.stem for path, form in kept]
     return [
@@ -76,7 +76,7 @@ def sources_of(runs: Sequence[AnyRun], options: ScoringOptions) -> list[FrameSou
     ]
 
 
-def _found(run: AnyRun) -> list[tuple[Path, SourceForm]]:
+def _find_sources(run: AnyRun) -> list[tuple[Path, SourceForm]]:
     path = Path(run)
     if path.is_file():
         return [(path, "reports" if holds_reports(path) else "results")]

@@ -1,11 +1,15 @@
 """The five tables, over any number of runs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Unpack
 
+from maseval.app.results.recording import line_of, simulation_in
+from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.running.prices import unpriced_models
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.shapes import Shape
-from maseval.frames.check_rows import check_rows
+from maseval.core.shapes import Shape, mapping, text
+from maseval.core.storage.redaction import redact
 from maseval.frames.columns import (
     CHECKS,
     MESSAGES,
@@ -15,18 +19,17 @@ from maseval.frames.columns import (
     TOOL_CALLS,
     TableForm,
 )
-from maseval.frames.conversation_rows import message_rows, tool_call_rows
 from maseval.frames.frame import Frame
-from maseval.frames.run_rows import run_row
-from maseval.frames.simulation_rows import simulation_rows
+from maseval.frames.report_rows import check_rows, message_rows, simulation_rows, tool_call_rows
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
+from maseval.runs.annotations import annotations_or_problem
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[Shape, OpenedSource], Iterator[dict[str, object]]]
 
 
 def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """One row for each run, with its numbers.
+    """Return a frame with one row for each run: its configuration and its numbers.
 
     Args:
         runs: Run folders, by path, by name or as ``last``; folders that hold runs; results files
@@ -43,22 +46,22 @@ def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
 
 
 def simulations(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """One row for each simulation; arguments as for ``runs``."""
+    """Return a frame with one row for each simulation; arguments as for ``runs``."""
     return _frame(SIMULATIONS, simulation_rows, runs, options)
 
 
 def messages(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """One row for each message; arguments as for ``runs``."""
+    """Return a frame with one row for each message; arguments as for ``runs``."""
     return _frame(MESSAGES, message_rows, runs, options)
 
 
 def tool_calls(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """One row for each tool call, with its answer; arguments as for ``runs``."""
+    """Return a frame with one row for each tool call and its answer; arguments as for ``runs``."""
     return _frame(TOOL_CALLS, tool_call_rows, runs, options)
 
 
 def checks(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """One row for each check of a verdict; arguments as for ``runs``."""
+    """Return a frame with one row for each check of a verdict; arguments as for ``runs``."""
     return _frame(CHECKS, check_rows, runs, options)
 
 
@@ -71,7 +74,7 @@ def _frame(
 
 def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
     for source in sources:
-        opened = source.opened()
+        opened = source.open()
         for report in opened.reports:
             for row in rows_of(report, opened):
                 yield {"run": source.name, **row}
@@ -81,5 +84,73 @@ _FRAMES = (runs, simulations, messages, tool_calls, checks)
 
 
 def frame_named(table: str, *runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
-    """The frame of a table, by its name."""
+    """Return the frame of a table by its name."""
     return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)
+
+
+def run_row(source: FrameSource) -> dict[str, object]:
+    """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
+    opened = source.open()
+    started: list[str] = []
+    lines = []
+    for report in opened.reports:
+        lines.append(line_of(report))
+        started += [str(report["started_at"])] if report.get("started_at") else []
+    planned = [simulation_in(line) for line in lines] if opened.planned is None else opened.planned
+    summary = run_summary(lines, planned) if planned else None
+    kinds = Counter(line.outcome for line in lines)
+    config, (annotations, _) = opened.config, annotations_or_problem(source.path)
+    return {
+        "path": str(source.path),
+        "form": source.form,
+        "benchmark": config.get("benchmark"),
+        "version": _version(config),
+        "agent": _player_name(config.get("agent")),
+        "user": _player_name(config.get("user")),
+        "seed": config.get("seed"),
+        "tasks": len({(one.domain, one.task_id) for one in planned}),
+        "trials": config.get("trials"),
+        "planned": None if opened.planned is None else len(opened.planned),
+        "simulations": len(lines),
+        "passed": kinds["pass"],
+        "failed": kinds["fail"],
+        "errors": kinds["error"],
+        "unjudged": kinds["unjudged"],
+        **_score(summary),
+        **_cost_and_tokens(summary, config),
+        "started_at": min(started, default=None),
+        "tags": ", ".join(annotations.tags) or None,
+        "note": annotations.note,
+        "damaged": len(opened.damaged),
+        "config": redact(config) if config else None,
+    }
+
+
+def _version(config: Mapping[str, object]) -> object:
+    # A results file of tau2-bench records only the number.
+    version, of_tau2 = config.get("version"), config.get("benchmark") == "tau2"
+    return config.get("rules") or (f"tau2-bench v{version}" if version and of_tau2 else version)
+
+
+def _player_name(player: object) -> object:
+    given = mapping(player)
+    known = (
+        given.get(key) for key in ("player", "model", "model_id", "function", "reference", "name")
+    )
+    return next((text(each) for each in known if each), None) or player
+
+
+def _score(summary: RunSummary | None) -> dict[str, object]:
+    found = summary.overall.pass_1 if summary else None
+    names = {"pass_1": "value", "pass_1_low": "low", "pass_1_high": "high"}
+    return {name: found and mapping(found)[key] for name, key in names.items()}
+
+
+def _cost_and_tokens(summary: RunSummary | None, config: Mapping[str, object]) -> dict[str, object]:
+    if summary is None:
+        return {"cost": None, "tokens": None}
+    free = not summary.tokens or unpriced_models(config) == []
+    return {
+        "cost": summary.cost if summary.cost or free else None,
+        "tokens": summary.tokens,
+    }

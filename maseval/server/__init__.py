@@ -1,10 +1,9 @@
-"""A local server that speaks OpenAI's chat completions: for models, for scripts and for tapes."""
+"""Local servers that speak OpenAI's chat completions: for models, for scripts and for tapes."""
 
 from maseval.server.completion import Refusal
 from maseval.server.http import ChatServer
-from maseval.server.models import ModelServer
+from maseval.server.models import ModelServer, ScriptServer
 from maseval.server.replaying import ReplayServer, Served
-from maseval.server.scripts import ScriptServer
 from maseval.server.tape import Tape, TapeError
 
 __all__ = [

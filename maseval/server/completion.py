@@ -1,9 +1,11 @@
-"""OpenAI's chat completions from the server's side: answers, streamed answers, and refusals."""
+"""OpenAI's chat completions from the server's side: requests, answers, streams and refusals."""
 
 import json
 import time
 from collections.abc import Iterator, Mapping
+from email.message import Message
 from http import HTTPStatus
+from io import BufferedIOBase
 from typing import Any
 from uuid import uuid4
 
@@ -43,7 +45,7 @@ class Refusal(MASEvalError):
 
 
 def completion(response: ChatResponse, model: str) -> Completion:
-    """A model's answer in the protocol's form."""
+    """Return a model's answer in the protocol's form."""
     message: dict[str, object] = {"role": "assistant", "content": response.content}
     if response.tool_calls:
         message["tool_calls"] = response.tool_calls
@@ -69,13 +71,13 @@ def _usage(usage: ChatUsage) -> dict[str, object]:
     }
 
 
-def encoded(body: object) -> bytes:
-    """JSON as it is sent; a lone surrogate, which UTF-8 cannot encode, becomes an escape."""
+def encode(body: object) -> bytes:
+    """Return JSON as it is sent; a lone surrogate, which UTF-8 cannot encode, becomes an escape."""
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def streamed(answer: Completion, *, with_usage: bool) -> Iterator[bytes]:
-    """An answer as the events of a stream, ended as the protocol ends one."""
+def stream_events(answer: Completion, *, with_usage: bool) -> Iterator[bytes]:
+    """Yield an answer as the events of a stream, ended as the protocol ends one."""
     head = {key: answer[key] for key in _HEAD if answer.get(key) is not None}
     head |= {"object": "chat.completion.chunk"}
     for choice in answer.get("choices") or ():
@@ -90,7 +92,7 @@ def streamed(answer: Completion, *, with_usage: bool) -> Iterator[bytes]:
 
 
 _HEAD = ("id", "created", "model", "system_fingerprint", "service_tier")
-_SAID_APART = frozenset({"role", "content", "tool_calls"})
+_SENT_APART = frozenset({"role", "content", "tool_calls"})
 
 
 def _deltas(message: Mapping[str, object]) -> Iterator[dict[str, object]]:
@@ -98,7 +100,7 @@ def _deltas(message: Mapping[str, object]) -> Iterator[dict[str, object]]:
     yield {"role": message.get("role", "assistant"), "content": None if content is None else ""}
     for key, value in message.items():
         # Reasoning, refusals, citations: the keys differ between providers.
-        if key not in _SAID_APART and value not in (None, []):
+        if key not in _SENT_APART and value not in (None, []):
             yield {key: value}
     if content:
         yield {"content": content}
@@ -114,4 +116,75 @@ def _piece(
 
 
 def _event(chunk: Mapping[str, object]) -> bytes:
-    return b"data: " + encoded(chunk) + b"\n\n"
+    return b"data: " + encode(chunk) + b"\n\n"
+
+
+LONGEST = 64 * 1024 * 1024
+_DISCARD_STEP = 1 << 20
+# An oversized request is read so far, so that its client gets the refusal.
+_LONGEST_DISCARD = 1 << 30
+_CHUNK_HEAD = 256
+_DIGITS = 15
+
+
+def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
+    """Read all of a request's body; raise a ``Refusal`` if it is incomplete or too long."""
+    if "chunked" in str(headers.get("Transfer-Encoding", "")).lower():
+        return b"".join(_chunks(stream))
+    declared = str(headers.get("Content-Length", "0")).strip()
+    if not declared.isdecimal() or len(declared) > _DIGITS:
+        raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
+    length = int(declared)
+    if length > LONGEST:
+        _discard(stream, min(length, _LONGEST_DISCARD))
+        raise _too_long(length)
+    body = stream.read(length)
+    if len(body) < length:
+        raise Refusal(f"the request ended after {len(body)} of {length} bytes")
+    return body
+
+
+def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
+    total = 0
+    while size := _chunk_size(stream):
+        total += size
+        if total > LONGEST:
+            raise _too_long(total)
+        yield stream.read(size)
+        stream.readline(_CHUNK_HEAD)
+    while stream.readline(_CHUNK_HEAD).strip():
+        pass  # trailers are ignored
+
+
+def _chunk_size(stream: BufferedIOBase) -> int:
+    head = stream.readline(_CHUNK_HEAD).partition(b";")[0].strip()
+    try:
+        size = int(head, 16)
+    except ValueError:
+        size = -1
+    if size < 0:
+        raise Refusal("a chunk of the request has no valid size")
+    return size
+
+
+def _discard(stream: BufferedIOBase, length: int) -> None:
+    while length > 0 and (piece := stream.read(min(length, _DISCARD_STEP))):
+        length -= len(piece)
+
+
+def _too_long(length: int) -> Refusal:
+    return Refusal(f"a request of {length} bytes is too long; {LONGEST} are allowed", status=413)
+
+
+def parse_request(body: bytes) -> RequestBody:
+    """Parse a request's body; raise a ``Refusal`` that says what is missing."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(f"the request is not JSON: {error}") from None
+    if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+        raise Refusal("the request has no list of messages")
+    for place, message in enumerate(request["messages"]):
+        if not isinstance(message, dict):
+            raise Refusal(f"messages[{place}] is not an object but {json.dumps(message)[:60]}")
+    return request

@@ -1,4 +1,4 @@
-"""Which requests are the same: those that no model could tell apart.
+"""Matching of requests: two are the same if no model could tell them apart.
 
 A request is reduced to what can change its answer, and hashed. Ignored are delivery options,
 billing and user fields, keys, and everything that is ``None``. The ids of tool calls are numbered
@@ -13,7 +13,7 @@ from typing import Any
 from maseval.core.storage.redaction import REDACTED, redact
 
 Canonical = dict[str, Any]
-"""A request as it is compared: only what matters, in a canonical spelling."""
+"""A request as it is compared: without what cannot change its answer, spelled one way."""
 
 _CanonicalMessage = dict[str, object]
 
@@ -28,23 +28,23 @@ _LARGEST_EXACT = 2**53
 
 
 def canonical(request: Mapping[str, object]) -> Canonical:
-    """What matters of a request, without regard to how it is spelled."""
+    """Return the request in a canonical form, so that equal requests compare equal."""
     plain: Canonical = {
         key: _plain(value, in_schema=key in _SCHEMAS)
         for key, value in request.items()
         if _matters(key, value)
     }
-    plain["messages"] = _numbered([_message(message) for message in plain.get("messages", [])])
+    plain["messages"] = _number_calls([_message(message) for message in plain.get("messages", [])])
     return plain
 
 
 def key_of(request: Canonical) -> str:
-    """The key of a canonical request, under which its answers are stored."""
+    """Return the key of a canonical request, under which its answers are stored."""
     return digest(request)
 
 
 def digest(value: object) -> str:
-    """A short hash of any JSON value, whatever the order of its keys."""
+    """Return a short hash of any JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -80,8 +80,8 @@ def _message(message: _CanonicalMessage) -> _CanonicalMessage:
     return message
 
 
-def _numbered(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
-    """The messages with calls named by position, and results after their calls.
+def _number_calls(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
+    """Name calls by position, and results after their calls.
 
     An id that is used twice refers to its latest call.
     """

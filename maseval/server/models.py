@@ -1,13 +1,19 @@
-"""ModelServer: models of this process for programs that only know a base URL."""
+"""Servers of models in this process, for programs that only know a base URL.
 
+``ModelServer`` serves model adapters, ``ScriptServer`` one list of replies to any client.
+"""
+
+import threading
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
+from maseval.core.scripted import ScriptedModelAdapter
 from maseval.server.completion import Completion, Refusal, RequestBody, completion
 from maseval.server.http import LOCAL, ChatServer
+from maseval.server.replaying import OnRequest, Served, about
 
 # Not parameters of generation: who is asked, what is asked, and in which form to answer.
 _OF_THE_PROTOCOL = frozenset(
@@ -25,7 +31,7 @@ class ModelServer(ChatServer):
             self.add(model)
 
     def add(self, model: ModelAdapter, name: str | None = None) -> str:
-        """Serve ``model`` under ``name``, by default its id; returns the name."""
+        """Serve ``model`` under ``name``, by default its id; return the name."""
         name = name or model.model_id
         if self._served.setdefault(name, model) is not model:
             raise ConfigurationError(
@@ -50,12 +56,12 @@ class ModelServer(ChatServer):
 
 
 def answer_of(model: ModelAdapter, request: RequestBody) -> Completion:
-    """What ``model`` says to a request, in the protocol's form; its failures are refusals."""
+    """Ask ``model`` and return its answer in the protocol's form; its failures are refusals."""
     params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
     try:
         response = model.chat(
             request["messages"],
-            generation_params=_without_none(params),
+            generation_params={key: value for key, value in params.items() if value is not None},
             tools=request.get("tools"),
             tool_choice=request.get("tool_choice"),
         )
@@ -77,5 +83,41 @@ def _refusal(error: ProviderError) -> Refusal:
     )
 
 
-def _without_none(params: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in params.items() if value is not None}
+class ScriptServer(ChatServer):
+    """Serves a scripted model under any model name; requests are answered one after another."""
+
+    def __init__(
+        self,
+        model: ScriptedModelAdapter,
+        *,
+        host: str = LOCAL,
+        port: int = 0,
+        on_request: OnRequest | None = None,
+    ) -> None:
+        super().__init__(self._answer, lambda: [model.model_id], host=host, port=port)
+        self.model = model
+        self.played = self.misses = self.recorded = self.under_way = 0
+        self._on_request = on_request
+        self._turn = threading.Lock()
+
+    @property
+    def unused(self) -> list[int]:
+        """The numbers of the replies that were not requested, counted from 1."""
+        count = int(self.model.gather_config()["reply_count"])
+        return list(range(len(self.model.requests) + 1, count + 1))
+
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        with self._turn:
+            try:
+                answer = answer_of(self.model, request)
+            except Refusal as refusal:
+                self.misses += 1
+                self._report(Served("missed", *about(request), words=refusal.text))
+                raise
+            self.played += 1
+        self._report(Served("played", *about(request), len(self.model.requests)))
+        return answer
+
+    def _report(self, served: Served) -> None:
+        if self._on_request is not None:
+            self._on_request(served)

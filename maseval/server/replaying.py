@@ -26,7 +26,7 @@ RequestOutcome = Literal["played", "recorded", "missed", "refused"]
 
 
 class Served(NamedTuple):
-    """What became of one request; ``line`` is the tape's, ``words`` are those of a refusal."""
+    """The outcome of one request; ``line`` is the tape's, ``words`` are those of a refusal."""
 
     outcome: RequestOutcome
     model: str
@@ -81,7 +81,7 @@ class ReplayServer(ChatServer):
         self._asked: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._forwarded = 0
-        super().__init__(self._answer, self._models, host=host, port=port)
+        super().__init__(self._answer, lambda: self._nearest.models(), host=host, port=port)
         try:
             self._check_upstream_is_another(host)
             self.tape = Tape(tape_path, growing=record)
@@ -92,17 +92,17 @@ class ReplayServer(ChatServer):
 
     @property
     def played(self) -> int:
-        """How many answers came from the tape."""
+        """The number of answers that came from the tape."""
         return self._outcomes["played"]
 
     @property
     def recorded(self) -> int:
-        """How many answers were added to the tape."""
+        """The number of answers that were added to the tape."""
         return self._outcomes["recorded"]
 
     @property
     def misses(self) -> int:
-        """How many questions were not on the tape."""
+        """The number of questions that were not on the tape."""
         return self._outcomes["missed"]
 
     @property
@@ -117,23 +117,23 @@ class ReplayServer(ChatServer):
 
     @property
     def under_way(self) -> int:
-        """How many questions the upstream has not answered yet."""
+        """The number of questions that the upstream has not answered yet."""
         return self._forwarded
 
     def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         try:
-            outcome, line, answer = self._answered(request, headers)
+            outcome, line, answer = self._play_or_record(request, headers)
         except Refusal as refusal:
             outcome = "missed" if refusal.code == TAPE_MISS else "refused"
-            self._report(Served(outcome, *_about(request), words=refusal.text))
+            self._report(Served(outcome, *about(request), words=refusal.text))
             raise
         except TapeError as error:
-            self._report(Served("refused", *_about(request), words=str(error)))
+            self._report(Served("refused", *about(request), words=str(error)))
             raise Refusal(str(error), status=MISS_STATUS, code="tape_error") from error
-        self._report(Served(outcome, *_about(request), line))
+        self._report(Served(outcome, *about(request), line))
         return answer
 
-    def _answered(
+    def _play_or_record(
         self, request: RequestBody, headers: Mapping[str, str]
     ) -> tuple[RequestOutcome, int | None, Completion]:
         content = canonical(request)
@@ -156,12 +156,11 @@ class ReplayServer(ChatServer):
             )
             # The client gets what the tape has, so that playing it leads to the same questions.
             answer = dict(secrets.removed_from(answer))
-            place = self._kept(Exchange(key, _clean(content, secrets), answer))
+            place = self._append(Exchange(key, _clean(content, secrets), answer))
             keep()
             return "recorded", place.line, answer
 
     def _next_place(self, key: str) -> TapePlace | None:
-        """Where the next answer to a question lies, if the tape has it."""
         with self._counting:
             places = self.tape.places.get(key, [])
             number = self._asked[key]
@@ -172,7 +171,7 @@ class ReplayServer(ChatServer):
 
     @contextmanager
     def _forwarding(self, key: str) -> Iterator[Callable[[], None]]:
-        """Counts a question as asked from the start, and in the end only if it was kept."""
+        """Count a question as asked from the start, and in the end only if its answer was kept."""
         kept = False
 
         def keep() -> None:
@@ -189,7 +188,7 @@ class ReplayServer(ChatServer):
                 self._asked[key] -= not kept
                 self._forwarded -= 1
 
-    def _kept(self, exchange: Exchange) -> TapePlace:
+    def _append(self, exchange: Exchange) -> TapePlace:
         try:
             return self.tape.append(exchange)
         except OSError as error:
@@ -204,10 +203,10 @@ class ReplayServer(ChatServer):
         self, content: Canonical, request: RequestBody, headers: Mapping[str, str]
     ) -> Refusal:
         secrets = exchange_secrets(headers=headers, request=request)
-        near = self._nearest.to(content, lambda request: _clean(request, secrets))
+        near = self._nearest.find(content, lambda request: _clean(request, secrets))
         way_out = f"maseval replay-server {self.tape.path.name} --record --upstream URL"
         return Refusal(
-            f"the tape has no answer to this request; {_words(near)}. Record it: {way_out}",
+            f"the tape has no answer to this request; {_describe(near)}. Record it: {way_out}",
             status=MISS_STATUS,
             code=TAPE_MISS,
         )
@@ -217,9 +216,6 @@ class ReplayServer(ChatServer):
             self._outcomes[served.outcome] += 1
         if self._on_request is not None:
             self._on_request(served)
-
-    def _models(self) -> list[str]:
-        return self._nearest.models()
 
     def _check_upstream_is_another(self, host: str) -> None:
         if self._upstream is not None and self._upstream.is_at(self.port, host):
@@ -232,16 +228,17 @@ class ReplayServer(ChatServer):
         self.tape.close()
 
 
-def _about(request: RequestBody) -> tuple[str, int]:
+def about(request: RequestBody) -> tuple[str, int]:
+    """Return the model and the number of messages of a request."""
     return str(request.get("model")), len(request["messages"])
 
 
 def _clean(request: Canonical, secrets: Secrets) -> Canonical:
-    """A request for the tape: as it is only compared, what a name calls secret goes as well."""
+    """Return a request for the tape; it is only compared, so values under secret names go too."""
     return dict(secrets.removed_from(redact(request)))
 
 
-def _words(near: Neighbour | None) -> str:
+def _describe(near: Neighbour | None) -> str:
     if near is None:
         return "it is empty"
     if near.difference is None:

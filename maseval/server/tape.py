@@ -36,7 +36,7 @@ class TapeError(MASEvalError, ValueError):
 
 
 class TapePlace(NamedTuple):
-    """Where on a tape an exchange lies."""
+    """The place of an exchange on a tape."""
 
     line: int
     offset: int
@@ -66,7 +66,7 @@ class Tape:
         self._lock = threading.Lock()
         if growing:
             _create(self.path)
-        self._file = _opened(self.path)
+        self._file = _open(self.path)
         self._writer: RecordWriter | None = None
         try:
             if growing:
@@ -82,12 +82,12 @@ class Tape:
         return len(self._order)
 
     def since(self, number: int = 0) -> Iterator[tuple[TapePlace, Exchange]]:
-        """The exchanges in the order of the tape, without the first ones."""
+        """Yield the exchanges in the order of the tape, without the first ``number``."""
         for place, key in self._order[number:]:
             yield place, self.at(place, key)
 
     def at(self, place: TapePlace, key: str) -> Exchange:
-        """The exchange at a place; raises if its key is no longer ``key``."""
+        """Read the exchange at a place; raise ``TapeError`` if its key is no longer ``key``."""
         with self._lock:
             self._file.seek(place.offset)
             line = self._file.readline()
@@ -163,7 +163,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
 def _prepare(path: Path) -> None:
     """Prepare the file for more exchanges; a file that is not a tape is left as it is."""
-    with _opened(path) as file:
+    with _open(path) as file:
         first = file.readline()
     if not _HEADER.startswith(first):
         _check_header(path, first)
@@ -193,7 +193,7 @@ def _check_header(path: Path, line: bytes) -> None:
         )
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
         raise TapeError(f"{path} is not a file; give the path of a tape, such as tape.jsonl")
     try:
@@ -205,6 +205,6 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _key_in(line: bytes) -> str | None:
-    """The key of an exchange; None if its line is not as it was written."""
+    """Return the key of an exchange; None if its line is not as it was written."""
     head = _HEAD.match(line)
     return None if head is None or broken_seal(line) else head[1].decode()

@@ -15,8 +15,8 @@ from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.storage import strict_json
 from maseval.core.storage.redaction import Secrets
 from maseval.server.completion import Completion, Refusal, RequestBody
-from maseval.server.handling import LOCAL_NAMES
-from maseval.server.secrets import exchange_secrets, key_in
+from maseval.server.http import LOCAL_NAMES
+from maseval.server.secrets import client_key, exchange_secrets
 
 _CHAT = "/chat/completions"
 _TIMEOUT = 600.0
@@ -46,13 +46,13 @@ class Upstream:
         self._opener = urllib.request.build_opener(proxies, _NoRedirects())
 
     def is_at(self, port: int, host: str) -> bool:
-        """Whether that is the address of a server on this machine."""
+        """Tell whether a server on this machine at that address is the upstream."""
         name = self._address.hostname
         here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
         return here and self._address.port == port
 
     def ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
-        """The provider's answer; its errors become refusals with the same text."""
+        """Return the provider's answer; its errors become refusals with the same text."""
         body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
         question = urllib.request.Request(
             self._url, json.dumps(body).encode(), self._headers(headers), method="POST"
@@ -72,7 +72,7 @@ class Upstream:
 
     def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         sent = {name: value for name, value in headers.items() if name.lower() in _PASSED_ON}
-        key = key_in(headers)
+        key = client_key(headers)
         if key is None and self.key is not None:
             sent = {name: value for name, value in sent.items() if name.lower() != "api-key"}
             sent["Authorization"] = f"Bearer {self.key}"

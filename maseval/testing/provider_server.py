@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar, overload
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.server.completion import encoded, streamed
+from maseval.server.completion import encode, stream_events
 
 _LOCAL = "127.0.0.1"
 
@@ -151,8 +151,8 @@ def _content(reply: Reply, request: Request) -> bytes:
         case str():
             return reply.body.encode("utf-8", "surrogatepass")
         case dict() if request.body.get("stream") and reply.status == 200:
-            return b"".join(streamed(reply.body, with_usage=True))
-    return encoded(reply.body)
+            return b"".join(stream_events(reply.body, with_usage=True))
+    return encode(reply.body)
 
 
 _NOTHING_LEFT = Reply({"error": {"message": "the script has no more replies"}}, status=418)

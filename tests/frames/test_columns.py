@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from maseval.frames.columns import TABLES, documented
+from maseval.frames.columns import TABLES, markdown_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "frames.md"
 
 
 def test_the_page_lists_the_columns_as_they_are_declared():
-    assert f"\n{documented()}\n" in PAGE.read_text(encoding="utf-8")
+    assert f"\n{markdown_table()}\n" in PAGE.read_text(encoding="utf-8")
 
 
 def test_no_table_has_two_columns_of_a_name():

@@ -9,8 +9,7 @@ import pytest
 from maseval import frames
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.frames.columns import SIMULATIONS
-from maseval.frames.export import export
-from maseval.frames.files import write_frame
+from maseval.frames.export import export, write_frame
 from maseval.frames.frame import Frame
 from maseval.interface.extras import MissingExtraError
 from tests.frames.recordings import booking_reports, library_run

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from maseval.core.messages import ChatResponse, tool_call
-from maseval.server.completion import completion, streamed
+from maseval.server.completion import completion, stream_events
 from tests.server.provider import saying
 
 
 def chunks(answer, **options):
-    *events, done = list(streamed(answer, **{"with_usage": False, **options}))
+    *events, done = list(stream_events(answer, **{"with_usage": False, **options}))
     assert done == b"data: [DONE]\n\n"
     assert all(event.startswith(b"data: ") and event.endswith(b"\n\n") for event in events)
     return [json.loads(event[6:]) for event in events]

@@ -10,7 +10,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ChatServer, Refusal
-from maseval.server import body as body_module
+from maseval.server import completion as completion_module
 from tests.server.provider import ask, asking, saying
 
 
@@ -163,7 +163,7 @@ def test_chunks_without_a_size_are_refused(server, chunk):
 
 
 def test_a_request_that_is_too_long_is_refused_so_that_its_client_hears_it(server, monkeypatch):
-    monkeypatch.setattr(body_module, "LONGEST", 1_000_000)
+    monkeypatch.setattr(completion_module, "LONGEST", 1_000_000)
 
     long = ask(server.url, asking("x" * 5_000_000))
     chunks = ask(server.url, asking("hi"))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scripted import from_id
 from maseval.server.http import LOCAL
+from maseval.server.models import ScriptServer
 from maseval.server.replaying import OnRequest, ReplayServer
-from maseval.server.scripts import ScriptServer
 from maseval.server.upstream import Upstream
 from maseval.testing.chaos import RATE, TEXT, ChaosServer, Played
 from maseval.testing.faults import faults_named

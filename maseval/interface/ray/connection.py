@@ -1,4 +1,4 @@
-"""The way to Ray: one of our own on this machine, or a cluster that is there already."""
+"""The connection to Ray: one of our own on this machine, or a cluster that is there already."""
 
 import gc
 import logging
@@ -34,14 +34,14 @@ class RayConnectionError(MASEvalError, ConnectionError):
 
 
 def load_ray() -> ModuleType:
-    """Ray itself; raises if it is not installed."""
+    """Import Ray; raise if it is not installed."""
     # Ray would ask, once per machine, whether it may send home what it is used for.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     return load("ray", extra="ray")
 
 
 def check_address(address: str) -> None:
-    """Raise unless it is one that ``connected`` understands."""
+    """Raise unless it is an address that ``connect_ray`` understands."""
     if address not in (LOCAL, AUTO) and not address.startswith(CLIENT):
         raise ConfigurationError(
             f"the address of Ray is {address!r}; give 'local' for this machine, 'auto' for the "
@@ -50,8 +50,8 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[ModuleType]:
-    """Ray, connected for as long as the context is open.
+def connect_ray(address: str = LOCAL, processes: int | None = None) -> Iterator[ModuleType]:
+    """Connect to Ray for as long as the context is open.
 
     A program that is connected already stays so, and its connection is used whatever the address.
     """
@@ -60,10 +60,10 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
     if ray.is_initialized():
         yield ray
         return
-    with _quiet(ray), _authentication_restored(ray):
+    with _silence(ray), _restore_authentication(ray):
         # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
         with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
-            _connect(ray, address, processes)
+            _init_ray(ray, address, processes)
         try:
             yield ray
         finally:
@@ -74,11 +74,9 @@ def connected(address: str = LOCAL, processes: int | None = None) -> Iterator[Mo
 
 
 @contextmanager
-def _authentication_restored(ray: ModuleType) -> Iterator[None]:
-    """A Ray of our own asks for a token, which must not be asked of the next cluster.
-
-    There it would end every worker process at once: its head is not let in to look after them.
-    """
+def _restore_authentication(ray: ModuleType) -> Iterator[None]:
+    # A Ray of our own asks for a token. Asked of the next cluster, it would end every worker
+    # process at once: the head of that cluster is not let in to look after them.
     before = os.environ.get(_AUTHENTICATION)
     try:
         yield
@@ -92,7 +90,7 @@ def _authentication_restored(ray: ModuleType) -> Iterator[None]:
             inside.AuthenticationTokenLoader.instance().reset_cache()
 
 
-def _connect(ray: ModuleType, address: str, processes: int | None) -> None:
+def _init_ray(ray: ModuleType, address: str, processes: int | None) -> None:
     for left in reversed(range(_STARTS)):
         try:
             ray.init(**_options(address, processes))
@@ -100,17 +98,17 @@ def _connect(ray: ModuleType, address: str, processes: int | None) -> None:
         except Exception as error:  # of many libraries below Ray
             ray.shutdown()
             if not left or not _may_be_slow(address, error):
-                raise RayConnectionError(f"{_failure(address)}: {_in_a_line(error)}") from error
+                raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
 
 
 def _may_be_slow(address: str, error: Exception) -> bool:
-    """Whether it may only have taken too long: our own Ray, or a cluster's server for clients."""
+    # Our own Ray, or a cluster's server for clients, may only have taken too long.
     return address == LOCAL or isinstance(error, ConnectionAbortedError)
 
 
 @contextmanager
-def _quiet(ray: ModuleType) -> Iterator[None]:
-    """What Ray has to say of itself stays in its own logs.
+def _silence(ray: ModuleType) -> Iterator[None]:
+    """Keep Ray's messages in its own logs.
 
     Of every process that dies it would print a traceback on standard output, where results belong.
     """
@@ -141,7 +139,7 @@ def _options(address: str, processes: int | None) -> dict[str, Any]:
 
 
 def _folder() -> dict[str, str]:
-    """Ray's folder, where that of temporary files would be too long for its sockets."""
+    # The folder of temporary files may be too long for Ray's sockets.
     usual = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
     return {} if len(usual) <= _LONGEST_FOLDER else {"_temp_dir": "/tmp/ray"}
 
@@ -157,7 +155,7 @@ def _failure(address: str) -> str:
     return f"no Ray cluster answers at {address}; is the port that of its client server (10001)?"
 
 
-def _in_a_line(error: Exception) -> str:
-    """A server's own error is the last line of its traceback."""
+def _first_line(error: Exception) -> str:
+    # A server's own error is the last line of its traceback.
     lines = [line for line in str(error).splitlines() if line.strip()] or [""]
     return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"

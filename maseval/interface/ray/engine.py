@@ -1,14 +1,123 @@
 """RayEngine: runs on all cores of this machine, or on a cluster."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import Any
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from maseval.core.engine.engines import Job, MappedBatch
-from maseval.core.exceptions import ConfigurationError
-from maseval.interface.ray.connection import LOCAL, check_address, connected, load_ray
-from maseval.interface.ray.mapping import Function, RayMap
+from maseval.core.exceptions import ConfigurationError, WorkerDiedError
+from maseval.interface.ray.connection import (
+    LOCAL,
+    RayConnectionError,
+    check_address,
+    connect_ray,
+    load_ray,
+)
+from maseval.interface.ray.parcel import pack, pack_for_worker, unpack
+from maseval.interface.ray.worker_setup import (
+    CodeFacts,
+    ModuleSource,
+    check_code,
+    install,
+    own_modules,
+)
 from maseval.interface.ray.workers import Limits, RayWorkers
+
+logger = logging.getLogger(__name__)
+
+Function = Callable[[Sequence[Any]], Any]
+
+# Ray repeats a task whose process died so often.
+_RETRIES = 2
+_WAY_FOR_VALUES = "give values that consist of plain data"
+
+
+class _TaskReply(NamedTuple):
+    """The reply of a task; without a result, the function raised an exception."""
+
+    place: str
+    facts: CodeFacts
+    result: bytes | None
+    problem: str
+
+
+def _apply(code: tuple[dict[str, ModuleSource], list[str]], work: bytes) -> _TaskReply:
+    install(*code)
+    ray = load_ray()
+    result, problem = None, ""
+    try:
+        function, values = unpack(work)
+        result = pack(function(values))
+    except Exception as error:  # for the driver to decide
+        problem = f"{type(error).__name__}: {error}"
+    return _TaskReply(ray.util.get_node_ip_address(), CodeFacts.here(), result, problem)
+
+
+class RayMap:
+    """Applies one function to batches of values, ``at_once`` of them at a time."""
+
+    def __init__(self, ray: ModuleType, function: Function, at_once: int) -> None:
+        self._ray = ray
+        self._function = function
+        self._at_once = at_once
+        self._code = ray.put((own_modules(), list(sys.path)))
+        self._task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(
+            _apply
+        )
+        self._under_way: deque[tuple[Sequence[Any], Any]] = deque()
+
+    def over(self, batches: Iterable[Sequence[Any]]) -> Iterator[MappedBatch[Any, Any]]:
+        """Yield the results, in the order of the batches."""
+        try:
+            for batch in batches:
+                self._under_way.append((batch, self._start(batch)))
+                if len(self._under_way) >= self._at_once:
+                    yield from self._next()
+            while self._under_way:
+                yield from self._next()
+        finally:
+            for _, reply in self._under_way:
+                with suppress(Exception):  # the connection may be what is gone
+                    self._ray.cancel(reply, force=True)
+
+    def _start(self, batch: Sequence[Any]) -> Any:
+        work = pack_for_worker("what is to be done", (self._function, batch), _WAY_FOR_VALUES)
+        return self._task.remote(self._code, work)
+
+    def _next(self) -> Iterator[MappedBatch[Any, Any]]:
+        batch, reply = self._under_way[0]
+        try:
+            yield self._receive(batch, reply)
+        except WorkerDiedError:
+            if len(batch) == 1:
+                raise
+            for value in batch:
+                yield self._receive([value], self._start([value]))
+        self._under_way.popleft()
+
+    def _receive(self, batch: Sequence[Any], reply: Any) -> MappedBatch[Any, Any]:
+        errors = self._ray.exceptions
+        try:
+            answer: _TaskReply = self._ray.get(reply)
+        except (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError) as error:
+            raise WorkerDiedError(
+                f"the process that worked on {batch[0]!s} died {_RETRIES + 1} times; look for "
+                "what ends it there: too little memory, or a library that crashes"
+            ) from error
+        except errors.RayError as error:
+            raise RayConnectionError(
+                f"the connection to Ray was lost ({type(error).__name__}); is the cluster up?"
+            ) from error
+        check_code(answer.place, answer.facts, CodeFacts.here())
+        if answer.result is None:
+            logger.info("on %s: %s", answer.place, answer.problem)
+        result = None if answer.result is None else unpack(answer.result)
+        return MappedBatch(batch, result, answer.place)
+
 
 MOST_DEATHS = 3
 START_SECONDS = 600.0
@@ -50,7 +159,7 @@ class RayEngine:
         self._workers: RayWorkers | None = None
 
     def workers(self, job: Job) -> RayWorkers:
-        """The workers of one run."""
+        """Return the workers of one run."""
         limits = Limits(self.processes, *self._limits)
         self._workers = RayWorkers(job, self.address, limits, self._connection)
         return self._workers
@@ -58,10 +167,10 @@ class RayEngine:
     def mapped(
         self, function: Function, batches: Iterable[Sequence[Any]]
     ) -> Iterator[MappedBatch[Any, Any]]:
-        """The results of a function of batches, in their order; see ``MappingEngine``."""
+        """Yield the results of a function of batches, in their order; see ``MappingEngine``."""
         with ExitStack() as own:
             connection = own if self._connection is None else self._connection
-            ray = connection.enter_context(connected(self.address, self.processes))
+            ray = connection.enter_context(connect_ray(self.address, self.processes))
             # Two for each core, so that none waits for the next; a Ray of our own has no others.
             at_once = 2 * int(ray.cluster_resources().get("CPU", 1))
             if self.address != LOCAL and self.processes is not None:
@@ -70,12 +179,12 @@ class RayEngine:
 
     @property
     def in_flight(self) -> dict[str, int]:
-        """How many repetitions each node has now."""
+        """The number of repetitions that each node has now."""
         return self._workers.in_flight if self._workers else {}
 
     @property
     def finished_by_node(self) -> dict[str, int]:
-        """How many repetitions of the last run each node finished."""
+        """The number of repetitions of the last run that each node finished."""
         return dict(self._workers.finished_by_node) if self._workers else {}
 
     def __getstate__(self) -> dict[str, object]:

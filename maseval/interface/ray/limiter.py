@@ -40,7 +40,7 @@ _PAUSE = 1.0
 
 
 def start_limits(ray: ModuleType) -> Any:
-    """An actor that holds the limits of a run; it ends with the driver."""
+    """Start an actor that holds the limits of a run; it ends with the driver."""
     # Each member has one or two calls pending. It needs no processor of its own.
     options = {"num_cpus": 0, "max_restarts": -1, "max_concurrency": 10_000}
     return ray.remote(**options)(ClusterLimits).remote()
@@ -70,7 +70,7 @@ class ClusterLimiter:
             threading.Thread(target=work, daemon=True, name="maseval-limits").start()
 
     def throttle_of(self, endpoint: str) -> Throttle:
-        """The one throttle that all models behind an endpoint share in the cluster."""
+        """Return the one throttle that all models behind an endpoint share in the cluster."""
         found = self._throttles.get(endpoint)
         if found is not None:
             return found
@@ -83,7 +83,7 @@ class ClusterLimiter:
             return self._throttles[endpoint]
 
     def post(self, event: Event) -> bool:
-        """Send to the actor what happened; returns whether it can be reached."""
+        """Send an event to the actor; return whether the actor can be reached."""
         term = self._term
         if term is None:
             return False
@@ -111,7 +111,7 @@ class ClusterLimiter:
                 time.sleep(_PAUSE)
 
     def _hear_once(self) -> bool:
-        """Wait for news; returns whether there may be more."""
+        """Wait for news; return whether there may be more."""
         try:
             self._hear(self._ray.get(self._actor.news.remote(self._member, self._term)))
         except self._ray.exceptions.RayError as error:
@@ -132,7 +132,7 @@ class ClusterLimiter:
                     throttle.part()
             self._limited = limited
         for grant in news.grants:
-            self._throttles[grant.endpoint].granted(grant)
+            self._throttles[grant.endpoint].grant(grant)
 
     def _part(self) -> None:
         with self._lock:
@@ -173,13 +173,13 @@ class SharedThrottle(Throttle):
                 self._join(first)
 
     def part(self) -> None:
-        """Keep to a limit of its own from now on; who waited for the cluster's is let through."""
+        """Keep to a limit of its own from now on; requests that waited may go through."""
         with self._lock:
             self._joined = False
             self._waiting.clear()
             self._admit()
 
-    def granted(self, grant: Grant) -> None:
+    def grant(self, grant: Grant) -> None:
         """Let through the request whose turn it is."""
         with self._lock:
             slot = self._waiting.pop(grant.ticket, None)

@@ -25,7 +25,7 @@ _SILENCE = 60.0
 
 
 Outcome = Literal["answer", "complaint", "other"]
-"""How a request ended."""
+"""The end of a request."""
 
 
 class Join(NamedTuple):
@@ -78,7 +78,7 @@ class Grant(NamedTuple):
 
 
 class News(NamedTuple):
-    """What a member should know: its term, the endpoints with a limit, and its granted requests."""
+    """News for a member: its term, the endpoints with a limit, and its granted requests."""
 
     term: str
     limited: Sequence[str]
@@ -94,7 +94,7 @@ class _Member:
 
 
 class _Endpoint:
-    """One provider: its limit, who has how many requests in progress, and who waits."""
+    """One provider: its limit, the requests in progress of each member, and the queue."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -133,7 +133,7 @@ class _Endpoint:
         self.queue = deque(waiting for waiting in self.queue if waiting[0] != member)
 
     def next(self) -> tuple[str, int] | None:
-        """Who gets a turn now."""
+        """Return the member and the ticket whose turn it is; None if nobody's is."""
         if not self.queue or self.adaptive.rest_left():
             return None
         if not self.adaptive.has_room(self.under_way):
@@ -175,11 +175,11 @@ class ClusterLimits:
         return News(known.term, self._limited(), grants)
 
     async def has_answered(self, endpoint: str, model_id: str) -> bool:
-        """Whether a model has answered any member."""
+        """Tell whether a model has answered any member."""
         return model_id in self._endpoint(endpoint).answered
 
     async def limits(self) -> dict[str, float]:
-        """How many requests may be in progress at each endpoint that has a limit."""
+        """Return the number of requests allowed at each endpoint that has a limit."""
         return {name: int(self._endpoints[name].adaptive.value) for name in self._limited()}
 
     def _first_news(self, member: str) -> News:

@@ -1,4 +1,4 @@
-"""What is sent between processes, as bytes: nothing of it is left to Ray, nor shows in its logs."""
+"""Values sent between processes, as bytes of our own: Ray does not see them, nor do its logs."""
 
 import json
 import pickle
@@ -26,8 +26,8 @@ class WorkerExceptionError(MASEvalError, RuntimeError):
     """An exception in a worker that cannot be sent; its name and text are in the message."""
 
 
-def packed(value: object) -> bytes:
-    """A value as bytes; functions and classes of the program itself are part of them."""
+def pack(value: object) -> bytes:
+    """Pickle a value; functions and classes of the program itself become part of it."""
     by_value = load_ray().cloudpickle
     with suppress(Exception):  # of whatever the value consists of
         data = pickle.dumps(value, _PROTOCOL)
@@ -39,91 +39,90 @@ def packed(value: object) -> bytes:
     return whole
 
 
-def unpacked(data: bytes) -> Any:
-    """The value of what this run's driver or workers packed; never of a file or of a model's words.
+def unpack(data: bytes) -> Any:
+    """Unpickle what this run's driver or workers packed; never a file or a model's words.
 
-    Whoever may send anything here may also run any code in the cluster: Ray's own calls are pickled
-    as well.
+    Whoever can send anything here can run any code in the cluster anyway: Ray's calls are pickled.
     """
     return pickle.loads(data)
 
 
 def can_be_sent(value: object) -> bool:
-    """Whether it can be packed."""
+    """Tell whether a value can be packed."""
     try:
-        packed(value)
+        pack(value)
     except Exception:  # of whatever the value consists of
         return False
     return True
 
 
-def packed_for_worker(what: str, value: object, way: str) -> bytes:
-    """A value as bytes, for the workers; raises what to do if it cannot be sent."""
+def pack_for_worker(what: str, value: object, way: str) -> bytes:
+    """Pack a value for the workers; raise ``NotSendableError`` with the way out if it cannot be."""
     try:
-        return packed(value)
+        return pack(value)
     except Exception as error:  # of whatever the value consists of
         raise NotSendableError(
             f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {way}"
         ) from error
 
 
-class Reply(NamedTuple):
-    """What a worker process has to say at one time."""
+class WorkerReply(NamedTuple):
+    """One reply of a worker process."""
 
     deliveries: Sequence[WorkResult]
     unreadable: str = ""
-    """Why the orders of the call could not be read, all of them."""
+    """The reason why none of the orders of the call could be read."""
     said: Mapping[int, Said] = {}
-    """What is new in conversations that are going on, by the numbers of their orders."""
+    """New messages of conversations in progress, by the numbers of their orders."""
 
 
-def packed_reply(reply: Reply) -> bytes:
-    """A reply as bytes, whatever is in a report or was raised.
+def pack_reply(reply: WorkerReply) -> bytes:
+    """Pack a reply, whatever is in a report or was raised.
 
     It is packed as one value: what its reports have in common is sent once.
     """
-    carried = [_carried(each.exception) for each in reply.deliveries]
+    carried = [_pack_exception(each.exception) for each in reply.deliveries]
     plain = [replace(each, exception=None) for each in reply.deliveries]
     try:
-        return packed((reply._replace(deliveries=plain), carried))
+        return pack((reply._replace(deliveries=plain), carried))
     except Exception:  # an object in a report, which would become text in JSON anyway
         plain = [each if can_be_sent(each) else _as_text(each) for each in plain]
-        return packed((reply._replace(deliveries=plain), carried))
+        return pack((reply._replace(deliveries=plain), carried))
 
 
 def _as_text(delivery: WorkResult) -> WorkResult:
     return replace(delivery, report=json.loads(strict_json.dumps(delivery.report)))
 
 
-def unpacked_reply(data: bytes) -> Reply:
-    """The reply."""
-    reply, carried = unpacked(data)
-    assert isinstance(reply, Reply)
+def unpack_reply(data: bytes) -> WorkerReply:
+    """Unpack a reply, with its exceptions."""
+    reply, carried = unpack(data)
+    assert isinstance(reply, WorkerReply)
     pairs = zip(reply.deliveries, carried, strict=True)
     return reply._replace(
         deliveries=[
-            each if error is None else replace(each, exception=_made_of(unpacked(error)))
+            each if error is None else replace(each, exception=_rebuild_exception(unpack(error)))
             for each, error in pairs
         ]
     )
 
 
-def _carried(error: BaseException | None) -> bytes | None:
-    """An exception in a form that arrives: many cannot be pickled, or not be read again."""
+def _pack_exception(error: BaseException | None) -> bytes | None:
+    """Pack an exception in a form that arrives: many cannot be pickled, or not be read again."""
     if error is None:
         return None
     parts = type(error), error.args, _sendable(vars(error))
     for form in ((error,), parts):
         try:
-            data = packed(form)
-            _made_of(unpacked(data))
+            data = pack(form)
+            _rebuild_exception(unpack(data))
         except Exception:
             continue
         return data
-    return packed((WorkerExceptionError(f"{type(error).__name__}: {error}"),))
+    return pack((WorkerExceptionError(f"{type(error).__name__}: {error}"),))
 
 
-def _made_of(form: tuple[Any, ...]) -> BaseException:
+def _rebuild_exception(form: tuple[Any, ...]) -> BaseException:
     if len(form) == 1:
         whole: BaseException = form[0]
         return whole

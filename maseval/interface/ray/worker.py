@@ -20,13 +20,11 @@ from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSett
 from maseval.core.engine.shipping import WorkOrder, WorkResult
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
-from maseval.interface.ray.code import Source, install
 from maseval.interface.ray.connection import load_ray
-from maseval.interface.ray.environment import OwnSecrets
-from maseval.interface.ray.facts import Facts
 from maseval.interface.ray.limiter import share_limits
-from maseval.interface.ray.overheard import Overheard
-from maseval.interface.ray.parcel import Reply, packed, packed_reply, unpacked
+from maseval.interface.ray.live_messages import LiveMessages
+from maseval.interface.ray.parcel import WorkerReply, pack, pack_reply, unpack
+from maseval.interface.ray.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 
 # Replies may be sent through Ray's object store, which is not large.
 _LARGEST_REPLY = 8_000_000
@@ -36,7 +34,7 @@ _LINGER = 0.02
 
 
 class Place(NamedTuple):
-    """Where a worker process is."""
+    """The place of a worker process."""
 
     node_id: str
     address: str
@@ -49,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Equipment(NamedTuple):
-    """What a process needs to begin: whom to play, how many at once, with which keys."""
+    """Everything a process needs to begin: the run's setting, its size and its keys."""
 
     setting: bytes
     settings: bytes
@@ -71,44 +69,44 @@ class Worker:
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: OwnSecrets
-        self._overheard: Overheard
+        self._live_messages: LiveMessages
 
-    def describe(self) -> tuple[Place, Facts]:
-        """Where this process is and what it runs, before anything is sent to it."""
+    def describe(self) -> tuple[Place, CodeFacts]:
+        """Return the place of this process and the code it runs, before anything is sent to it."""
         ray = load_ray()
         context = ray.get_runtime_context()
         address = ray.util.get_node_ip_address()
-        return Place(context.get_node_id(), address, os.getpid()), Facts.here()
+        return Place(context.get_node_id(), address, os.getpid()), CodeFacts.here()
 
-    def begin(self, modules: dict[str, Source], equipment: bytes, limits: Any) -> bytes:
-        """Get ready; returns the checksums of the data here, or why it cannot.
+    def begin(self, modules: dict[str, ModuleSource], equipment: bytes, limits: Any) -> bytes:
+        """Get ready; return the checksums of the data here, or the reason why it cannot.
 
         ``limits`` is the actor that knows what all processes may ask of each provider.
         """
         try:
             share_limits(limits)
-            return packed(self._begun(modules, unpacked(equipment)))
+            return pack(self._set_up(modules, unpack(equipment)))
         except Exception as error:  # a user's code, imported here for the first time
-            return packed(_in_words(error))
+            return pack(_in_words(error))
 
-    def _begun(self, modules: dict[str, Source], given: Equipment) -> dict[str, str]:
+    def _set_up(self, modules: dict[str, ModuleSource], given: Equipment) -> dict[str, str]:
         self._secrets = OwnSecrets(given.environment)
         os.environ.update(given.environment)
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         install(modules, given.folders)
-        unpacked(given.settings).apply()
-        self._setting = unpacked(given.setting)
-        self._overheard = Overheard(self._setting.benchmark.last_said, every)
+        unpack(given.settings).apply()
+        self._setting = unpack(given.setting)
+        self._live_messages = LiveMessages(self._setting.benchmark.last_said, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
     def submit(self, orders: bytes) -> str:
-        """Start the orders; returns why none of them can be read here, or nothing."""
+        """Start the orders; return the reason why none of them can be read here, or nothing."""
         try:
-            begun = [self._begun_order(order) for order in unpacked(orders)]
+            begun = [self._begin_order(order) for order in unpack(orders)]
         except Exception as error:  # a class of the user's that is not known here
             return _in_words(error)
         with self._lock:
@@ -117,13 +115,13 @@ class Worker:
                 self._threads.submit(repetition)
         return ""
 
-    def _begun_order(self, order: WorkOrder) -> tuple[Repetition, int]:
+    def _begin_order(self, order: WorkOrder) -> tuple[Repetition, int]:
         return order.start(self._setting, lambda: self._stopping), order.number
 
     def collect(self, orders: bytes, patience: float) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
         if orders and (why := self.submit(orders)):
-            return packed_reply(Reply([], why))
+            return pack_reply(WorkerReply([], why))
         if not self._outbox:
             self._threads.wait(patience)
             self._take_finished()
@@ -140,14 +138,14 @@ class Worker:
                 self._outbox.append(self._done(*finished))
 
     def give_up(self, number: int) -> bytes | None:
-        """What an order that is late has done so far; None if it is finished."""
+        """Give up a late order and return what it has done so far; None if it is finished."""
         with self._lock:
             late = [one for one, known in self._numbers.items() if known == number]
             done = [self._done(one, self._threads.give_up(one)) for one in late]
         return self._packed(done) if done else None
 
     def stop(self) -> None:
-        """The run is stopping: nothing should wait for long any more."""
+        """Take note that the run is stopping: nothing should wait for long any more."""
         self._stopping = True
 
     def _done(self, repetition: Repetition, outcome: RepetitionResult) -> "_Done":
@@ -155,13 +153,13 @@ class Worker:
         try:
             return _Done(repetition, WorkResult.of(number, repetition, outcome))
         except Exception as error:  # the benchmark's code
-            return _failed(number, repetition, error)
+            return _failed_delivery(number, repetition, error)
 
     def _next_reply(self) -> bytes:
         count = min(len(self._outbox), _MOST_IN_REPLY)
         with self._lock:
             running = dict(self._numbers)
-        said = self._overheard.news(running)
+        said = self._live_messages.news(running)
         reply = self._packed(self._outbox[:count], said)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
@@ -179,20 +177,21 @@ class Worker:
         try:
             self._without_secrets([done.delivery])
         except Exception as error:
-            return _failed(done.delivery.number, done.repetition, error)
+            return _failed_delivery(done.delivery.number, done.repetition, error)
         return done
 
     def _without_secrets(
         self, deliveries: Sequence[WorkResult], said: Mapping[int, Said] | None = None
     ) -> bytes:
-        data = packed_reply(Reply(deliveries, said=said or {}))
+        data = pack_reply(WorkerReply(deliveries, said=said or {}))
         if not self._secrets.are_in(data):
             return data
-        clean = [replace(each, report=self._cleaned(each)) for each in deliveries]
-        return packed_reply(Reply(clean, said=said or {}))
+        clean = [self._without_own_secrets(each) for each in deliveries]
+        return pack_reply(WorkerReply(clean, said=said or {}))
 
-    def _cleaned(self, delivery: WorkResult) -> Any:
-        return self._secrets.removed_from(dict(delivery.report))
+    def _without_own_secrets(self, delivery: WorkResult) -> WorkResult:
+        report: Any = self._secrets.removed_from(dict(delivery.report))
+        return replace(delivery, report=report)
 
 
 class _Done(NamedTuple):
@@ -202,14 +201,14 @@ class _Done(NamedTuple):
     delivery: WorkResult
 
 
-def _failed(number: int, repetition: Repetition, error: Exception) -> _Done:
+def _failed_delivery(number: int, repetition: Repetition, error: Exception) -> _Done:
     outcome = repetition.outcome(error, "engine")
     used = repetition.setting.totals.by_component
     return _Done(repetition, WorkResult(number, outcome.report, outcome.status, error, used))
 
 
 class _Redacted:
-    """What is printed in a worker ends up in Ray's logs, without secrets."""
+    """A stream of a worker without secrets: Ray writes what is printed to its logs."""
 
     def __init__(self, stream: TextIO, secrets: Secrets) -> None:
         self._stream = stream

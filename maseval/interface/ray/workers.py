@@ -1,7 +1,7 @@
 """Workers on Ray: repetitions are sent to processes and their results collected.
 
-The driver alone keeps count. A result is taken once, for the flight that is still awaited; one that
-comes late, or a second time, is dropped.
+The driver alone keeps count. A result is taken once, for the assignment that is still awaited; one
+that comes late, or a second time, is dropped.
 """
 
 import math
@@ -20,23 +20,36 @@ from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
-from maseval.interface.ray.code import own_modules
-from maseval.interface.ray.connection import connected
-from maseval.interface.ray.dispatch import given_out, packed_orders, patience_of, send
-from maseval.interface.ray.environment import needed_by_workers
-from maseval.interface.ray.facts import Facts, NodeMismatchError, check_code, check_data
-from maseval.interface.ray.flights import Backlog, Flight
+from maseval.interface.ray.connection import connect_ray
+from maseval.interface.ray.dispatch import (
+    Assignment,
+    Backlog,
+    Process,
+    ProcessLostError,
+    Stage,
+    hand_out,
+    pack_orders,
+    reply_seconds,
+    send,
+)
 from maseval.interface.ray.limiter import start_limits
 from maseval.interface.ray.parcel import (
     WorkerExceptionError,
     can_be_sent,
-    packed,
-    packed_for_worker,
-    unpacked,
-    unpacked_reply,
+    pack,
+    pack_for_worker,
+    unpack,
+    unpack_reply,
 )
-from maseval.interface.ray.process import Process, ProcessLostError, Stage
 from maseval.interface.ray.worker import Equipment
+from maseval.interface.ray.worker_setup import (
+    CodeFacts,
+    NodeMismatchError,
+    check_code,
+    check_data,
+    needed_by_workers,
+    own_modules,
+)
 
 # Between two looks at whether the run is stopping.
 _LONGEST_WAIT = 0.5
@@ -52,7 +65,7 @@ class WorkersUnavailableError(MASEvalError, RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many processes, how often a repetition may lose its process, how long a start takes.
+    """The number of processes, of deaths around a repetition, and of seconds for the start.
 
     Without a number there is one process for each core.
     """
@@ -78,7 +91,7 @@ class RayWorkers:
         self._address = address
         self._limits = limits
         self._numbers = count(1)
-        self._flights: dict[Repetition, Flight] = {}
+        self._assignments: dict[Repetition, Assignment] = {}
         self._processes: list[Process] = []
         self._finished: deque[Finished] = deque()
         self._failed_starts = self._refused = 0
@@ -96,11 +109,11 @@ class RayWorkers:
 
     @property
     def in_flight(self) -> dict[str, int]:
-        """How many repetitions each node has; may be read from any thread."""
+        """The number of repetitions that each node has; may be read from any thread."""
         now = Counter[str]()
         for process in tuple(self._processes):
             if process.stage is Stage.WORKING:
-                now[process.place.node] += len(process.flights)
+                now[process.place.node] += len(process.assignments)
         return dict(now)
 
     # The protocol of workers.
@@ -116,9 +129,10 @@ class RayWorkers:
     def submit(self, repetition: Repetition) -> None:
         if not self._processes:  # a run that is complete needs none
             self._begin()
-        flight = Flight(next(self._numbers), repetition)
-        self._flights[repetition] = flight
-        self._backlog.add(flight)  # it is sent with others when the driver has nothing else to do
+        assignment = Assignment(next(self._numbers), repetition)
+        self._assignments[repetition] = assignment
+        # It is sent with others when the driver has nothing else to do.
+        self._backlog.add(assignment)
 
     def wait(self, timeout: float | None) -> None:
         if not self._finished:
@@ -133,40 +147,42 @@ class RayWorkers:
         return self._finished.popleft() if self._finished else None
 
     def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        flight = self._flights.get(repetition)
-        if flight is None or not flight.is_late:  # finished meanwhile, or begun again
+        assignment = self._assignments.get(repetition)
+        if assignment is None or not assignment.is_late:  # finished meanwhile, or begun again
             return None
-        holder = next((one for one in self._processes if flight.number in one.flights), None)
+        holder = next(
+            (one for one in self._processes if assignment.number in one.assignments), None
+        )
         if holder is None:
             return None
         try:
-            done = holder.give_up(flight, _WAIT_FOR_LATE)
+            done = holder.give_up(assignment, _WAIT_FOR_LATE)
         except ProcessLostError as lost:
-            self._bury(holder, lost)
+            self._replace_dead(holder, lost)
             return None
         except self._ray.exceptions.GetTimeoutError:
-            self._forget(flight)
-            self._bury(holder, ProcessLostError(f"no answer in {_WAIT_FOR_LATE:g} s"))
+            self._forget(assignment)
+            self._replace_dead(holder, ProcessLostError(f"no answer in {_WAIT_FOR_LATE:g} s"))
             return _cut_off(repetition)
         if done is None:
             return None
-        self._forget(flight)
-        return unpacked_reply(done).deliveries[0].to_result(repetition)
+        self._forget(assignment)
+        return unpack_reply(done).deliveries[0].to_result(repetition)
 
     # The life of processes.
 
     def _begin(self) -> None:
         setting, wanted = self._job.setting, self._job.domains
         self._checksums = setting.benchmark.data_checksums(wanted)
-        shared = packed_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
-        way = connected(self._address, self._limits.processes)
+        shared = pack_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
+        way = connect_ray(self._address, self._limits.processes)
         self._ray = self._connection.enter_context(way)
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self._count = max(1, min(self._limits.processes or cores, self.size))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)
-        around = packed(ProcessSettings.current(can_be_sent))
-        self._equipment = packed(
+        around = pack(ProcessSettings.current(can_be_sent))
+        self._equipment = pack(
             Equipment(shared, around, self._backlog.room, wanted, variables, tuple(sys.path))
         )
         self._modules = self._ray.put(own_modules())
@@ -207,19 +223,19 @@ class RayWorkers:
         pending = {one.pending: one for one in self._processes if one.pending is not None}
         ready, _ = self._ray.wait(list(pending), num_returns=len(pending), timeout=0)
         for process in [pending[each] for each in ready]:
-            self._hear(process)
+            self._take_reply(process)
         for process in tuple(self._processes):
             try:
-                for flights, why in process.unread():
-                    self._sort_out(process, flights, why)
+                for assignments, why in process.take_unread():
+                    self._sort_out(process, assignments, why)
             except ProcessLostError as lost:
-                self._bury(process, lost)
+                self._replace_dead(process, lost)
 
-    def _hear(self, process: Process) -> None:
+    def _take_reply(self, process: Process) -> None:
         try:
             self._answer(process, process.reply())
         except ProcessLostError as lost:
-            self._bury(process, lost)
+            self._replace_dead(process, lost)
         except NodeMismatchError as error:
             self._refuse(process, error)
 
@@ -227,38 +243,38 @@ class RayWorkers:
         match process.stage:
             case Stage.STARTING:
                 process.place, theirs = reply
-                check_code(process.place.node, theirs, Facts.here())
+                check_code(process.place.node, theirs, CodeFacts.here())
                 process.equip(self._modules, self._equipment, self._shared_limits)
             case Stage.EQUIPPING:
-                told = unpacked(reply)
-                if isinstance(told, str):
-                    raise WorkersUnavailableError(f"{process} cannot begin: {told}")
-                check_data(process.place.node, told, self._checksums)
+                checksums = unpack(reply)
+                if isinstance(checksums, str):
+                    raise WorkersUnavailableError(f"{process} cannot begin: {checksums}")
+                check_data(process.place.node, checksums, self._checksums)
                 self._failed_starts = 0
                 self._note("started", process, f"{process} started")
                 process.stage = Stage.WORKING
             case Stage.WORKING:
-                heard = process.understood(reply)
-                for delivery in heard.deliveries:
+                answer = process.read_reply(reply)
+                for delivery in answer.deliveries:
                     self._receive(process, delivery)
-                for number, said in heard.said.items():
-                    self._pass_on(process.flights.get(number), said)
+                for number, said in answer.said.items():
+                    self._pass_on(process.assignments.get(number), said)
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
-        flight = process.flights.pop(delivery.number, None)
-        if flight is None:  # it was given up in the meantime
+        assignment = process.assignments.pop(delivery.number, None)
+        if assignment is None:  # it was given up in the meantime
             return
-        self._forget(flight)
+        self._forget(assignment)
         self.finished_by_node[process.place.node] += 1
-        self._finished.append((flight.repetition, delivery.to_result(flight.repetition)))
+        self._finished.append((assignment.repetition, delivery.to_result(assignment.repetition)))
 
-    def _pass_on(self, flight: Flight | None, said: Said) -> None:
-        """Let whoever watches the run know what was said last."""
-        if flight is not None:
-            self._job.setting.conversations.note(flight.key, said)
+    def _pass_on(self, assignment: Assignment | None, said: Said) -> None:
+        """Show people who watch the run the last message."""
+        if assignment is not None:
+            self._job.setting.conversations.note(assignment.key, said)
 
     def _refuse(self, process: Process, error: NodeMismatchError) -> None:
-        """At the start of a run it is for the user to decide; later the others carry on."""
+        """Turn a process away: at the start of a run that is an error, later it is noted."""
         self._remove(process)
         self._note("refused", process, str(error))
         self._refused += 1
@@ -267,22 +283,22 @@ class RayWorkers:
         if self._refused <= _MOST_FAILED_STARTS:
             self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
-    def _bury(self, process: Process, lost: ProcessLostError) -> None:
-        """A process died: what was in it is begun again, and another takes its place."""
+    def _replace_dead(self, process: Process, lost: ProcessLostError) -> None:
+        """Replace a process that died, and begin its repetitions again."""
         self._remove(process)
         if process.stage is not Stage.WORKING:
             self._failed_start(str(lost), process, blamed=not lost.machine_down)
             return
-        flights, process.flights = list(process.flights.values()), {}
+        assignments, process.assignments = list(process.assignments.values()), {}
         down = lost.machine_down or self._is_down(process)
         what = f"{process.place.node} went down" if down else f"{process} died"
-        self._note("died", process, f"{what} with {_simulations(len(flights))}: {lost}")
-        for flight in flights:
-            flight.survived(machine_down=down)
-            if flight.is_hopeless(self._limits.most_deaths):
-                self._abandon(process, flight)
+        self._note("died", process, f"{what} with {_simulations(len(assignments))}: {lost}")
+        for assignment in assignments:
+            assignment.count_death(machine_down=down)
+            if assignment.is_hopeless(self._limits.most_deaths):
+                self._abandon(process, assignment)
             else:
-                self._backlog.add(flight)
+                self._backlog.add(assignment)
         self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
     def _failed_start(self, why: str, process: Process, *, blamed: bool = True) -> None:
@@ -303,34 +319,33 @@ class RayWorkers:
         nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}
         return not nodes.get(process.place.node_id, False)
 
-    # Flights.
+    # Assignments.
 
     def _dispatch(self) -> None:
-        given = given_out(self._processes, self._backlog)
+        given = hand_out(self._processes, self._backlog)
         for process in self._processes:
             if process.stage is Stage.WORKING:
-                send(process, given.get(process, []), patience_of(len(self._processes)))
+                send(process, given.get(process, []), reply_seconds(len(self._processes)))
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._processes.append(Process(self._ray, quarantine=True))
 
-    def _sort_out(self, process: Process, flights: Sequence[Flight], why: str) -> None:
-        """Of flights that cannot be read there together, find out which one is the reason."""
-        awaited = [flight for flight in flights if flight.number in process.flights]
-        for flight in awaited:
-            if len(flights) == 1:
-                self._end(flight, WorkerExceptionError(why))
+    def _sort_out(self, process: Process, assignments: Sequence[Assignment], why: str) -> None:
+        """Send what cannot be read together one by one, and end the one that is the reason."""
+        for assignment in [one for one in assignments if one.number in process.assignments]:
+            if len(assignments) == 1:
+                self._end(assignment, WorkerExceptionError(why))
             else:
-                process.submit([flight], packed_orders([flight]))
+                process.submit([assignment], pack_orders([assignment]))
 
-    def _forget(self, flight: Flight) -> None:
-        self._job.setting.conversations.forget(flight.key)
-        self._flights.pop(flight.repetition, None)
+    def _forget(self, assignment: Assignment) -> None:
+        self._job.setting.conversations.forget(assignment.key)
+        self._assignments.pop(assignment.repetition, None)
         for process in self._processes:
-            process.flights.pop(flight.number, None)
+            process.assignments.pop(assignment.number, None)
 
-    def _abandon(self, process: Process, flight: Flight) -> None:
-        repetition, times = flight.repetition, flight.deaths + flight.moves
+    def _abandon(self, process: Process, assignment: Assignment) -> None:
+        repetition, times = assignment.repetition, assignment.deaths + assignment.moves
         name = f"task {str(repetition.task.id)!r}, repetition {repetition.repeat_idx}"
         error = WorkerDiedError(
             f"the process in which it took place died {times} times, the last time on "
@@ -338,13 +353,14 @@ class RayWorkers:
             "library that crashes"
         )
         self._note("given_up", process, f"{name} is given up: its process died {times} times")
-        self._end(flight, error)
+        self._end(assignment, error)
 
-    def _end(self, flight: Flight, error: MASEvalError) -> None:
-        """Report a flight that no process will finish."""
-        self._forget(flight)
-        flight.repetition.context.registry.close()
-        self._finished.append((flight.repetition, flight.repetition.outcome(error, "setup")))
+    def _end(self, assignment: Assignment, error: MASEvalError) -> None:
+        """Report a assignment that no process will finish."""
+        self._forget(assignment)
+        repetition = assignment.repetition
+        repetition.context.registry.close()
+        self._finished.append((repetition, repetition.outcome(error, "setup")))
 
     def _note(self, kind: Any, process: Process, text: str) -> None:
         self._job.note(WorkerEvent(kind, process.place.node, text))
@@ -360,7 +376,7 @@ _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it wi
 
 
 def _cut_off(repetition: Repetition) -> RepetitionResult:
-    """A repetition that is late, in a process that does not say what it has done."""
+    """Return the result of a late repetition whose process does not say what it has done."""
     error = repetition.context.timeout_error()
     usage = repetition.abandon()
     return repetition.outcome(error, usage=usage)

@@ -89,9 +89,9 @@ def provider():
 
 @pytest.fixture(scope="module")
 def ray():
-    from maseval.interface.ray.connection import connected
+    from maseval.interface.ray.connection import connect_ray
 
-    with connected("local", PROCESSES) as ray:
+    with connect_ray("local", PROCESSES) as ray:
         yield ray
 
 

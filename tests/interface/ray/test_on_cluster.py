@@ -15,8 +15,8 @@ from maseval.core.engine.engines import ThreadEngine
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
-from maseval.interface.ray.facts import NodeMismatchError
 from maseval.interface.ray.parcel import NotSendableError
+from maseval.interface.ray.worker_setup import NodeMismatchError
 from tests.core.worlds import Diary, Shop, Worker, numbered, statuses, tasks
 from tests.runs.worlds import desk
 

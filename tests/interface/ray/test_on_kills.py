@@ -86,7 +86,7 @@ def survives(folder, kill, times, undisturbed, before=lambda: None):
 def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
     def kill(running, chance):
         workers = running._workers
-        busy = [one for one in tuple(workers._processes) if one.flights] if workers else []
+        busy = [one for one in tuple(workers._processes) if one.assignments] if workers else []
         if busy:
             with suppress(ProcessLookupError):
                 os.kill(chance.choice(busy).place.process, signal.SIGKILL)

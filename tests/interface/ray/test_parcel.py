@@ -31,11 +31,11 @@ class LockedError(Exception):
 
 
 def carried(error, report=None):
-    from maseval.interface.ray.parcel import Reply, packed_reply, unpacked_reply
+    from maseval.interface.ray.parcel import WorkerReply, pack_reply, unpack_reply
 
     status = TaskExecutionStatus.AGENT_ERROR
     delivery = WorkResult(7, report or {}, status, error, {}, note="n")
-    [arrived] = unpacked_reply(packed_reply(Reply([delivery]))).deliveries
+    [arrived] = unpack_reply(pack_reply(WorkerReply([delivery]))).deliveries
     assert (arrived.number, arrived.status, arrived.note) == (7, status, "n")
     return arrived
 
@@ -84,21 +84,21 @@ def test_objects_that_occur_twice_are_still_one_object():
 
 
 def test_what_reports_have_in_common_is_sent_once():
-    from maseval.interface.ray.parcel import Reply, packed_reply
+    from maseval.interface.ray.parcel import WorkerReply, pack_reply
 
     policy = "a policy of the shop " * 50
     status = TaskExecutionStatus.SUCCESS
     many = [WorkResult(n, {"config": {"policy": policy}}, status, None, {}) for n in range(20)]
 
-    assert len(packed_reply(Reply(many))) < 5 * len(policy)
+    assert len(pack_reply(WorkerReply(many))) < 5 * len(policy)
 
 
 def test_what_only_the_program_itself_defines_is_sent_whole():
     """Plain pickle would only name it."""
-    from maseval.interface.ray.parcel import packed, unpacked
+    from maseval.interface.ray.parcel import pack, unpack
 
     program: dict = {"__name__": "__main__"}
     exec("class Mine:\n    answer = 42", program)
 
-    assert unpacked(packed(program["Mine"])).answer == 42
-    assert unpacked(packed(lambda: 42))() == 42
+    assert unpack(pack(program["Mine"])).answer == 42
+    assert unpack(pack(lambda: 42))() == 42

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.interface.ray.facts import check_data
+from maseval.interface.ray.worker_setup import check_data
 from maseval.stats.estimation import Estimate
 
 

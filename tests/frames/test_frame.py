@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from maseval.core.storage.redaction import Secrets
-from maseval.frames.cells import cell_maker
+from maseval.frames.frame import cell_maker
 
 cell = cell_maker(Secrets([]))
 

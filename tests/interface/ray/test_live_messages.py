@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 from maseval.core.context import Said
 from maseval.core.storage.redaction import Secrets
-from maseval.interface.ray import overheard
-from maseval.interface.ray.overheard import Overheard
+from maseval.interface.ray import live_messages
+from maseval.interface.ray.live_messages import LiveMessages
 
 
 class Running:
@@ -22,9 +22,9 @@ def running(*names):
 
 
 def test_only_what_is_new_is_passed_on_without_secrets_and_cut(monkeypatch):
-    monkeypatch.setattr(overheard, "_EVERY", 0.0)
+    monkeypatch.setattr(live_messages, "_EVERY", 0.0)
     talks = {"a": Said("user", "the key is sk-12345678", 1), "b": Said("user", "b" * 5_000, 4)}
-    watch = Overheard(lambda task, trial: talks.get(task), Secrets(["sk-12345678"]))
+    watch = LiveMessages(lambda task, trial: talks.get(task), Secrets(["sk-12345678"]))
 
     first = watch.news(running("a", "b", "silent"))
     talks["b"] = Said("assistant", "so long", 5)
@@ -36,14 +36,14 @@ def test_only_what_is_new_is_passed_on_without_secrets_and_cut(monkeypatch):
 
 
 def test_nobody_is_asked_more_often_than_once_in_a_while(monkeypatch):
-    monkeypatch.setattr(overheard, "_EVERY", 3600.0)
+    monkeypatch.setattr(live_messages, "_EVERY", 3600.0)
 
     def ask(task, trial):
         asked.append(task)
         raise RuntimeError("list changed size during iteration")
 
     asked: list[str] = []
-    watch = Overheard(ask, Secrets([]))
+    watch = LiveMessages(ask, Secrets([]))
 
     assert [watch.news(running("a")) for _ in range(3)] == [{}, {}, {}]
     assert asked == ["a"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.server.difference import first_difference
 from maseval.server.matching import canonical
+from maseval.server.nearest import first_difference
 from tests.server.provider import asking
 
 LONG = "You are an agent of the shop. " * 40

@@ -4,16 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.interface.ray.flights import Backlog, Flight
+from maseval.interface.ray.dispatch import Assignment, Backlog
 
 
-def flight(number, deaths=0, timeout=None):
-    return Flight(number, SimpleNamespace(timeout=timeout), deaths)
+def assignment(number, deaths=0, timeout=None):
+    return Assignment(number, SimpleNamespace(timeout=timeout), deaths)
 
 
-def waiting(room, *flights):
+def waiting(room, *assignments):
     backlog = Backlog(room)
-    for each in flights:
+    for each in assignments:
         backlog.add(each)
     return backlog
 
@@ -27,7 +27,7 @@ def taken(backlog, *, quarantine):
 
 
 def test_an_ordinary_process_is_filled_in_order_with_those_without_blame():
-    backlog = waiting(3, *(flight(n) for n in range(5)), flight(9, deaths=1))
+    backlog = waiting(3, *(assignment(n) for n in range(5)), assignment(9, deaths=1))
 
     assert taken(backlog, quarantine=False) == [0, 1, 2]
     assert taken(backlog, quarantine=False) == [3, 4]
@@ -36,47 +36,49 @@ def test_an_ordinary_process_is_filled_in_order_with_those_without_blame():
 
 @pytest.mark.parametrize(("deaths", "together"), [(1, 10), (2, 1), (7, 1)])
 def test_after_one_death_few_are_together_and_after_two_each_is_alone(deaths, together):
-    backlog = waiting(100, *(flight(n, deaths) for n in range(30)))
+    backlog = waiting(100, *(assignment(n, deaths) for n in range(30)))
 
     assert taken(backlog, quarantine=True) == list(range(together))
     assert taken(backlog, quarantine=False) == []
 
 
 def test_in_quarantine_those_with_equal_blame_are_together():
-    backlog = waiting(100, flight(1, deaths=1), flight(2, deaths=2), flight(3, deaths=1))
+    backlog = waiting(
+        100, assignment(1, deaths=1), assignment(2, deaths=2), assignment(3, deaths=1)
+    )
 
     assert taken(backlog, quarantine=True) == [2]
     assert taken(backlog, quarantine=True) == [1, 3]
 
 
 def test_one_is_given_up_after_the_stated_number_of_deaths():
-    suspect = flight(1)
+    suspect = assignment(1)
 
     hopeless = []
     for _ in range(3):
-        suspect.survived(machine_down=False)
+        suspect.count_death(machine_down=False)
         hopeless.append(suspect.is_hopeless(most_deaths=3))
 
     assert hopeless == [False, False, True]
 
 
 def test_a_machine_that_goes_down_says_little_of_what_ran_on_it():
-    moved = flight(1)
+    moved = assignment(1)
 
     hopeless = []
     for _ in range(10):
-        moved.survived(machine_down=True)
+        moved.count_death(machine_down=True)
         hopeless.append(moved.is_hopeless(most_deaths=3))
 
-    assert moved.crowd_of == 0
+    assert moved.quarantine_level == 0
     assert hopeless == [False] * 9 + [True]
 
 
 def test_what_was_begun_again_is_not_late_yet():
-    late = flight(1, timeout=0.0)
+    late = assignment(1, timeout=0.0)
 
     assert not late.is_late
     late.since = 0.0
     assert late.is_late
-    late.survived(machine_down=True)
+    late.count_death(machine_down=True)
     assert not late.is_late

@@ -1,4 +1,4 @@
-"""What is being said in a worker process, for whoever watches the run from the driver."""
+"""Live messages of a worker process, for people who watch the run from the driver."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,8 +13,8 @@ _EVERY = 1.0
 _LONGEST = 2_000
 
 
-class Overheard:
-    """The last message of each repetition, told about once a second and only if it is new."""
+class LiveMessages:
+    """The last message of each repetition, reported about once a second and only if it is new."""
 
     def __init__(self, last_said: Callable[[str, int], Said | None], secrets: Secrets) -> None:
         self._last_said = last_said
@@ -23,7 +23,7 @@ class Overheard:
         self._told: dict[int, int] = {}
 
     def news(self, running: Mapping[Repetition, int]) -> dict[int, Said]:
-        """What was said since the last time, by the numbers of the repetitions."""
+        """Return the messages since the last call, by the numbers of the repetitions."""
         if time.monotonic() < self._next:
             return {}
         self._next = time.monotonic() + _EVERY

@@ -1,0 +1,203 @@
+"""Code of your own, sent to workers as text: on another machine its files do not exist.
+
+Sent are the modules that are imported when the run begins and belong neither to Python nor to an
+installed package. In a worker they are imported from that text, whatever lies on its machine. What
+stands in the program itself, or in a notebook, is pickled with the objects that use it.
+"""
+
+import hashlib
+import os
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.redaction import Secrets, is_secret
+
+# Every machine has its own, of the same version.
+_EVERYWHERE = frozenset({"maseval", "ray", "__main__", "__mp_main__"})
+_LARGEST = 5_000_000
+
+
+class ModuleSource(NamedTuple):
+    """The text of a module, and its path on the machine it comes from."""
+
+    text: bytes
+    path: str
+    is_package: bool
+
+
+def own_modules() -> dict[str, ModuleSource]:
+    """Return the imported modules that no other machine can be expected to have."""
+    return dict(_find_own_modules(tuple(sys.modules.items())))
+
+
+def _find_own_modules(
+    modules: Sequence[tuple[str, ModuleType]],
+) -> Iterator[tuple[str, ModuleSource]]:
+    installed = {Path(sysconfig.get_path(name)).resolve() for name in _INSTALLED}
+    for name, module in modules:
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in _EVERYWHERE or not str(file or "").endswith(".py"):
+            continue
+        path = Path(str(file))
+        if installed.isdisjoint(path.resolve().parents) and path.is_file():
+            text = path.read_bytes()
+            if len(text) <= _LARGEST:
+                yield name, ModuleSource(text, str(path), hasattr(module, "__path__"))
+
+
+_INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
+
+
+def install(modules: Mapping[str, ModuleSource], folders: Sequence[str]) -> None:
+    """Let these modules be imported in this process, and what lies in folders that exist here."""
+    sys.path.extend(one for one in folders if one not in sys.path and Path(one).is_dir())
+    sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
+    sys.meta_path.insert(0, _Finder(modules))
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules that were sent, and the packages around them."""
+
+    def __init__(self, modules: Mapping[str, ModuleSource]) -> None:
+        self._modules = modules
+        # Folders without __init__.py are packages as well.
+        self._around = {
+            name.rsplit(".", depth)[0]
+            for name in modules
+            for depth in range(1, name.count(".") + 1)
+        }
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name in self._modules:
+            source = self._modules[name]
+            return spec_from_loader(name, _Loader(source), is_package=source.is_package)
+        if name in self._around:
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+
+class _Loader(SourceLoader):
+    """Loads one module from its text; tracebacks name the file it comes from."""
+
+    def __init__(self, source: ModuleSource) -> None:
+        self._source = source
+
+    def get_filename(self, fullname: str) -> str:
+        return self._source.path
+
+    def get_data(self, path: str | bytes) -> bytes:
+        if path != self._source.path:  # compiled code: there is none
+            raise FileNotFoundError(path)
+        return self._source.text
+
+    def is_package(self, fullname: str) -> bool:
+        return self._source.is_package
+
+
+_PACKAGE = sys.modules["maseval"]
+
+
+class NodeMismatchError(ConfigurationError):
+    """A machine of the cluster has another maseval, another Python or other data."""
+
+
+class CodeFacts(NamedTuple):
+    """The code that a process runs: versions, and a hash of maseval's own."""
+
+    maseval: str
+    code: str
+    python: str
+
+    @classmethod
+    def here(cls) -> "CodeFacts":
+        """Return those of this process."""
+        python = ".".join(platform.python_version_tuple()[:2])
+        return cls(str(_PACKAGE.__version__), code_hash(), python)
+
+
+@cache
+def code_hash() -> str:
+    """Hash all of maseval's code, as a version says little of a checkout."""
+    home, digest = Path(str(_PACKAGE.__file__)).parent, hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def check_code(node: str, theirs: CodeFacts, ours: CodeFacts) -> None:
+    """Raise unless the machine runs what is run here."""
+    if theirs.python != ours.python:
+        way = "start the cluster with the same minor version"
+        raise _mismatch(node, "Python", theirs.python, ours.python, way)
+    if theirs.maseval != ours.maseval:
+        way = "install the same version on every machine"
+        raise _mismatch(node, "maseval", theirs.maseval, ours.maseval, way)
+    if theirs.code != ours.code:
+        way = "install the same code on every machine"
+        raise _mismatch(node, f"the code of maseval {ours.maseval}", theirs.code, ours.code, way)
+
+
+def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+    """Raise unless the machine has the data that is used here."""
+    for name in sorted({*theirs, *ours}):
+        their, our = theirs.get(name, "(none)"), ours.get(name, "(none)")
+        if their != our:
+            way = "fetch the data of the same release there, and verify it"
+            raise _mismatch(node, f"{name!r}", their, our, way)
+
+
+def _mismatch(node: str, what: str, theirs: str, ours: str, way: str) -> NodeMismatchError:
+    return NodeMismatchError(
+        f"node {node} is refused: {what} is {theirs} there and {ours} here; {way}"
+    )
+
+
+_ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")
+
+
+def needed_by_workers(more: Iterable[str] = ()) -> dict[str, str]:
+    """Return the variables whose names say that they are secrets or addresses, and those named."""
+    wanted = frozenset(more)
+    return {name: value for name, value in os.environ.items() if _travels(name, value, wanted)}
+
+
+def _travels(name: str, value: str, wanted: frozenset[str]) -> bool:
+    return name in wanted or name.endswith(_ADDRESSES) or _is_key(name, value)
+
+
+def _is_key(name: str, value: str) -> bool:
+    # Ray's own token opens the cluster of this machine, not that of another.
+    return not name.startswith("RAY_") and is_secret(name, value)
+
+
+class OwnSecrets:
+    """The secrets of this machine, beside those that were sent to it."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        values = [
+            value
+            for name, value in os.environ.items()
+            if is_secret(name, value) and value not in given.values()
+        ]
+        self._secrets = Secrets(values)
+        self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
+
+    def are_in(self, data: bytes) -> bool:
+        """Tell whether any may be in a pickled value: its texts are in there as they are."""
+        return any(each in data for each in self._written)
+
+    def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the record with ``<redacted>`` for every secret."""
+        return self._secrets.removed_from(record)
