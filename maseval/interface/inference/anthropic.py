@@ -2,21 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypedDict, cast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypedDict
 
 from maseval.core.answers import call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
-from maseval.core.model import MAX_ANSWER_MB, Params
+from maseval.core.model import Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     ContentFilterError,
     MalformedRequestError,
-    MalformedResponseError,
-    ProviderConnectionError,
     ProviderError,
-    ProviderTimeoutError,
 )
 from maseval.core.seeding import SeedingError
 from maseval.core.shapes import excerpt
@@ -27,20 +25,18 @@ from maseval.interface.inference.chat_completions import (
     FunctionDefinition,
     ToolChoice,
     ToolDefinitions,
-    as_json,
     as_object,
+    function_call,
     get,
     reading,
     text_of,
 )
-from maseval.interface.inference.http import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
+    Endpoint,
     ProviderModelAdapter,
-    cause_of,
-    limited,
+    library_client,
     no_key,
-    refusal_of,
     shared_client,
     warn_seed_unused,
     with_extra_body,
@@ -54,20 +50,6 @@ class AnthropicTurn(TypedDict):
 
     role: str
     content: list[AnthropicBlock]
-
-
-class AnthropicMessages(Protocol):
-    """What can be asked of a client."""
-
-    create: Callable[..., object]
-
-
-class AnthropicClient(Protocol):
-    """What is used of ``anthropic.Anthropic``."""
-
-    messages: AnthropicMessages
-
-    def with_options(self, **options: object) -> "AnthropicClient": ...
 
 
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
@@ -100,9 +82,9 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             )
         super().__init__(model_id, default_generation_params, None, cost_calculator)
         sdk = sys.modules.get("anthropic")
-        self._client = cast(AnthropicClient, client)
+        self._client: Any = client
         if sdk is not None and isinstance(client, sdk.Anthropic):
-            self._client = self._client.with_options(max_retries=0)
+            self._client = client.with_options(max_retries=0)
         self._max_tokens = max_tokens
         # The thinking that led to a call must be sent back with it, and a conversation in OpenAI's
         # form has no place for it. The key is the id of the answer's first call.
@@ -134,7 +116,9 @@ class AnthropicModelAdapter(ProviderModelAdapter):
             if tool_choice is not None:
                 request["tool_choice"] = _choice(tool_choice)
         create = self._client.messages.create
-        return self._response(create(**with_extra_body(create, request)))
+        answer = create(**with_extra_body(create, request))
+        with reading(answer):
+            return self._read(answer)
 
     def _turns(self, messages: Iterable[Message]) -> list[Mapping[str, object]]:
         turns: list[AnthropicTurn] = []
@@ -166,10 +150,6 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         thoughts = self._thoughts.get(calls[0].get("id"), []) if calls else []
         return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
 
-    def _response(self, answer: object) -> ChatResponse:
-        with reading(answer):
-            return self._read(answer)
-
     def _read(self, answer: object) -> ChatResponse:
         blocks = get(answer, "content")
         if not isinstance(blocks, Sequence) or isinstance(blocks, str):
@@ -177,7 +157,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         reason = get(answer, "stop_reason")
         if reason == "refusal":
             details = get(get(answer, "stop_details"), "explanation")
-            raise self._failed(ContentFilterError, details or "the answer was refused")
+            raise self._error(ContentFilterError, details or "the answer was refused")
         calls = [_call(block) for block in blocks if get(block, "type") == "tool_use"]
         if calls and (thoughts := _thoughts(blocks)):
             self._thoughts[calls[0]["id"]] = thoughts
@@ -193,36 +173,53 @@ class AnthropicModelAdapter(ProviderModelAdapter):
     def _secrets(self) -> Sequence[object]:
         return [getattr(self._client, name, None) for name in ("api_key", "auth_token")]
 
-    def _meaning(self, error: Exception) -> ProviderError | None:
+    def _translate(self, error: Exception) -> ProviderError | None:
         sdk: Any = sys.modules.get("anthropic")
-        if sdk is None:
-            return self._transport_failure(error)
         match error:
-            case sdk.APITimeoutError():
-                return self._failed(ProviderTimeoutError, cause_of(error))
-            case sdk.APIConnectionError():
-                return self._failed(ProviderConnectionError, cause_of(error))
-            case sdk.APIStatusError():
-                return self._failed_with(
-                    error.status_code, refusal_of(error), error.response.headers
-                )
-            case sdk.APIError():
-                return self._failed(MalformedResponseError, error)
-            case TypeError() if "authentication method" in str(error):
-                return self._failed(AuthenticationError, error)
-            case ValueError() if "Streaming is required" in str(error):
+            case TypeError() if sdk is not None and "authentication method" in str(error):
+                return self._error(AuthenticationError, error)
+            case ValueError() if sdk is not None and "Streaming is required" in str(error):
                 hint = "max_tokens is so large that a timeout is required: pass timeout=SECONDS"
-                return self._failed(MalformedRequestError, hint)
-        return self._transport_failure(error)
+                return self._error(MalformedRequestError, hint)
+        known = None if sdk is None else self._sdk_error(sdk, error)
+        return known or self._transport_error(error)
+
+    @classmethod
+    def from_id(  # type: ignore[override]
+        cls, name: str, *, max_tokens: int = 4096, **options: Any
+    ) -> "AnthropicModelAdapter":
+        """Return the adapter for the id ``anthropic/<name>``.
+
+        Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. A seed
+        is left out with a warning, so that seeded runs can use these models. The other options are
+        those of every provider.
+        """
+        adapter = super().from_id(name, **options)
+        adapter._max_tokens = max_tokens
+        return adapter
+
+    @classmethod
+    def _connect(
+        cls,
+        name: str,
+        endpoint: Endpoint,
+        params: dict[str, object],
+        seed: int | None,
+        cost_calculator: CostCalculator | None,
+    ) -> "AnthropicModelAdapter":
+        if seed is not None:
+            warn_seed_unused("anthropic", name)
+        client = _client(name, endpoint)
+        return cls(client, name, params, cost_calculator=cost_calculator)
 
 
 def _system(messages: Iterable[Message]) -> str:
-    told = (m for m in messages if m["role"] in ("system", "developer"))
-    return "\n\n".join(text for message in told if (text := text_of(message.get("content"))))
+    system = (m for m in messages if m["role"] in ("system", "developer"))
+    return "\n\n".join(text for message in system if (text := text_of(message.get("content"))))
 
 
 def _results_only(turn: AnthropicTurn, blocks: Iterable[AnthropicBlock]) -> bool:
-    """Whether both are tool results: all results for one message belong in one turn."""
+    """Return True if both are tool results: all those for one message belong in one turn."""
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
 
 
@@ -261,14 +258,8 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
 
 
 def _call(block: object) -> ToolCall:
-    return {
-        "id": call_id(get(block, "id")),
-        "type": "function",
-        "function": {
-            "name": tool_name(get(block, "name")),
-            "arguments": as_json(get(block, "input")),
-        },
-    }
+    name = tool_name(get(block, "name"))
+    return function_call(call_id(get(block, "id")), name, get(block, "input"))
 
 
 def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
@@ -281,7 +272,7 @@ def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
 
 
 def _usage(usage: object) -> ChatUsage | None:
-    """Tokens as other providers count them: cache reads and writes are input, too."""
+    """Count tokens as other providers do: cache reads and writes are input, too."""
     if usage is None:
         return None
     read = tokens(get(usage, "cache_read_input_tokens"))
@@ -295,56 +286,22 @@ def _usage(usage: object) -> ChatUsage | None:
     )
 
 
-def from_id(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
-    max_answer_mb: float = MAX_ANSWER_MB,
-    seed: int | None = None,
-    max_tokens: int = 4096,
-    cost_calculator: CostCalculator | None = None,
-    generation_params: Params | None = None,
-    **params: object,
-) -> AnthropicModelAdapter:
-    """The model for the id ``anthropic/<name>``.
-
-    Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. ``timeout``
-    is in seconds; an answer of more than ``max_answer_mb`` is refused. A seed is left out with a
-    warning, so that seeded runs can use these models. Any other option, such as ``temperature``, is
-    a generation parameter.
-    """
+def _client(name: str, endpoint: Endpoint) -> Any:
     sdk = extras.load("anthropic", extra="anthropic")
-    if seed is not None:
-        warn_seed_unused("anthropic", name)
-    given = {} if timeout is None else {"timeout": timeout}
+    key = endpoint.api_key or os.environ.get("ANTHROPIC_API_KEY")
+    base_url = endpoint.base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
+    options = endpoint._replace(base_url=base_url, api_key=key).client_options
+    # Without a key the library looks for other credentials, each time.
+    make = partial(shared_client, library_client) if key else library_client
     try:
-        key = api_key or os.environ.get("ANTHROPIC_API_KEY")
-        address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
-        options: dict[str, Any] = {
-            "base_url": address,
-            "api_key": key,
-            "max_answer_mb": max_answer_mb,
-            **given,
-        }
-        # Without a key the library looks for other credentials, each time.
-        made = shared_client(_client, **options) if key else _client(**options)
+        client: Any = make(library="anthropic", kind="Anthropic", **options)
     except sdk.AnthropicError as error:  # credentials are configured, but cannot be read
         raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
-    client = cast(AnthropicClient, made)
-    if not any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):
-        if not (base_url or os.environ.get("ANTHROPIC_BASE_URL")):
-            raise no_key("ANTHROPIC_API_KEY", provider="anthropic", model_id=name)
-        client = client.with_options(api_key=NO_KEY)
-    defaults = {**(generation_params or {}), **params}
-    return limited(
-        AnthropicModelAdapter(client, name, defaults, max_tokens, cost_calculator=cost_calculator),
-        max_answer_mb,
-    )
+    if any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):
+        return client
+    if not base_url:
+        raise no_key("ANTHROPIC_API_KEY", provider="anthropic", model_id=name)
+    return client.with_options(api_key=NO_KEY)
 
 
-def _client(*, max_answer_mb: float, **options: Any) -> object:
-    sdk: Any = extras.load("anthropic", extra="anthropic")
-    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
-    return sdk.Anthropic(max_retries=0, http_client=http_client, **options)
+from_id = AnthropicModelAdapter.from_id

@@ -1,16 +1,16 @@
 """Embeddings from OpenAI, OpenRouter and every server that speaks their protocol."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maseval.core.call_policy import default_policy
+from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.providers import Vector
-from maseval.interface.inference.openai import OpenAIModelAdapter, client_at
-from maseval.interface.inference.provider import no_key
+from maseval.interface.inference.openai import OpenAIModelAdapter, shared_openai_client
+from maseval.interface.inference.provider import Endpoint
 
-_OPENROUTER = "https://openrouter.ai/api/v1"
+_FROM_ENVIRONMENT = Endpoint(None, None, None, MAX_ANSWER_MB)
 
 
 class OpenAIEmbedder:
@@ -39,7 +39,7 @@ class OpenAIEmbedder:
                 model=self.model_id, input=texts, **self._params
             )
         except Exception as error:
-            known = self._model.meaning_of(error)
+            known = self._model.translate(error)
             if known is None:
                 raise
             raise known from None
@@ -54,17 +54,13 @@ class OpenAIEmbedder:
 
 
 def from_id(name: str) -> OpenAIEmbedder:
-    """The embedder ``openai/<name>``: reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``."""
-    key, address = os.environ.get("OPENAI_API_KEY"), os.environ.get("OPENAI_BASE_URL")
-    if not (key or address):
-        raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
-    return OpenAIEmbedder(client_at(address or None, key), name)
+    """Return the embedder ``openai/<name>``: reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``."""
+    return OpenAIEmbedder(shared_openai_client(name, _FROM_ENVIRONMENT), name)
 
 
 def openrouter_from_id(name: str) -> OpenAIEmbedder:
-    """The embedder ``openrouter/<name>``: ``OPENROUTER_API_KEY`` and ``OPENROUTER_BASE_URL``."""
-    key, address = os.environ.get("OPENROUTER_API_KEY"), os.environ.get("OPENROUTER_BASE_URL")
-    if not (key or address):
-        raise no_key("OPENROUTER_API_KEY", provider="openrouter", model_id=name)
-    client = client_at(address or _OPENROUTER, key)
+    """Return the embedder ``openrouter/<name>``: reads the same variables of ``OPENROUTER``."""
+    client = shared_openai_client(
+        name, _FROM_ENVIRONMENT, prefix="openrouter", address="https://openrouter.ai/api/v1"
+    )
     return OpenAIEmbedder(client, name, {"encoding_format": "float"})

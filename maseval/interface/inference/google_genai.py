@@ -3,20 +3,18 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, TypedDict
 
 from maseval.core.answers import tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
     ChatUsage,
-    FunctionCall,
     Message,
     ToolCall,
     chat_usage,
 )
-from maseval.core.model import MAX_ANSWER_MB, Params
+from maseval.core.model import Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     ContentFilterError,
@@ -31,9 +29,9 @@ from maseval.interface.inference.chat_completions import (
     ToolChoice,
     ToolDefinition,
     ToolDefinitions,
-    as_json,
     as_object,
     calls_so_far,
+    function_call,
     get,
     reading,
     text_of,
@@ -41,8 +39,8 @@ from maseval.interface.inference.chat_completions import (
 from maseval.interface.inference.http import client_options
 from maseval.interface.inference.provider import (
     NO_KEY,
+    Endpoint,
     ProviderModelAdapter,
-    limited,
     no_key,
     shared_client,
 )
@@ -55,18 +53,6 @@ class GeminiContent(TypedDict):
 
     role: str
     parts: list[GeminiPart]
-
-
-class GeminiModels(Protocol):
-    """What can be asked of a client."""
-
-    def generate_content(self, *, model: str, contents: object, config: object) -> object: ...
-
-
-class GeminiClient(Protocol):
-    """What is used of ``google.genai.Client``."""
-
-    models: GeminiModels
 
 
 _UNREAD = frozenset({"ValidationError", "TypeError", "AttributeError", "KeyError", "IndexError"})
@@ -102,7 +88,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         cost_calculator: CostCalculator | None = None,
     ) -> None:
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
-        self._client = cast(GeminiClient, client)
+        self._client: Any = client
         # A call must be sent back with its thought signature, and a conversation in OpenAI's form
         # has no place for that. The key is the id of the call.
         self._signatures: dict[str, bytes] = {}
@@ -131,10 +117,11 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             if tool_choice is not None:
                 config["tool_config"] = {"function_calling_config": _choice(tool_choice)}
         checked = genai.types.GenerateContentConfig(**config)
-        answer = self._asked(self._contents(messages), checked)
-        return self._response(answer, calls_so_far(messages))
+        answer = self._generate(self._contents(messages), checked)
+        with reading(answer):
+            return self._read(answer, calls_so_far(messages))
 
-    def _asked(self, contents: list[GeminiContent], config: object) -> object:
+    def _generate(self, contents: list[GeminiContent], config: object) -> object:
         try:
             return self._client.models.generate_content(
                 model=self.model_id, contents=contents, config=config
@@ -191,22 +178,18 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             part["thought_signature"] = signature
         return part
 
-    def _response(self, answer: object, earlier_calls: int) -> ChatResponse:
-        with reading(answer):
-            return self._read(answer, earlier_calls)
-
     def _read(self, answer: object, earlier_calls: int) -> ChatResponse:
         blocked = get(get(answer, "prompt_feedback"), "block_reason")
         if blocked:
-            raise self._failed(ContentFilterError, f"the prompt was blocked: {_word(blocked)}")
+            raise self._error(ContentFilterError, f"the prompt was blocked: {_word(blocked)}")
         candidates = get(answer, "candidates")
         if not candidates:
-            raise self._failed(MalformedResponseError, "no candidates in the answer")
+            raise self._error(MalformedResponseError, "no candidates in the answer")
         reason = _word(get(candidates[0], "finish_reason"))
         if reason in _FILTERED:
-            raise self._failed(ContentFilterError, f"finish reason {reason}")
+            raise self._error(ContentFilterError, f"finish reason {reason}")
         if reason in _BROKEN:
-            raise self._failed(MalformedResponseError, f"finish reason {reason}")
+            raise self._error(MalformedResponseError, f"finish reason {reason}")
         parts = get(get(candidates[0], "content"), "parts") or ()
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
         return ChatResponse(
@@ -227,29 +210,49 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
             call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
             if signature := get(part, "thought_signature"):
                 self._signatures[call_id] = signature
-            arguments = as_json(get(called, "args"))
             name = tool_name(get(called, "name"))
-            function: FunctionCall = {"name": name, "arguments": arguments}
-            calls.append({"id": call_id, "type": "function", "function": function})
+            calls.append(function_call(call_id, name, get(called, "args")))
         return calls
 
     def _secrets(self) -> Sequence[object]:
         return (get(get(self._client, "_api_client"), "api_key"),)
 
-    def _meaning(self, error: Exception) -> ProviderError | None:
+    def _translate(self, error: Exception) -> ProviderError | None:
         errors = extras.load("google.genai.errors", extra="google-genai", package="google-genai")
         match error:
             case errors.APIError():
                 headers = get(error.response, "headers") or {}
                 text = f"{error.status}: {error.message or error.details}"
-                return self._failed_with(error.code, text, {**_retry_info(error), **headers})
+                return self._status_error(error.code, text, {**_retry_info(error), **headers})
             case errors.UnknownApiResponseError():
-                return self._failed(MalformedResponseError, error)
+                return self._error(MalformedResponseError, error)
         if type(error).__name__ == "ValidationError":
-            return self._failed(MalformedRequestError, error)
+            return self._error(MalformedRequestError, error)
         if type(error).__module__.startswith("google.auth"):
-            return self._failed(AuthenticationError, error)
-        return self._transport_failure(error)
+            return self._error(AuthenticationError, error)
+        return self._transport_error(error)
+
+    @classmethod
+    def _connect(
+        cls,
+        name: str,
+        endpoint: Endpoint,
+        params: dict[str, object],
+        seed: int | None,
+        cost_calculator: CostCalculator | None,
+    ) -> "GoogleGenAIModelAdapter":
+        """Make the client; without a key the library reads the settings of Vertex AI."""
+        extras.load("google.genai", extra="google-genai", package="google-genai")
+        key = endpoint.api_key
+        base_url = endpoint.base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
+        if not (key or any(os.environ.get(variable) for variable in _KEY_VARIABLES)):
+            if not base_url:
+                raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
+            key = NO_KEY
+        endpoint = endpoint._replace(base_url=base_url, api_key=key)
+        # Without a key the library reads the environment, each time.
+        client = shared_client(_client, endpoint=endpoint) if key else _client(endpoint)
+        return cls(client, name, params, seed, cost_calculator)
 
 
 def _is_system(message: Message) -> bool:
@@ -272,18 +275,18 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
 
 
 def _word(reason: object) -> str:
-    """A reason as the API spells it, from an enum member or a string."""
+    """Return a reason as the API spells it, from an enum member or a string."""
     return str(getattr(reason, "value", reason) or "")
 
 
 def _retry_info(error: object) -> dict[str, str]:
-    """Google reports how long to wait in the body, as ``"retryDelay": "17s"``."""
+    """Return the time to wait, which Google sends in the body, as ``"retryDelay": "17s"``."""
     delay = re.search(r"retryDelay['\"]: ['\"]([\d.]+)s", str(get(error, "details")))
     return {"retry-after": delay[1]} if delay else {}
 
 
 def _usage(usage: object) -> ChatUsage | None:
-    """Tokens as other providers count them: thoughts are part of the output."""
+    """Count tokens as other providers do: thoughts are part of the output."""
     if usage is None:
         return None
     thoughts = tokens(get(usage, "thoughts_token_count"))
@@ -311,48 +314,16 @@ def _audio(usage: object) -> int:
     )
 
 
-def _client(
-    *, api_key: str | None, base_url: str | None, timeout: float | None, max_answer_mb: float
-) -> object:
+def _client(endpoint: Endpoint) -> object:
     genai = extras.load("google.genai", extra="google-genai", package="google-genai")
+    timeout = endpoint.timeout
     options = {
-        "base_url": base_url,
+        "base_url": endpoint.base_url,
         "timeout": None if timeout is None else max(1, round(timeout * 1000)),
-        "client_args": client_options(max_answer_mb),
+        "client_args": client_options(endpoint.max_answer_mb),
     }
     given = {key: value for key, value in options.items() if value is not None}
-    return genai.Client(api_key=api_key, http_options=given)
+    return genai.Client(api_key=endpoint.api_key, http_options=given)
 
 
-def from_id(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
-    max_answer_mb: float = MAX_ANSWER_MB,
-    seed: int | None = None,
-    cost_calculator: CostCalculator | None = None,
-    generation_params: Params | None = None,
-    **params: object,
-) -> GoogleGenAIModelAdapter:
-    """The model for the id ``google/<name>``.
-
-    Without options the library reads ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, or the settings of
-    Vertex AI, and ``GOOGLE_GEMINI_BASE_URL``. ``timeout`` is in seconds; an answer of more
-    than ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
-    parameter.
-    """
-    extras.load("google.genai", extra="google-genai", package="google-genai")
-    address = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
-    if not (api_key or any(os.environ.get(variable) for variable in _KEY_VARIABLES)):
-        if not address:
-            raise no_key(" or ".join(_KEY_VARIABLES[:2]), provider="google", model_id=name)
-        api_key = NO_KEY
-    # Without a key the library reads the environment, each time.
-    make = partial(shared_client, _client) if api_key else _client
-    client = make(api_key=api_key, base_url=address, timeout=timeout, max_answer_mb=max_answer_mb)
-    defaults = {**(generation_params or {}), **params}
-    return limited(
-        GoogleGenAIModelAdapter(client, name, defaults, seed, cost_calculator), max_answer_mb
-    )
+from_id = GoogleGenAIModelAdapter.from_id

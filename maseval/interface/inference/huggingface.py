@@ -5,12 +5,12 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Protocol, Required, TypedDict
+from typing import Any, Required, TypedDict
 
-from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, chat_usage
+from maseval.core.exceptions import MASEvalError
+from maseval.core.messages import ChatResponse, Message, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContextOverflowError,
@@ -25,10 +25,11 @@ from maseval.interface.inference.chat_completions import (
     ToolDefinitions,
     as_object,
     calls_so_far,
+    function_call,
     request_messages,
     text_of,
 )
-from maseval.interface.inference.provider import ProviderModelAdapter, accepts
+from maseval.interface.inference.provider import ProviderModelAdapter, can_call, refuse_endpoint
 
 _log = logging.getLogger(__name__)
 
@@ -36,12 +37,6 @@ _log = logging.getLogger(__name__)
 _alone = threading.Lock()
 
 _TAGGED_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
-
-
-class Tokenizer(Protocol):
-    """What is used of a tokenizer that has a chat template."""
-
-    def apply_chat_template(self, conversation: Sequence[object], **options: object) -> object: ...
 
 
 class WrittenCall(TypedDict, total=False):
@@ -97,7 +92,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             tools = None
         seed = params.pop("seed", None)
         prompt = self._prompt(messages, tools)
-        asked = self._checked(_count(self._model, prompt))
+        asked = self._check_length(_count(self._model, prompt))
         with _alone:
             self._set_seed(seed)
             text = self._generate(prompt, _own_names(params))
@@ -110,13 +105,13 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             stop_reason="tool_calls" if calls else "stop",
         )
 
-    def _checked(self, tokens: int | None) -> int | None:
-        """The prompt's tokens, if they fit: the library itself would continue, or crash."""
+    def _check_length(self, tokens: int | None) -> int | None:
+        """Return the prompt's tokens, if they fit: the library itself would continue, or crash."""
         config = getattr(getattr(self._model, "model", None), "config", None)
         limit = getattr(config, "max_position_embeddings", None)
         if tokens is not None and isinstance(limit, int) and tokens >= limit:
             text = f"the prompt has {tokens} tokens, but the model takes at most {limit}"
-            raise self._failed(ContextOverflowError, text)
+            raise self._error(ContextOverflowError, text)
         return tokens
 
     def _set_seed(self, seed: object) -> None:
@@ -148,22 +143,22 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         )
 
     def _generate(self, prompt: str, params: dict[str, object]) -> str:
-        if params and not accepts(self._model, prompt, **params):
+        if params and not can_call(self._model, prompt, **params):
             _log.warning("model %s takes no parameters: %s unused", self.model_id, sorted(params))
             params = {}
         output = self._model(prompt, **params)
         first = output[0] if isinstance(output, list) and output else output
         text = first.get("generated_text") if isinstance(first, Mapping) else first
         if not isinstance(text, str):
-            raise self._failed(MalformedResponseError, f"no generated text in {output!s:.200}")
+            raise self._error(MalformedResponseError, f"no generated text in {output!s:.200}")
         return text.removeprefix(prompt).strip()
 
-    def _meaning(self, error: Exception) -> ProviderError | None:
+    def _translate(self, error: Exception) -> ProviderError | None:
         return None
 
 
-def _tokenizer_of(model: object) -> Tokenizer | None:
-    """The model's tokenizer, if it has a chat template."""
+def _tokenizer_of(model: object) -> Any:
+    """Return the model's tokenizer, if it has a chat template."""
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is None:
         tokenizer = getattr(getattr(model, "model", None), "tokenizer", None)
@@ -172,13 +167,13 @@ def _tokenizer_of(model: object) -> Tokenizer | None:
 
 
 def _count(model: object, text: str) -> int | None:
-    """The number of tokens of a text; None without a tokenizer."""
+    """Count the tokens of a text; None without a tokenizer."""
     encode = getattr(getattr(model, "tokenizer", None), "encode", None)
     return None if encode is None else len(encode(text, add_special_tokens=False))
 
 
 def _with_objects(messages: list[Message]) -> list[Mapping[str, object]]:
-    """The messages with parsed arguments: templates serialize earlier calls themselves."""
+    """Return the messages with parsed arguments: templates serialize calls themselves."""
     return [_with_parsed_calls(message) for message in request_messages(messages)]
 
 
@@ -195,7 +190,7 @@ def _with_parsed_calls(message: Message) -> Mapping[str, object]:
 
 
 def _own_names(params: dict[str, object]) -> dict[str, object]:
-    """Parameters as ``transformers`` names them; it has no JSON mode and no temperature of 0."""
+    """Rename parameters for ``transformers``, which has no JSON mode and no temperature of 0."""
     named = {"max_new_tokens" if key == "max_tokens" else key: v for key, v in params.items()}
     named.pop("response_format", None)
     if named.get("temperature") == 0:
@@ -205,24 +200,22 @@ def _own_names(params: dict[str, object]) -> dict[str, object]:
 
 
 def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
-    """The text of an answer, and its calls."""
-    found = [call for body in _TAGGED_CALL.findall(text) if (call := _parsed(body))]
+    """Return the text of an answer, and its calls."""
+    found = [call for body in _TAGGED_CALL.findall(text) if (call := _parse_call(body))]
     spoken = _TAGGED_CALL.sub("", text)
-    if not found and (start := text.find("{")) >= 0 and (bare := _parsed(text[start:])):
+    if not found and (start := text.find("{")) >= 0 and (bare := _parse_call(text[start:])):
         found, spoken = [bare], text[:start]
     if not found:
         return text, []
-    return spoken.strip(), [_call(call, number) for number, call in enumerate(found, first_number)]
+    calls = [
+        function_call(f"call_{number}", call["name"], call.get("arguments"))
+        for number, call in enumerate(found, first_number)
+    ]
+    return spoken.strip(), calls
 
 
-def _call(call: WrittenCall, number: int) -> ToolCall:
-    arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
-    function: FunctionCall = {"name": call["name"], "arguments": arguments}
-    return {"id": f"call_{number}", "type": "function", "function": function}
-
-
-def _parsed(text: str) -> WrittenCall | None:
-    """The call that ``text`` starts with, whatever follows it."""
+def _parse_call(text: str) -> WrittenCall | None:
+    """Return the call that ``text`` starts with, whatever follows it."""
     try:
         call, _ = json.JSONDecoder().raw_decode(text.strip())
     except ValueError:
@@ -244,16 +237,12 @@ def from_id(
     timeout: float | None = None,
     **params: object,
 ) -> HuggingFacePipelineModelAdapter:
-    """The model for the id ``hf/<name>``: a model on the hub, or a folder with one.
+    """Return the adapter for the id ``hf/<name>``: a model on the hub, or a folder with one.
 
     It is loaded once and shared. ``device`` is the device, such as ``cuda:0``. Any other option,
     such as ``temperature``, is a generation parameter.
     """
-    if base_url or api_key or timeout:
-        raise ConfigurationError(
-            f"hf/{name} runs in this process and takes no base_url, api_key or timeout. For a "
-            "server use openai/<name> with base_url; to limit the time, set the task's timeout"
-        )
+    refuse_endpoint(f"hf/{name}", base_url, api_key, timeout)
     defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
     with _alone:
         model = _pipeline(name, device)

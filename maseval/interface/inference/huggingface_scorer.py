@@ -64,7 +64,7 @@ class HuggingFaceModelScorer(ModelScorer):
     def loglikelihood_choices(
         self, context: str, choices: Sequence[str], delimiter: str = " "
     ) -> list[float]:
-        """The likelihood of each choice; if each is one token, in a single pass."""
+        """Return the likelihood of each choice; if each is one token, in a single pass."""
         pairs = [(context, delimiter + choice) for choice in choices]
         encoded = [self._encode_pair(*pair) for pair in pairs]
         before = {tuple(head) for head, _ in encoded}
@@ -75,7 +75,7 @@ class HuggingFaceModelScorer(ModelScorer):
             return [float(likely[-1, tail[0]]) for _, tail in encoded]
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[Tokens, Tokens]:
-        """Both as tokens. Blanks between them belong to the continuation, as tokenizers have it."""
+        """Encode both. Blanks between them belong to the continuation, as tokenizers have it."""
         _, tokenizer = self._load_model()
         stripped = context.rstrip(" ")
         continuation = context[len(stripped) :] + continuation
@@ -86,7 +86,7 @@ class HuggingFaceModelScorer(ModelScorer):
         return head, whole[len(head) :]
 
     def _beginning(self, tokenizer: Any) -> Tokens:
-        """What stands before a text without context: its first token needs something to follow."""
+        """Return what precedes a text without context: its first token must follow something."""
         first = tokenizer.bos_token_id
         return [tokenizer.eos_token_id if first is None else first]
 
@@ -98,7 +98,7 @@ class HuggingFaceModelScorer(ModelScorer):
         ]
 
     def _log_probabilities(self, sequences: Sequence[Tokens]) -> list[Any]:
-        """For each sequence and position, the log-probability of every token as the next one."""
+        """Return, for each sequence and position, the log-probability of every next token."""
         model, _ = self._load_model()
         torch = extras.load("torch", extra="transformers")
         longest = max(map(len, sequences))
@@ -116,7 +116,7 @@ class HuggingFaceModelScorer(ModelScorer):
     def _load_model(self) -> Loaded:
         if self._model is None:
             with _alone:
-                self._model, self._tokenizer = _loaded(
+                self._model, self._tokenizer = _load(
                     self._model_id, self.device, self.trust_remote_code
                 )
         return self._model, self._tokenizer
@@ -130,8 +130,8 @@ class HuggingFaceModelScorer(ModelScorer):
 
 
 @cache
-def _loaded(name: str, device: str, trusted: bool) -> Loaded:
-    """The model and its tokenizer: loaded once, whoever asks."""
+def _load(name: str, device: str, trusted: bool) -> Loaded:
+    """Load the model and its tokenizer, once for all scorers."""
     library = extras.load("transformers", extra="transformers")
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(name, trust_remote_code=trusted)
@@ -149,5 +149,5 @@ def from_id(
     seed: int | None = None,
     batch_size: int = 16,
 ) -> HuggingFaceModelScorer:
-    """The scorer for the id ``hf/<name>``."""
+    """Return the scorer for the id ``hf/<name>``."""
     return HuggingFaceModelScorer(name, device, trust_remote_code, seed, batch_size)

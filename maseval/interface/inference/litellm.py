@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from maseval.core.messages import ChatResponse, Message, MessageForm
-from maseval.core.model import MAX_ANSWER_MB, Params
+from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContentFilterError,
     ContextOverflowError,
@@ -30,8 +30,8 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
+    Endpoint,
     ProviderModelAdapter,
-    limited,
     no_key,
     warn_seed_unused,
 )
@@ -100,38 +100,67 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         found = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
         return [self._api_key, self._default_generation_params.get("api_key"), *found]
 
-    def _meaning(self, error: Exception) -> ProviderError | None:
+    def _translate(self, error: Exception) -> ProviderError | None:
         known = _library().exceptions
         match error:
             case known.APIResponseValidationError():
-                return self._failed(MalformedResponseError, error)
+                return self._error(MalformedResponseError, error)
             case FilteredAnswerError() | known.ContentPolicyViolationError():
-                return self._failed(ContentFilterError, error)
+                return self._error(ContentFilterError, error)
             case known.ContextWindowExceededError():
-                return self._failed(ContextOverflowError, error, error.status_code)
+                return self._error(ContextOverflowError, error, error.status_code)
             case known.Timeout():
-                return self._failed(ProviderTimeoutError, error)
+                return self._error(ProviderTimeoutError, error)
             case known.UnsupportedParamsError():
-                return self._failed(MalformedRequestError, error)
+                return self._error(MalformedRequestError, error)
             case known.BadRequestError() if "LLM Provider NOT provided" in str(error):
-                return self._failed(ModelNotFoundError, error)
+                return self._error(ModelNotFoundError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
-                return self._failed(MalformedResponseError, error)
+                return self._error(MalformedResponseError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
-                return self._failed(ProviderConnectionError, error)
+                return self._error(ProviderConnectionError, error)
         if isinstance(status := get(error, "status_code"), int):
-            return self._failed_with(status, error, get(error, "litellm_response_headers"))
-        return self._transport_failure(error)
+            return self._status_error(status, error, get(error, "litellm_response_headers"))
+        return self._transport_error(error)
+
+    @classmethod
+    def _connect(
+        cls,
+        name: str,
+        endpoint: Endpoint,
+        params: dict[str, object],
+        seed: int | None,
+        cost_calculator: CostCalculator | None,
+    ) -> "LiteLLMModelAdapter":
+        """Check the key; LiteLLM itself reads an answer that is too large before it is refused.
+
+        LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
+        ``DEEPSEEK_API_BASE``. A seed is left out, with a warning, for a provider without seeds.
+        """
+        library, key = _library(), endpoint.api_key
+        if not key:
+            missing = library.validate_environment(name)["missing_keys"]
+            keys = [variable for variable in missing if variable.endswith("_KEY")]
+            if keys and not (endpoint.base_url or _address(name)):
+                raise no_key(" and ".join(keys), provider="litellm", model_id=name)
+            key = NO_KEY if keys else None
+        takes_seed = "seed" in (library.get_supported_openai_params(name) or ["seed"])
+        if seed is not None and not takes_seed:
+            warn_seed_unused("litellm", name)
+            seed = None
+        if endpoint.timeout is not None:
+            params["timeout"] = endpoint.timeout
+        return cls(name, params, key, endpoint.base_url, seed, cost_calculator)
 
 
 def _is_unread(error: Exception) -> bool:
-    """Whether it was an answer that is not JSON, which LiteLLM reports as a connection error."""
+    """Return True for an answer that is not JSON, which LiteLLM reports as a connection error."""
     signs = ("json response", "JSONDecodeError", "Expecting value", "invalid response")
     return any(sign in str(error) for sign in signs)
 
 
 def _is_broken(error: Exception) -> bool:
-    """Whether the connection broke, which LiteLLM sometimes reports as a server error."""
+    """Return True if the connection broke, which LiteLLM may report as a server error."""
     is_connection = type(error).__name__ == "APIConnectionError"
     return is_connection or any(sign in str(error) for sign in ("Connection error", "[Errno "))
 
@@ -152,46 +181,10 @@ def _library() -> ModuleType:
     return cast(ModuleType, library)
 
 
-def from_id(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
-    max_answer_mb: float = MAX_ANSWER_MB,
-    seed: int | None = None,
-    cost_calculator: CostCalculator | None = None,
-    generation_params: Params | None = None,
-    **params: object,
-) -> LiteLLMModelAdapter:
-    """The model for the id ``litellm/<name>``, where the name has the form ``provider/model``.
-
-    Without options LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
-    ``DEEPSEEK_API_BASE``. ``timeout`` is in seconds; an answer of more than ``max_answer_mb`` is
-    refused once LiteLLM has read it. A seed is left out, with a warning, for a
-    provider without seeds. Any other option, such as ``temperature``, is a generation parameter.
-    """
-    library = _library()
-    if not api_key:
-        missing = library.validate_environment(name)["missing_keys"]
-        keys = [variable for variable in missing if variable.endswith("_KEY")]
-        if keys and not (base_url or _address(name)):
-            raise no_key(" and ".join(keys), provider="litellm", model_id=name)
-        api_key = NO_KEY if keys else None
-    if seed is not None and "seed" not in (library.get_supported_openai_params(name) or ["seed"]):
-        warn_seed_unused("litellm", name)
-        seed = None
-    defaults = {**(generation_params or {}), **params}
-    if timeout is not None:
-        defaults["timeout"] = timeout
-    return limited(
-        LiteLLMModelAdapter(name, defaults, api_key, base_url, seed, cost_calculator),
-        max_answer_mb,
-    )
-
-
 def _address(name: str) -> str | None:
-    """The provider's address in the environment."""
     provider, slash, _ = name.partition("/")
     prefix = provider.upper() if slash else "OPENAI"
     return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+
+
+from_id = LiteLLMModelAdapter.from_id

@@ -4,18 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import MAX_ANSWER_MB, Params
+from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContentFilterError,
-    MalformedResponseError,
-    ProviderConnectionError,
     ProviderError,
-    ProviderTimeoutError,
 )
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
@@ -28,15 +24,13 @@ from maseval.interface.inference.chat_completions import (
     get,
     request_messages,
 )
-from maseval.interface.inference.http import limited_client
 from maseval.interface.inference.provider import (
     NO_KEY,
+    Endpoint,
     ProviderModelAdapter,
-    accepts,
-    cause_of,
-    limited,
+    can_call,
+    library_client,
     no_key,
-    refusal_of,
     shared_client,
     with_extra_body,
 )
@@ -98,38 +92,36 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         return chat_response(answer, earlier_calls=calls_so_far(messages))
 
     def _check_refusal(self, answer: object) -> None:
-        """Some servers refuse a request with the status of a good answer."""
+        """Raise the refusal of a server that sends it with the status of a good answer."""
         refusal = None if get(answer, "choices") else get(answer, "error")
         code = get(refusal, "code")
         if isinstance(code, int) and 400 <= code < 600:
-            raise self._failed_with(code, get(refusal, "message") or refusal)
+            raise self._status_error(code, get(refusal, "message") or refusal)
 
     def _secrets(self) -> Sequence[object]:
         return (getattr(self._client, "api_key", None),)
 
-    def _meaning(self, error: Exception) -> ProviderError | None:
+    def _translate(self, error: Exception) -> ProviderError | None:
         if isinstance(error, FilteredAnswerError):
-            return self._failed(ContentFilterError, error)
-        return self._meaning_in(sys.modules.get("openai"), error) or self._transport_failure(error)
+            return self._error(ContentFilterError, error)
+        sdk = sys.modules.get("openai")
+        known = None if sdk is None else self._sdk_error(sdk, error)
+        return known or self._transport_error(error)
 
-    def _meaning_in(self, sdk: ModuleType | None, error: Exception) -> ProviderError | None:
-        if sdk is None:
-            return None
-        match error:
-            case sdk.APITimeoutError():
-                return self._failed(ProviderTimeoutError, cause_of(error))
-            case sdk.APIConnectionError():
-                return self._failed(ProviderConnectionError, cause_of(error))
-            case sdk.APIStatusError():
-                text = f"{error.code}: {error.message}" if error.code else refusal_of(error)
-                return self._failed_with(error.status_code, text, error.response.headers)
-            case sdk.APIError():
-                return self._failed(MalformedResponseError, error)
-        return None
+    @classmethod
+    def _connect(
+        cls,
+        name: str,
+        endpoint: Endpoint,
+        params: dict[str, object],
+        seed: int | None,
+        cost_calculator: CostCalculator | None,
+    ) -> "OpenAIModelAdapter":
+        return cls(shared_openai_client(name, endpoint), name, params, seed, cost_calculator)
 
 
 def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:
-    """The request, bound to the method of the client that takes it."""
+    """Return the request, bound to the method of the client that takes it."""
     completions = getattr(getattr(client, "chat", None), "completions", None)
     if completions is not None:
         return partial(completions.create, **with_extra_body(completions.create, request))
@@ -137,7 +129,7 @@ def _method_of(client: object, request: dict[str, object]) -> Callable[[], objec
     candidates = [getattr(client, name, None) for name in _METHODS]
     for method in [*candidates, client]:
         for arguments in (request, without_model):
-            if callable(method) and accepts(method, **arguments):
+            if callable(method) and can_call(method, **arguments):
                 return partial(method, **arguments)
     raise UnusableClientError(
         f"{client!r} cannot be called as a client: pass an openai.OpenAI client, or an object with "
@@ -159,55 +151,21 @@ def _seconds(timeout: object) -> object:
     return str(timeout)
 
 
-def from_id(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
-    max_answer_mb: float = MAX_ANSWER_MB,
-    seed: int | None = None,
-    cost_calculator: CostCalculator | None = None,
-    generation_params: Params | None = None,
-    **params: object,
-) -> OpenAIModelAdapter:
-    """The model for the id ``openai/<name>``.
+def shared_openai_client(
+    name: str, endpoint: Endpoint, *, prefix: str = "openai", address: str | None = None
+) -> Any:
+    """Return the library's client for an endpoint, shared by all that use it; it does not retry.
 
-    Without options the library reads ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``. Your own server,
-    given by ``base_url``, needs no key. ``timeout`` is in seconds; an answer of more than
-    ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
-    parameter.
+    A key and an address that are not given are read from the variables of ``prefix``, such as
+    ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``; ``address`` is the provider's own.
     """
     extras.load("openai", extra="openai")
-    key = api_key or os.environ.get("OPENAI_API_KEY")
-    address = base_url or os.environ.get("OPENAI_BASE_URL") or None
-    if not (key or address):
-        raise no_key("OPENAI_API_KEY", provider="openai", model_id=name)
-    client = client_at(address, key, timeout=timeout, max_answer_mb=max_answer_mb)
-    return limited(
-        OpenAIModelAdapter(
-            client, name, {**(generation_params or {}), **params}, seed, cost_calculator
-        ),
-        max_answer_mb,
-    )
+    key = endpoint.api_key or os.environ.get(f"{prefix.upper()}_API_KEY")
+    base_url = endpoint.base_url or os.environ.get(f"{prefix.upper()}_BASE_URL") or None
+    if not (key or base_url):
+        raise no_key(f"{prefix.upper()}_API_KEY", provider=prefix, model_id=name)
+    options = endpoint._replace(base_url=base_url or address, api_key=key or NO_KEY).client_options
+    return shared_client(library_client, library="openai", kind="OpenAI", **options)
 
 
-def client_at(
-    address: str | None,
-    key: str | None,
-    *,
-    timeout: float | None = None,
-    max_answer_mb: float = MAX_ANSWER_MB,
-) -> Any:
-    """The library's client for an address, shared by all that use it; it does not retry."""
-    extras.load("openai", extra="openai")
-    given = {} if timeout is None else {"timeout": timeout}
-    return shared_client(
-        _client, base_url=address, api_key=key or NO_KEY, max_answer_mb=max_answer_mb, **given
-    )
-
-
-def _client(*, max_answer_mb: float, **options: object) -> object:
-    sdk: Any = extras.load("openai", extra="openai")
-    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
-    return sdk.OpenAI(max_retries=0, http_client=http_client, **options)
+from_id = OpenAIModelAdapter.from_id

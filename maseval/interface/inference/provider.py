@@ -1,6 +1,8 @@
 """ProviderModelAdapter: what all adapters to a model provider have in common.
 
-Each adapter makes requests (``_ask``) and translates the errors of its library (``_meaning``). No
+Each adapter makes requests (``_ask``), translates the errors of its library (``_translate``) and
+makes the library's client from an endpoint (``_connect``), so that every id of a hosted model leads
+to its adapter by the same ``from_id``. Models in this process have a ``from_id`` of their own. No
 adapter retries: whether a failed request is repeated is decided in one place, the call policy.
 """
 
@@ -10,20 +12,23 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
-from maseval.core.exceptions import UnreadableAnswerError
+from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import ModelAdapter, Params
+from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     MalformedResponseError,
+    ProviderConnectionError,
     ProviderError,
+    ProviderTimeoutError,
     RedirectRefusedError,
 )
 from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
+from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolChoice,
     ToolDefinitions,
@@ -32,6 +37,7 @@ from maseval.interface.inference.chat_completions import (
 from maseval.interface.inference.http import (
     RefusedAnswer,
     error_from_status,
+    limited_client,
     remove_secrets,
     transport_error,
 )
@@ -40,6 +46,23 @@ _log = logging.getLogger(__name__)
 
 # Self-hosted servers often need no key, but the libraries require one.
 NO_KEY = "no-key-needed"
+
+
+class Endpoint(NamedTuple):
+    """The address of a provider and the settings of the client for it."""
+
+    base_url: str | None
+    api_key: str | None
+    timeout: float | None
+    max_answer_mb: float
+
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """The options for a library's client; a time-out that is not given is the library's own."""
+        given = self._asdict()
+        if self.timeout is None:
+            del given["timeout"]
+        return given
 
 
 class ProviderModelAdapter(ModelAdapter):
@@ -61,6 +84,45 @@ class ProviderModelAdapter(ModelAdapter):
         super().__init__(seed=seed, cost_calculator=cost_calculator)
         self._model_id = model_id
         self._default_generation_params = dict(default_generation_params or {})
+
+    @classmethod
+    def from_id(
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float | None = None,
+        max_answer_mb: float = MAX_ANSWER_MB,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+        generation_params: Params | None = None,
+        **params: object,
+    ) -> Self:
+        """Return the adapter for the id ``<provider>/<name>``.
+
+        Without options the library reads the provider's own environment variables. Your own server,
+        given by ``base_url``, needs no key. ``timeout`` is in seconds; an answer of more than
+        ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
+        parameter.
+        """
+        endpoint = Endpoint(base_url, api_key, timeout, max_answer_mb)
+        defaults = {**(generation_params or {}), **params}
+        adapter = cls._connect(name, endpoint, defaults, seed, cost_calculator)
+        adapter.max_answer_mb = max_answer_mb
+        return adapter
+
+    @classmethod
+    def _connect(
+        cls,
+        name: str,
+        endpoint: Endpoint,
+        params: dict[str, object],
+        seed: int | None,
+        cost_calculator: CostCalculator | None,
+    ) -> Self:
+        """Make the client for an endpoint, and the adapter that uses it."""
+        raise NotImplementedError
 
     @property
     def model_id(self) -> str:
@@ -90,15 +152,15 @@ class ProviderModelAdapter(ModelAdapter):
         except (ProviderError, UnreadableAnswerError):
             raise
         except Exception as error:
-            known = self.meaning_of(error)
+            known = self.translate(error)
             if known is None:
                 raise
             # Not chained: the library's message may quote the key, and reports keep tracebacks.
             raise known from None
 
-    def meaning_of(self, error: Exception) -> ProviderError | None:
-        """The named error for a failed request; None if it is not the provider's failure."""
-        return self._refusal_behind(error) or self._meaning(error)
+    def translate(self, error: Exception) -> ProviderError | None:
+        """Return the named error for a failed request; None if it is not the provider's failure."""
+        return self._refusal_behind(error) or self._translate(error)
 
     @abstractmethod
     def _ask(
@@ -111,17 +173,17 @@ class ProviderModelAdapter(ModelAdapter):
         """Make one request and read the answer; ``params`` are complete and may be changed."""
 
     @abstractmethod
-    def _meaning(self, error: Exception) -> ProviderError | None:
-        """The named error for what the library raised; None if it is not the provider's failure."""
+    def _translate(self, error: Exception) -> ProviderError | None:
+        """Return the named error for what the library raised; None if the provider did not fail."""
 
     def _refusal_behind(self, error: BaseException) -> ProviderError | None:
-        """What our own HTTP client refused; the libraries wrap it in errors of theirs."""
+        """Return what our own HTTP client refused; the libraries wrap it in errors of theirs."""
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, RefusedAnswer):
-                return self._failed(cause.kind, cause)
+                return self._error(cause.kind, cause)
             if type(cause).__name__ == "TooManyRedirects":
-                return self._failed(RedirectRefusedError, "in a circle")
+                return self._error(RedirectRefusedError, "in a circle")
             cause = cause.__cause__ or cause.__context__
         return None
 
@@ -129,7 +191,7 @@ class ProviderModelAdapter(ModelAdapter):
         """Values that must not appear in any message."""
         return ()
 
-    def _failed(
+    def _error(
         self, kind: type[ProviderError], text: object, status: int | None = None
     ) -> ProviderError:
         return kind(
@@ -139,7 +201,7 @@ class ProviderModelAdapter(ModelAdapter):
             status=status,
         )
 
-    def _failed_with(
+    def _status_error(
         self, status: int, text: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
         return error_from_status(
@@ -150,24 +212,38 @@ class ProviderModelAdapter(ModelAdapter):
             headers=headers,
         )
 
-    def _transport_failure(self, error: Exception) -> ProviderError | None:
-        """The named error for a failure of the HTTP client, or of decoding its response."""
+    def _sdk_error(self, sdk: Any, error: Exception) -> ProviderError | None:
+        """Return the named error for one of a library whose errors are named like OpenAI's."""
+        match error:
+            case sdk.APITimeoutError():
+                return self._error(ProviderTimeoutError, _text_with_cause(error))
+            case sdk.APIConnectionError():
+                return self._error(ProviderConnectionError, _text_with_cause(error))
+            case sdk.APIStatusError():
+                text = _refusal_text(error)
+                return self._status_error(error.status_code, text, error.response.headers)
+            case sdk.APIError():
+                return self._error(MalformedResponseError, error)
+        return None
+
+    def _transport_error(self, error: Exception) -> ProviderError | None:
+        """Return the named error for a failure of the HTTP client, or of decoding its response."""
         match error:
             case json.JSONDecodeError():
                 text = f"{error.msg} in {excerpt(error.doc) or 'an empty body'}"
-                return self._failed(MalformedResponseError, text)
+                return self._error(MalformedResponseError, text)
             case UnicodeDecodeError():
-                return self._failed(MalformedResponseError, f"no text: {excerpt(error.object)}")
+                return self._error(MalformedResponseError, f"no text: {excerpt(error.object)}")
             case ValueError() if "integer string conversion" in str(error):
-                return self._failed(MalformedResponseError, "a number of thousands of digits")
+                return self._error(MalformedResponseError, "a number of thousands of digits")
             case RecursionError():
-                return self._failed(MalformedResponseError, "it is nested too deeply")
+                return self._error(MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
-        return None if kind is None else self._failed(kind, _described(error))
+        return None if kind is None else self._error(kind, _error_text(error))
 
 
 def with_extra_body(method: Callable[..., object], request: dict[str, object]) -> dict[str, object]:
-    """The request for a library's method, which may not know every parameter of the server.
+    """Return the request for a method that may not know every parameter of the server.
 
     Parameters that it does not know are sent in the body anyway: the server decides.
     """
@@ -181,8 +257,8 @@ def with_extra_body(method: Callable[..., object], request: dict[str, object]) -
     return {**rest, "extra_body": {**extra, **(given if isinstance(given, Mapping) else {})}}
 
 
-def accepts(function: Callable[..., object], /, *args: object, **arguments: object) -> bool:
-    """Whether a function takes these arguments, as far as its signature shows."""
+def can_call(function: Callable[..., object], /, *args: object, **arguments: object) -> bool:
+    """Return True if a function takes these arguments, as far as its signature shows."""
     try:
         inspect.signature(function).bind(*args, **arguments)
     except ValueError:  # a built-in without a signature: just try it
@@ -194,7 +270,7 @@ def accepts(function: Callable[..., object], /, *args: object, **arguments: obje
 
 @cache
 def shared_client(make: Callable[..., object], **options: object) -> object:
-    """One client for all adapters with equal options.
+    """Return one client for all adapters with equal options.
 
     A run creates adapters for every simulation; with one client each, a thousand simulations would
     open a thousand connections. The libraries' clients are thread-safe.
@@ -202,17 +278,17 @@ def shared_client(make: Callable[..., object], **options: object) -> object:
     return make(**options)
 
 
-AdapterT = TypeVar("AdapterT", bound=ModelAdapter)
-
-
-def limited(adapter: AdapterT, max_answer_mb: float) -> AdapterT:
-    """The adapter with a limit of its own on the size of an answer."""
-    adapter.max_answer_mb = max_answer_mb
-    return adapter
+def library_client(
+    library: str, kind: str, *, max_answer_mb: float = MAX_ANSWER_MB, **options: Any
+) -> Any:
+    """Make a client of ``openai`` or ``anthropic``, which does not retry."""
+    sdk: Any = extras.load(library, extra=library)
+    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
+    return getattr(sdk, kind)(max_retries=0, http_client=http_client, **options)
 
 
 def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:
-    """The error for a model whose key is missing."""
+    """Return the error for a model whose key is missing."""
     return AuthenticationError(
         f"no API key was given; set the environment variable {variable}, "
         "or pass the option api_key=…",
@@ -227,19 +303,30 @@ def warn_seed_unused(provider: str, model_id: str) -> None:
     _log.warning("%s takes no seed for model %s: it runs unseeded", provider, model_id)
 
 
-def cause_of(error: BaseException) -> str:
-    """An error's message with its cause: libraries often say only 'Connection error.'"""
+def refuse_endpoint(model_id: str, *given: object) -> None:
+    """Raise if a model in this process is given an address, a key or a time-out."""
+    if any(given):
+        raise ConfigurationError(
+            f"{model_id} runs in this process and takes no base_url, api_key or timeout. For a "
+            "server use openai/<name> with base_url; to limit the time, set the task's timeout"
+        )
+
+
+def _text_with_cause(error: BaseException) -> str:
+    """Return an error's message with its cause: libraries often say only 'Connection error.'"""
     cause = error.__cause__
-    return _described(error) if cause is None else f"{_described(error)} ({_described(cause)})"
+    return _error_text(error) if cause is None else f"{_error_text(error)} ({_error_text(cause)})"
 
 
-def refusal_of(error: Any) -> str:
-    """What a refused request was answered: the library's message, or the body it did not read."""
+def _refusal_text(error: Any) -> str:
+    """Return the library's message for a refused request, or the body that it did not read."""
     message = str(error.message)
+    if code := getattr(error, "code", None):
+        return f"{code}: {message}"
     body = error.body if isinstance(error.body, Mapping) else {}
     received = "" if body.get("message") or body.get("error") else excerpt(error.response.text)
     return f"{message}: {received}" if received else message
 
 
-def _described(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(error) or type(error).__name__

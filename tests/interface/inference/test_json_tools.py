@@ -3,7 +3,7 @@ import json
 import pytest
 
 from maseval.core.messages import tool_call
-from maseval.interface.inference.json_tools import answer_schema, read_answer, told
+from maseval.interface.inference.llamacpp import answer_schema, describe_tools_in_text, read_answer
 
 LOOK = {"type": "function", "function": {"name": "look", "description": "Look around"}}
 GO = {
@@ -71,14 +71,14 @@ def test_titles_are_not_told_but_things_of_that_name_are():
     }
     tool = {"type": "function", "function": {"name": "read", "parameters": parameters}}
 
-    (system,) = told([], [tool])
+    (system,) = describe_tools_in_text([], [tool])
 
     assert '- read:  {"properties": {"title": {"enum": [{"title": "kept"}]}}}' in system["content"]
     assert parameters["title"] == "parameters"
 
 
 def test_calls_and_results_are_told_as_text():
-    conversation = told(
+    conversation = describe_tools_in_text(
         [
             {"role": "system", "content": "Be brief"},
             {"role": "user", "content": "go"},
