@@ -51,7 +51,7 @@ RANKS = {
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow cairosvg genai_prices signing usage
+        inference ray telemetry arrow cairosvg signing usage
         extras
     """,
     "maseval.core": """

@@ -261,6 +261,7 @@ MODELS: Providers[ModelAdapter] = Providers(
     # Named rather than imported: the scripted model is built on this module.
     built_in={"scripted": "maseval.core.scripted:from_id"},
     like="openai/gpt-4o",
+    made=ModelAdapter,
 )
 
 
@@ -275,17 +276,15 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
 def resolve_model(
     model_id: str, *, policy: CallPolicy | None = None, **options: object
 ) -> ModelAdapter:
-    """The adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
+    """Return the adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
 
     Providers come from :func:`register_model`, from the library itself (``scripted/…``) and from
     installed packages that have an entry point in the group ``maseval.models``, named after the
     prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures.
     """
-    prefix, name = MODELS.split(model_id)
-    adapter = MODELS.factory(prefix, model_id)(name, **options)
-    if not isinstance(adapter, ModelAdapter):
-        raise HookResultError(f"the factory for {prefix!r} made {adapter!r}, not a ModelAdapter")
+    adapter = MODELS.resolve(model_id, **options)
     adapter.policy = adapter.policy if policy is None else policy
     # One provider may have many addresses, each with its own rate limits.
+    prefix, _ = MODELS.split(model_id)
     adapter.endpoint = adapter.endpoint or f"{prefix}@{options.get('base_url') or 'default'}"
     return adapter

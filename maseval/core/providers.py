@@ -1,6 +1,7 @@
-"""Who makes what an id names: ``openai/gpt-4o`` is made by the provider ``openai``.
+"""Providers: the one way from an id such as ``openai/gpt-4o`` to a model, embedder or scorer.
 
-Providers are registered, come with the library, or are entry points of installed packages.
+The part before the slash names the provider, whose factory makes the rest. Providers are
+registered, come with the library, or are entry points of installed packages.
 """
 
 import difflib
@@ -8,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from maseval.core.exceptions import ConfigurationError, UnknownModelError
+from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 
 MadeT = TypeVar("MadeT")
 
@@ -16,11 +17,15 @@ MadeT = TypeVar("MadeT")
 class Providers(Generic[MadeT]):
     """The providers of one kind of thing, such as ``model``, by the prefix of its ids.
 
-    Entry points are those of the group ``maseval.<kind>s``; ``like`` is a usual id.
+    Entry points are those of the group ``maseval.<kind>s``; ``like`` is a usual id, and ``made``
+    the type that factories must return.
     """
 
-    def __init__(self, kind: str, built_in: Mapping[str, str], like: str) -> None:
+    def __init__(
+        self, kind: str, built_in: Mapping[str, str], like: str, made: type = object
+    ) -> None:
         self.kind = kind
+        self._made = made
         self._like = like
         self._group = f"maseval.{kind}s"
         self._built_in = {
@@ -36,8 +41,18 @@ class Providers(Generic[MadeT]):
             )
         self.registered[prefix] = factory
 
+    def resolve(self, model_id: str, **options: object) -> MadeT:
+        """Make the thing that an id names; ``options`` go to its provider's factory."""
+        prefix, name = self.split(model_id)
+        made = self._factory(prefix, model_id)(name, **options)
+        if not isinstance(made, self._made):
+            raise HookResultError(
+                f"the factory for {prefix!r} made {made!r}, not a {self._made.__name__}"
+            )
+        return made
+
     def split(self, model_id: str) -> tuple[str, str]:
-        """The prefix of an id, by default that of the usual one, and the rest."""
+        """Return the prefix of an id, by default that of the usual one, and the rest."""
         prefix, slash, name = str(model_id or "").partition("/")
         if not slash and prefix not in {*self.registered, *self._built_in}:
             prefix, name = self._like.partition("/")[0], prefix
@@ -45,8 +60,7 @@ class Providers(Generic[MadeT]):
             raise UnknownModelError(f"{model_id!r} names no model; write it like {self._like!r}")
         return prefix, name
 
-    def factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
-        """What makes the things with this prefix."""
+    def _factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
         if prefix in self.registered:
             return self.registered[prefix]
         provider = self._built_in.get(prefix) or self._installed().get(prefix)
@@ -95,10 +109,9 @@ def register_embedder(prefix: str, factory: Callable[..., Embedder]) -> None:
 
 
 def resolve_embedder(model_id: str) -> Embedder:
-    """The embedder for an id.
+    """Return the embedder for an id.
 
     Providers come from :func:`register_embedder`, and from installed packages that have an entry
     point in the group ``maseval.embedders``, named after the prefix.
     """
-    prefix, name = EMBEDDERS.split(model_id)
-    return EMBEDDERS.factory(prefix, model_id)(name)
+    return EMBEDDERS.resolve(model_id)

@@ -153,7 +153,10 @@ class ScriptedModelScorer(ModelScorer):
 ScorerFactory: TypeAlias = Callable[..., ModelScorer]
 
 SCORERS: Providers[ModelScorer] = Providers(
-    "scorer", built_in={"scripted": "maseval.core.scorer:from_id"}, like="hf/gpt2"
+    "scorer",
+    built_in={"scripted": "maseval.core.scorer:from_id"},
+    like="hf/gpt2",
+    made=ModelScorer,
 )
 
 
@@ -168,11 +171,7 @@ def resolve_scorer(model_id: str, **options: object) -> ModelScorer:
     Providers come from :func:`register_scorer`, from the library itself (``scripted/scores.json``)
     and from entry points in the group ``maseval.scorers``. ``options`` go to the factory.
     """
-    prefix, name = SCORERS.split(model_id)
-    scorer = SCORERS.factory(prefix, model_id)(name, **options)
-    if not isinstance(scorer, ModelScorer):
-        raise HookResultError(f"the factory for {prefix!r} made {scorer!r}, not a ModelScorer")
-    return scorer
+    return SCORERS.resolve(model_id, **options)
 
 
 def from_id(name: str, *, seed: int | None = None) -> ScriptedModelScorer:

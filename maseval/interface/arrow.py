@@ -6,20 +6,20 @@ from typing import IO, Any
 from maseval.core.exceptions import OutputExistsError
 from maseval.interface import extras
 
-Typed = Sequence[tuple[str, str]]
+Columns = Sequence[tuple[str, str]]
 """Names of columns, each with a type: text, integer, number, boolean or time."""
 
 _MOST_ROWS = 4096
-# What a batch holds at most in texts, so that long conversations do not fill the memory.
-_MOST_LETTERS = 4_000_000
+# The most characters of text in a batch, so that long conversations do not fill the memory.
+_MOST_CHARACTERS = 4_000_000
 
 
 def _pyarrow() -> Any:
     return extras.load("pyarrow", extra="frames")
 
 
-def schema(columns: Typed) -> Any:
-    """The schema of a table; times have microseconds and no time zone."""
+def schema(columns: Columns) -> Any:
+    """Return the schema of a table; times have microseconds and no time zone."""
     arrow = _pyarrow()
     types = {
         "text": arrow.string(),
@@ -31,8 +31,8 @@ def schema(columns: Typed) -> Any:
     return arrow.schema([arrow.field(name, types[kind]) for name, kind in columns])
 
 
-def batches(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Iterator[Any]:
-    """Record batches of a few thousand rows, fewer if their texts are long."""
+def batches(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Iterator[Any]:
+    """Yield record batches of a few thousand rows, fewer if their texts are long."""
     arrow, form = _pyarrow(), schema(columns)
     texts = [name for name, kind in columns if kind == "text"]
     waiting: list[Mapping[str, object]] = []
@@ -40,20 +40,20 @@ def batches(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Iterator[An
     for row in rows:
         waiting.append(row)
         letters += sum(len(str(row[name])) for name in texts)
-        if len(waiting) == _MOST_ROWS or letters >= _MOST_LETTERS:
+        if len(waiting) == _MOST_ROWS or letters >= _MOST_CHARACTERS:
             yield arrow.RecordBatch.from_pylist(waiting, schema=form)
             waiting, letters = [], 0
     if waiting:
         yield arrow.RecordBatch.from_pylist(waiting, schema=form)
 
 
-def reader(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
-    """A stream of record batches that other libraries take; it can be read once."""
+def reader(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return a stream of record batches that other libraries take; it can be read once."""
     return _pyarrow().RecordBatchReader.from_batches(schema(columns), batches(columns, rows))
 
 
-def pandas_frame(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
-    """A data frame of pandas whose columns keep their types, also where values are missing."""
+def pandas_frame(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return a data frame of pandas whose columns keep their types where values are missing."""
     pandas = extras.load("pandas", extra="pandas")
     arrow = _pyarrow()
     kept = {
@@ -65,16 +65,16 @@ def pandas_frame(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
     return reader(columns, rows).read_all().to_pandas(types_mapper=kept.get)
 
 
-def polars_frame(columns: Typed, rows: Iterable[Mapping[str, object]]) -> Any:
-    """A data frame of polars."""
+def polars_frame(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return a data frame of polars."""
     polars = extras.load("polars", extra="polars")
     return polars.from_arrow(reader(columns, rows).read_all())
 
 
 def duckdb_table(
-    columns: Typed, rows: Iterable[Mapping[str, object]], name: str, connection: Any = None
+    columns: Columns, rows: Iterable[Mapping[str, object]], name: str, connection: Any = None
 ) -> Any:
-    """A table of that name in a DuckDB database; without a connection in a new one in memory."""
+    """Create a table in a DuckDB database; without a connection, in a new one in memory."""
     duckdb = extras.load("duckdb", extra="duckdb")
     connection = duckdb.connect() if connection is None else connection
     quoted = '"' + name.replace('"', '""') + '"'
@@ -92,7 +92,7 @@ def duckdb_table(
     return connection
 
 
-def write_parquet(file: IO[bytes], columns: Typed, rows: Iterable[Mapping[str, object]]) -> int:
+def write_parquet(file: IO[bytes], columns: Columns, rows: Iterable[Mapping[str, object]]) -> int:
     """Write a Parquet file, compressed with zstd; returns how many rows it has."""
     parquet = extras.load("pyarrow.parquet", extra="frames", package="pyarrow")
     count = 0

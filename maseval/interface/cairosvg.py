@@ -12,7 +12,7 @@ _PIXELS = 2.0
 
 
 def picture_of(svg: str, form: Picture) -> bytes:
-    """The drawing as a file of that form."""
+    """Return the drawing as a file of that form."""
     library = _library()
     if form == "pdf":
         return bytes(library.svg2pdf(bytestring=svg.encode()))

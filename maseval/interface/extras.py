@@ -14,7 +14,7 @@ class MissingExtraError(MASEvalError, ImportError):
 
 
 def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
-    """The module of an optional library.
+    """Import a module of an optional library.
 
     Args:
         module: What to import, such as ``google.genai``.
@@ -32,7 +32,7 @@ def require(module: str, *, extra: str, package: str | None = None) -> None:
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs an extra of maseval.
+    """Return the command that installs an extra of maseval.
 
     It names the checkout, because the package index knows another project as ``maseval``.
     """
@@ -40,7 +40,7 @@ def how_to_install(extra: str) -> str:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a library is installed, without importing all of it."""
+    """Return True if a library is installed, without importing all of it."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # a parent package, such as `google`, is missing too

@@ -19,13 +19,13 @@ class SigningKeyError(ConfigurationError):
 
 
 def signature(text: str, private_key: Path) -> str:
-    """A text signed with the private key in a PEM or OpenSSH file, in base64."""
+    """Sign a text with the private key in a PEM or OpenSSH file; return it in base64."""
     key = _key(private_key, ("load_pem_private_key", "load_ssh_private_key"), "private")
     return base64.b64encode(key.sign(text.encode())).decode()
 
 
 def is_signed(text: str, signed: str, public_key: Path) -> bool:
-    """Whether a text was signed by the owner of the public key in a PEM or OpenSSH file."""
+    """Return True if the owner of the public key in a PEM or OpenSSH file signed a text."""
     key = _key(public_key, ("load_pem_public_key", "load_ssh_public_key"), "public")
     invalid = _part(_EXCEPTIONS).InvalidSignature
     try:

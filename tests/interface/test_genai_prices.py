@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.core.usage import CostCalculator, TokenUsage
-from maseval.interface.genai_prices import GenAIPricesCalculator
+from maseval.interface.usage import GenAIPricesCalculator
 from tests.interface.libraries import needing
 
 pytestmark = needing("genai_prices")

@@ -163,7 +163,7 @@ def _listed(model_id: str, base_url: str | None) -> ModelPrice | None:
 
     price = None
     if extras.is_installed("genai_prices"):
-        from maseval.interface.genai_prices import GenAIPricesCalculator
+        from maseval.interface.usage import GenAIPricesCalculator
 
         listed = GenAIPricesCalculator(base_url)
         whole = model_id if "/" in model_id else f"openai/{model_id}"

@@ -208,7 +208,7 @@ def _messages_in(state: object) -> list[LangChainMessage]:
 def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[ModelCallLog], object]]:
     """Return the classes of callback handlers for sync and for async runs."""
 
-    class CallbackHandler(langchain("callbacks").BaseCallbackHandler):  # type: ignore[misc]
+    class CallLogHandler(langchain("callbacks").BaseCallbackHandler):  # type: ignore[misc]
         run_inline = True  # async runs then call it directly, without a thread
 
         def __init__(self, log: ModelCallLog) -> None:
@@ -248,7 +248,7 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
         def on_tool_error(self, error: BaseException, *, run_id: object, **more: object) -> None:
             self.log.end_tool(run_id, error)
 
-    class AsyncCallbackHandler(CallbackHandler):
+    class AsyncCallLogHandler(CallLogHandler):
         async def on_tool_start(  # type: ignore[override]
             self, serialized: object, input_str: object, *, run_id: object, **more: Any
         ) -> None:
@@ -256,7 +256,7 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
             self.log.begin_tool(run_id, more.get("parent_run_id"), call_id)
             await self.log.order.wait_async(call_id)
 
-    return CallbackHandler, AsyncCallbackHandler
+    return CallLogHandler, AsyncCallLogHandler
 
 
 class CallOrder:
