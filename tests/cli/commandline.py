@@ -42,7 +42,7 @@ def ended(process):
 
     ``communicate`` would lose what ``readline`` has read ahead, if two lines arrived together.
     """
-    with ThreadPoolExecutor(1) as beside:
+    with process, ThreadPoolExecutor(1) as beside:
         errors = beside.submit(process.stderr.read)
         out = process.stdout.read()
     return process.wait(), out, errors.result()
@@ -83,6 +83,7 @@ starts = itertools.count()
 class Held(AgentAdapter):
     def _run_agent(self, query):
         while self.agent >= {free} and HOLD.exists():
+            HOLD.with_name(f"waits-{{self.agent}}").touch()
             time.sleep(0.01)
         return "One moment, please."
 
@@ -95,7 +96,7 @@ def agent(brief):
 def held_agent(folder, free):
     """Return options for an agent that waits while a file ``hold`` exists, and that file.
 
-    In the ``free`` first tasks it does not wait.
+    In the ``free`` first tasks it does not wait. For each task that waits there is a ``waits-*``.
     """
     (folder / "held.py").write_text(HELD_AGENT.format(free=free))
     hold = folder / "hold"
