@@ -7,10 +7,10 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.formats.chat import filtered, to_chat
+from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_chat
 from maseval.benchmark.tau2.formats.message import has_text, is_tool_call, is_user_stop
 from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
-from maseval.benchmark.tau2.user import flipped
+from maseval.benchmark.tau2.user import flip_roles
 from maseval.benchmark.tau2.world.world import to_json_str
 from tests.contract.replay import assert_same, records
 
@@ -85,11 +85,11 @@ def test_roles_are_exchanged_for_the_user(user_sim):
     for case in user_sim["flip_roles"]:
         if case["exception"]:
             with pytest.raises(ValueError) as raised:
-                flipped(case["messages"])
+                flip_roles(case["messages"])
             start = case["exception"]["message"].split(":")[0]
             assert str(raised.value).startswith(start)
         else:
-            ours = to_chat(flipped(case["messages"]))
+            ours = to_chat(flip_roles(case["messages"]))
             assert ours == [plain(chat) for chat in case["litellm_of_flipped"]]
 
 
@@ -106,7 +106,7 @@ def test_what_each_side_has_seen(user_sim):
     for case in user_sim["history_validity"]:
         for side, key in (("assistant", "agent"), ("user", "user")):
             seen = [m for m, valid in zip(case["messages"], case[key], strict=True) if valid]
-            assert filtered(case["messages"], side) == seen
+            assert messages_seen_by(case["messages"], side) == seen
 
 
 def test_results_that_no_model_can_read(user_sim):

@@ -9,7 +9,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.schemas import described
+from maseval.benchmark.tau2.texts.schemas import describe_tools
 from maseval.benchmark.tau2.texts.texts import Texts
 
 pytestmark = pytest.mark.contract
@@ -80,7 +80,7 @@ def test_our_tools_in_the_originals_words_are_its_schemas(
             assert recorded[side] == {"toolset": None, "tools": []}
             continue
         tools = getattr(texts.tools[domain], side)
-        found = described(toolkit.definitions(), tools, texts, domain)
+        found = describe_tools(toolkit.definitions(), tools, texts, domain)
         assert [
             {"name": schema["function"]["name"], "sha256": sha256(canonical(schema))}
             for schema in found

@@ -1,5 +1,9 @@
 """DefaultTau2Agent: the reference agent, a model with the domain's policy and tools.
 
+``MessageAgent`` is the base of every agent that gives one message at a time: a text, or tool calls.
+The orchestrator asks it with ``reply`` and carries out the calls itself. In a loop that only
+exchanges texts, the agent makes the calls through its own ``tools``.
+
 After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 """
 
@@ -19,7 +23,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.world import answer_of
+from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, MessageHistory
@@ -55,14 +59,14 @@ class MessageAgent(ABC):
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        """What the agent says or does next, given all it has seen."""
+        """Return the agent's next message, given all it has seen."""
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what the agent has seen of a task's own history."""
         self._messages = list(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The agent's next message: a text, or tool calls."""
+        """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
         message = self._answer(self._messages)
         self._say(message)
@@ -92,14 +96,14 @@ class MessageAgent(ABC):
             )
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the message ends the conversation; most agents leave that to the user."""
+        """Return True if the message ends the conversation; most agents leave that to the user."""
         return False
 
     def run(self, query: str) -> str:
         """Answer a user's message, calling tools until the agent speaks."""
         answer = self.reply([user_message(query)])
         while (calls := answer.get("tool_calls")) is not None:
-            answer = self.reply([answer_of(self.tools, call) for call in calls])
+            answer = self.reply([answer_call(self.tools, call) for call in calls])
         return answer["content"] or ""
 
     def reset(self) -> None:
@@ -107,7 +111,7 @@ class MessageAgent(ABC):
         self._messages = []
 
     def get_messages(self) -> list[Tau2Message]:
-        """The conversation as the agent has seen it."""
+        """Return the conversation as the agent has seen it."""
         return list(self._messages)
 
 
@@ -121,7 +125,7 @@ class MessageAgentAdapter(AgentAdapter):
         self.agent.begin(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The agent's next message; callbacks are called for whole turns, from query to answer."""
+        """Return the agent's next message; callbacks see whole turns, from query to answer."""
         self._note_start(incoming)
         message = self.agent.reply(incoming)
         self._note_end(message)
@@ -144,14 +148,13 @@ class MessageAgentAdapter(AgentAdapter):
                 callback.on_run_end(self, message["content"])
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the agent's message ends the conversation."""
         return self.agent.is_stop(message)
 
     def _run_agent(self, query: str) -> str:
         return self.agent.run(query)
 
     def get_messages(self) -> MessageHistory:
-        """The conversation as the agent has seen it, in OpenAI's form."""
+        """Return the conversation as the agent has seen it, in OpenAI's form."""
         return MessageHistory(to_chat(self.agent.get_messages()))
 
     def gather_traces(self) -> dict[str, object]:
@@ -247,7 +250,7 @@ class SoloAgent(DefaultTau2Agent):
         return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the agent has called ``done``."""
+        """Return True if the agent has called ``done``."""
         return not is_tool_call(message) and STOP in (message["content"] or "")
 
 

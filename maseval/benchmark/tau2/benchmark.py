@@ -1,4 +1,4 @@
-"""Tau2Benchmark: customer service under test, with any agent.
+"""Tau2Benchmark: tau2 for any agent.
 
 The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval drives the agent.
 """
@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, cached_property, partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, overheard
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
 from maseval.benchmark.tau2.data_loader import (
     data_fingerprint,
@@ -24,10 +24,10 @@ from maseval.benchmark.tau2.domains.releases import (
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.formats.chat import as_history, filtered
+from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_history
 from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.remote_state import DomainInUse, bring
+from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording
 from maseval.benchmark.tau2.texts.prompts import (
     scenario_text,
@@ -57,8 +57,6 @@ logger = logging.getLogger(__name__)
 MAX_INVOCATIONS = 200
 MAX_ERRORS = 10
 
-Limit = TypeVar("Limit", int, float | None)
-
 _REGISTERED_AS: dict[ModelRole, str] = {
     "agent": "agent_model",
     "user": "user_simulator",
@@ -70,7 +68,7 @@ _REMEMBERED = ("_wordings", "_load_guidelines")
 
 
 class Mode(StrEnum):
-    """Under which conditions the agent works."""
+    """The conditions under which the agent works."""
 
     NORMAL = "normal"
     SOLO = "solo"
@@ -96,14 +94,14 @@ class Tau2Benchmark(Benchmark):
             know this. The deadline of a task's protocol is another thing: it gives up a hanging
             step, and is an error of the run.
         short_conversations: Ask the user to finish quickly; not the original's rule.
-        texts: In whose words models are asked: ``"original"``, ``"ours"``, or what ``load_texts``
-            returns. By default the original's if they are on this machine; else ours, and the log
-            says that the numbers are not comparable.
+        texts: The words in which models are asked: ``"original"``, ``"ours"``, or what
+            ``load_texts`` returns. By default the original's if they are on this machine; else
+            ours, and the log says that the numbers are not comparable.
     """
 
     MAX_INVOCATIONS = MAX_INVOCATIONS
     orchestrator: Callable[..., Orchestrator] = Orchestrator
-    """Makes the loop of one conversation."""
+    """The class or function that makes the loop of one conversation."""
 
     def __init__(
         self,
@@ -152,8 +150,10 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
-        self.max_errors = checked_limit("max_errors", max_errors)
-        self.timeout = checked_limit("timeout", timeout)
+        check_limit("max_errors", max_errors)
+        check_limit("timeout", timeout)
+        self.max_errors = max_errors
+        self.timeout = timeout
         self.texts = texts
         self._said_not_comparable = False
         self._in_use: tuple[DomainInUse, ...] | None = None
@@ -176,13 +176,13 @@ class Tau2Benchmark(Benchmark):
         return super().run(tasks, agent_data, engine=engine)
 
     def for_worker(self) -> Self:
-        """A copy for another process, with the domains that are not maseval's own."""
+        """Return a copy for another process, with the domains that are not maseval's own."""
         twin = super().for_worker()
         twin._in_use = self._domains_in_use()
         return twin
 
     def data_checksums(self, domains: Collection[str]) -> dict[str, str]:
-        """The files of the tasks' domains as they are here, and the texts that models read."""
+        """Return the hashes of the domains' files on this machine, and of the texts models read."""
         used = self._domains_in_use()
         releases = {each.release.name for each in used}
         texts = {f"texts: {key}": value for key, value in self._texts_config(releases).items()}
@@ -205,11 +205,11 @@ class Tau2Benchmark(Benchmark):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
-        bring(self._in_use or ())
+        register_domains(self._in_use or ())
         self._remember()
 
     def _texts_config(self, releases: Iterable[str]) -> dict[str, str]:
-        """The name and hash of the texts; of all of them, if tasks of several releases are run."""
+        """Return the name and hash of the texts, joined if tasks of several releases are run."""
         every = [self.wording(release_named(name)).to_config() for name in sorted(releases)]
         keys = dict.fromkeys(key for each in every for key in each)
         return {key: ", ".join(each[key] for each in every if key in each) for key in keys}
@@ -243,7 +243,7 @@ class Tau2Benchmark(Benchmark):
         }
 
     def release_of_task(self, task: Task) -> Release:
-        """The release by which a task is run: the benchmark's rules if it has any, else its own."""
+        """Return the release by which a task is run: the benchmark's, or else its own."""
         domain = task.environment_data.get("domain", "retail")
         own = release_of(domain, task.environment_data.get("version"))
         return own if self.release is None else self.release.with_tasks_of(own.tasks)
@@ -252,7 +252,7 @@ class Tau2Benchmark(Benchmark):
     def setup_environment(
         self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
     ) -> Tau2Environment:
-        """The world of the task's domain, brought to where the task begins."""
+        """Return the world of the task's domain, in the state in which the task begins."""
         environment = Tau2Environment(
             {
                 **task.environment_data,
@@ -272,7 +272,7 @@ class Tau2Benchmark(Benchmark):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        """The customer, played by the model that ``task.user_data["model_id"]`` names."""
+        """Return the customer, played by the model that ``task.user_data["model_id"]`` names."""
         if self.mode is Mode.SOLO:
             return None
         model_id = self._get_user_model_id(task)
@@ -295,18 +295,17 @@ class Tau2Benchmark(Benchmark):
     def _user_definitions(
         self, environment: Tau2Environment, tools: Iterable[str]
     ) -> list[dict[str, Any]]:
-        """The customer's tools, in the words of the run."""
         definitions = environment.user_definitions(tools) or ()
         domain = environment.world.domain.folder_name
         return self.wording(environment.release).tools(definitions, domain, "user")
 
     def _get_user_model_id(self, task: Task) -> str:
-        """The model that plays the customer; a subclass may choose another."""
+        """Return the model that plays the customer; a subclass may choose another."""
         way = "configure_model_ids(tasks, user_model_id=...)"
         return model_id_of(task.user_data, "user", way)
 
     def wording(self, release: Release) -> Wording:
-        """In whose words, and in which form, models are asked in a run by a release."""
+        """Return the words and the form in which models are asked in a run by a release."""
         return self._wordings(release.version)
 
     def _model(
@@ -316,7 +315,7 @@ class Tau2Benchmark(Benchmark):
         environment: Tau2Environment,
         seed_generator: SeedGenerator,
     ) -> ModelAdapter:
-        """The model that plays a role, asked in the form of the run's texts."""
+        """Return the model that plays a role, asked in the form of the run's texts."""
         wording = self.wording(environment.release)
         if self.texts is None and isinstance(wording, OurWording):
             self._say_not_comparable()
@@ -353,7 +352,7 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """The original's checks; a judge model only if the task names one."""
+        """Return the original's checks, with a judge model only if the task names one."""
         judge_id = task.evaluation_data.get("model_id")
         judge = self._model("judge", judge_id, environment, seed_generator) if judge_id else None
         wording = self.wording(environment.release)
@@ -367,7 +366,7 @@ class Tau2Benchmark(Benchmark):
         environment: Tau2Environment,
         query: str = "",
     ) -> object:
-        """One turn of the agents; several answers are given as a list."""
+        """Run one turn of the agents; several answers are given as a list."""
         return super().run_agents(agents, task, environment, query)
 
     @hook
@@ -392,7 +391,7 @@ class Tau2Benchmark(Benchmark):
     def _converse(
         self, agent: Participant, user: User | None, environment: Tau2Environment
     ) -> None:
-        with nullcontext() if user is None else overheard(user, environment) as respond:
+        with nullcontext() if user is None else record_questions(user, environment) as respond:
             self.orchestrator(
                 environment,
                 agent,
@@ -444,11 +443,10 @@ def load_conversation(agents: Sequence[AgentAdapter], messages: MessageHistory) 
     agents[0].load_messages(messages)
 
 
-def checked_limit(name: str, limit: Limit) -> Limit:
-    """A limit of a simulation, which is refused if nothing could be done within it."""
+def check_limit(name: str, limit: float | None) -> None:
+    """Refuse a limit of a simulation within which nothing could be done."""
     if limit is not None and limit <= 0:
         raise ConfigurationError(f"{name} is {limit:g}; give a number above 0")
-    return limit
 
 
 def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
@@ -466,11 +464,11 @@ def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environme
     """Let an agent that keeps no messages show those that it saw and made in the trajectory."""
     for agent in agents if len(agents) == 1 else ():
         if not isinstance(agent, Participant) and not agent.get_messages():
-            seen = filtered(environment.trajectory.messages, "assistant")
+            seen = messages_seen_by(environment.trajectory.messages, "assistant")
             greeted = environment.release.rules.loop.greeting_is_seen
             start = 0 if greeted or not seen or seen[0]["role"] == "user" else 1
             end = -1 if seen and seen[-1]["role"] == "user" else len(seen)  # it was not answered
-            agent.messages = MessageHistory(as_history(seen[start:end]))
+            agent.messages = MessageHistory(to_history(seen[start:end]))
 
 
 def model_id_of(data: dict[str, object], role: str, way: str) -> str:

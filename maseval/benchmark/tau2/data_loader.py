@@ -1,4 +1,4 @@
-"""The benchmark's data for whoever runs it: policies, databases and tasks of a domain.
+"""The data that a run needs: policies, databases and tasks of a domain.
 
 Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first:
 ``data.files`` knows which files are right, ``data.sources`` where they come from.
@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.domains.releases import (
     release_named,
     release_of,
 )
-from maseval.benchmark.tau2.formats.simulation import RawTask, UserScenario
+from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
@@ -92,7 +92,7 @@ SomeTasks = TypeVar("SomeTasks", bound=Sequence[Task])
 
 
 class DomainConfig(TypedDict):
-    """What an agent of a domain must obey, and where the domain's database is."""
+    """The policy of a domain, and the path of its database."""
 
     policy: str
     db_path: Path
@@ -137,7 +137,7 @@ def download_domain_data(
 def load_domain_config(
     domain: str | Domain, data_dir: AnyPath | None = None, *, version: AnyVersion = None
 ) -> DomainConfig:
-    """The policy's text and the path of the database."""
+    """Return the policy's text and the path of the database."""
     chosen = release_of(domain, version).domain(domain)
     folder = _folder(chosen, _world_files(chosen), data_dir)
     return {"policy": chosen.policy(folder), "db_path": folder / chosen.db_file}
@@ -146,7 +146,7 @@ def load_domain_config(
 def load_guidelines(
     with_tools: bool, data_dir: AnyPath | None = None, *, version: AnyVersion = None
 ) -> str:
-    """How a simulated customer should behave, in a domain where it has tools or has none."""
+    """Return the guidelines of a simulated customer, for a domain where it has tools or none."""
     name = f"user_simulator/simulation_guidelines{'_tools' if with_tools else ''}.md"
     number = release_named(version).version
     root = verified_root([manifest_of(number).files[name]], data_dir, number)
@@ -154,7 +154,7 @@ def load_guidelines(
 
 
 def data_fingerprint(domain: str | Domain, *, version: AnyVersion = None) -> dict[str, str]:
-    """The SHA-256 of everything that a run in ``domain`` depends on."""
+    """Return the SHA-256 of everything that a run in ``domain`` depends on."""
     release = release_of(domain, version)
     chosen = release.domain(domain)
     if chosen.data_dir is None:
@@ -176,7 +176,7 @@ def load_raw_tasks(
     *,
     version: AnyVersion = None,
 ) -> list[RawTask]:
-    """The tasks of a split as the original's file has them; they are the caller's own.
+    """Return the tasks of a split as the original's file has them; they are the caller's own.
 
     With None for ``split``, all that the file of the base split has.
     """
@@ -191,7 +191,7 @@ def load_raw_task(
     *,
     version: AnyVersion = None,
 ) -> RawTask:
-    """One task as the original's file has it, from whichever split has it."""
+    """Return one task as the original's file has it, from whichever split has it."""
     chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
     return task_of_id(chosen, folder, task_id)
 
@@ -207,7 +207,7 @@ def load_tasks(
     task_ids: Sequence[str] | None = None,
     version: AnyVersion = None,
 ) -> TaskQueue:
-    """The tasks of a domain, ready to be run.
+    """Return the tasks of a domain, ready to be run.
 
     ``split`` is ``base``, which is the same as ``all``; telecom also has ``small`` and ``full``,
     and in v1.0.1 every domain has ``train`` and ``test``. With None, all that the file of the base
@@ -246,7 +246,10 @@ def _policy_of_task(
 def _task_source(
     release: Release, domain: str | Domain, data_dir: AnyPath | None
 ) -> tuple[Domain, TaskFolder]:
-    """The domain whose tasks a release uses; a ``data_dir`` has the files of its own version."""
+    """Return the domain whose tasks a release uses, and where they are.
+
+    A ``data_dir`` has the files of its own version.
+    """
     source = release.tasks.domain(domain)
     own = data_dir if source is release.domain(domain) else None
     return source, lambda names: _folder(source, names, own)
@@ -259,7 +262,7 @@ def _folder(domain: Domain, names: Sequence[str], data_dir: AnyPath | None) -> P
 def configure_model_ids(
     tasks: SomeTasks, *, user_model_id: str | None = None, evaluator_model_id: str | None = None
 ) -> SomeTasks:
-    """Name the models that play the customer and judge assertions; returns the same tasks.
+    """Name the models that play the customer and judge assertions; return the same tasks.
 
     A task that already names another model is an error, and then no task is changed.
     """
@@ -302,14 +305,10 @@ def _task(
 
 
 def _query(raw: RawTask) -> str:
-    instructions = _scenario(raw).get("instructions")
+    instructions = (raw.get("user_scenario") or {}).get("instructions")
     if isinstance(instructions, dict):
         instructions = instructions.get("task_instructions")
     return instructions or ""
-
-
-def _scenario(raw: RawTask) -> UserScenario:
-    return raw.get("user_scenario") or {}
 
 
 def _start(raw: RawTask) -> dict[str, object]:
@@ -321,7 +320,7 @@ def _start(raw: RawTask) -> dict[str, object]:
 
 
 def _user_data(raw: RawTask) -> dict[str, object]:
-    scenario, only = _scenario(raw), raw.get("user_tools")
+    scenario, only = raw.get("user_scenario") or {}, raw.get("user_tools")
     return {
         "persona": scenario.get("persona"),
         "instructions": scenario.get("instructions"),
@@ -352,15 +351,13 @@ def _world(domain: Domain, folder: Path, release: Release) -> dict[str, object]:
 
 
 def _world_files(domain: Domain) -> list[str]:
-    """The databases, and every text that a policy may be composed of or a tool may show."""
+    """Return the databases, and every text that a policy is composed of or a tool may show."""
     databases = [name for name in (domain.db_file, domain.user_db_file) if name]
     if domain.data_dir is not None:
         return databases
     folder = f"domains/{domain.folder_name}"
     published = manifest_of(domain.version).below(folder)
     names = (file.name.removeprefix(f"{folder}/") for file in published)
-    return databases + [name for name in names if name.endswith(".md") or _is_document(name)]
-
-
-def _is_document(name: str) -> bool:
-    return name.startswith("documents/")
+    return databases + [
+        name for name in names if name.endswith(".md") or name.startswith("documents/")
+    ]

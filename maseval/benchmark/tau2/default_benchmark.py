@@ -34,7 +34,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """One reference agent, named ``default_agent``."""
+        """Return one reference agent, named ``default_agent``."""
         model_id = model_id_of(agent_data, "agent", 'agent_data={"model_id": ...}')
         wording = self.wording(environment.release)
         agent_class = SoloAgent if self.mode is Mode.SOLO else DefaultTau2Agent

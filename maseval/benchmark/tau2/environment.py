@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import Beginning, TaskStage, beginning
+from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import to_json_str
@@ -44,10 +44,9 @@ class Tau2Environment(Environment):
 
     ``task_data`` has ``domain`` (a name or a ``Domain``), and may have ``version``,
     ``initial_state``, ``noted_reads``, ``policy``, ``db_path``, ``solo`` and
-    ``lenient_order_ids``. ``tools`` are
-    the agent's tools: each is called like a function, returns the text that a model reads and
-    never raises. Every call is recorded in ``trajectory``, so an agent of any framework is scored
-    by what it did.
+    ``lenient_order_ids``. ``tools`` are the agent's tools: each is called like a function, returns
+    the text that a model reads and never raises. Every call is recorded in ``trajectory``, so an
+    agent of any framework is scored by what it did.
     """
 
     state: dict[str, Any]
@@ -63,7 +62,7 @@ class Tau2Environment(Environment):
         self._lock = threading.RLock()
         self.step_limit: int | None = None
         self.ended_by_user = False
-        """Whether the user ended the simulation in the midst of the agent's turn."""
+        """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
 
     def setup_state(self, task_data: dict[str, Any]) -> dict[str, object]:
@@ -120,50 +119,50 @@ class Tau2Environment(Environment):
 
     @property
     def policy(self) -> str:
-        """What the agent must obey."""
+        """The policy that the agent must obey."""
         policy: str = self.state["policy"]
         return policy
 
     # Tools as functions, for agents and users of any framework.
 
     def create_tools(self) -> dict[str, Callable[..., str]]:
-        """The agent's tools by name; in solo mode the customer's as well."""
-        tools = self._recorded(self.toolkit, "assistant")
+        """Return the agent's tools by name; in solo mode the customer's as well."""
+        tools = self._recording_tools(self.toolkit, "assistant")
         if self.solo and self.user_toolkit:
-            tools |= self._recorded(self.user_toolkit, "assistant")
+            tools |= self._recording_tools(self.user_toolkit, "assistant")
         return tools
 
     def create_user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
-        """The customer's tools by name, or those that a task names; an unknown name means none."""
+        """Return the customer's tools, or those that a task names; an unknown name means none."""
         if self.user_toolkit is None or self.solo:
             return {}
-        tools = self._recorded(self.user_toolkit, "user")
+        tools = self._recording_tools(self.user_toolkit, "user")
         if only is None:
             return tools
         known = set(only) <= tools.keys()
         return {name: tool for name, tool in tools.items() if known and name in only}
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:
-        """What a model is shown of these tools of the customer; None if there are none."""
+        """Return the definitions of these tools of the customer; None if there are none."""
         if self.user_toolkit is None:
             return None
         wanted = set(tools)
         shown = (d for d in self.user_toolkit.definitions() if d["function"]["name"] in wanted)
         return list(shown) or None
 
-    def _recorded(
+    def _recording_tools(
         self, toolkit: ToolKitBase[Any], requestor: Requestor
     ) -> dict[str, Callable[..., str]]:
         return {
-            name: self._recorded_tool(name, method, requestor)
+            name: self._recording_tool(name, method, requestor)
             for name, method in toolkit.tools.items()
         }
 
-    def _recorded_tool(
+    def _recording_tool(
         self, name: str, method: Callable[..., object], requestor: Requestor
     ) -> Callable[..., str]:
         def tool(*args: object, **kwargs: object) -> str:
-            return self.call_tool(name, _named(method, args) | kwargs, requestor)
+            return self.call_tool(name, _by_name(method, args) | kwargs, requestor)
 
         # What ``functools.wraps`` does, in a third of its time: this is done for every tool of
         # every environment.
@@ -204,20 +203,20 @@ class Tau2Environment(Environment):
 
     @property
     def is_over(self) -> str | None:
-        """What an agent reads that goes on after the end of the simulation."""
+        """The error that an agent reads if it continues after the end; None before the end."""
         limit = self.step_limit
         if limit is not None and self.trajectory.steps >= limit:
             return OVER.format(limit)
         return ENDED if self.ended_by_user else None
 
     def one_at_a_time(self) -> AbstractContextManager[object]:
-        """Held by whoever adds to the trajectory."""
+        """Return the lock that everybody holds who adds to the trajectory."""
         return self._lock
 
     # The same calls as the original has them; nothing of these is recorded.
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
-        """The tool message that answers a call, in live runs and in replay alike.
+        """Return the tool message that answers a call, in live runs and in replay alike.
 
         A call may lack what v0.2.0 gives a default: its ``id`` and its ``requestor``.
         """
@@ -230,9 +229,9 @@ class Tau2Environment(Environment):
         tool_call_id: str = "",
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """``respond`` with the arguments spelled out, for tools without parameters of these names.
+        """Call ``respond`` with the arguments spelled out.
 
-        What a model may have named anyhow goes through ``respond``.
+        A tool with a parameter of one of these names must be called through ``respond`` itself.
         """
         answer = self.respond(
             {"id": tool_call_id, "name": tool_name, "arguments": kwargs, "requestor": requestor}
@@ -242,11 +241,11 @@ class Tau2Environment(Environment):
     def make_tool_call(
         self, tool_name: str, requestor: Requestor = "assistant", **kwargs: Any
     ) -> Any:
-        """A tool's raw result; errors are raised, and nothing is synchronised."""
+        """Return a tool's raw result; errors are raised, and nothing is synchronised."""
         return self.world.call(tool_name, requestor, kwargs)
 
     def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any:
-        """``make_tool_call`` for the customer."""
+        """Make a tool call for the customer; see ``make_tool_call``."""
         return self.world.call(tool_name, "user", kwargs)
 
     def run_env_function_call(self, env_function_call: Mapping[str, object]) -> Any:
@@ -256,7 +255,7 @@ class Tau2Environment(Environment):
     def run_env_assertion(
         self, assertion: Mapping[str, object], raise_assertion_error: bool = True
     ) -> bool:
-        """Whether a task file's assertion holds."""
+        """Return True if a task file's assertion holds."""
         met = self.world.check(assertion)
         if raise_assertion_error and not met:
             raise AssertionError(assertion.get("message") or f"Assertion failed: {assertion}")
@@ -283,27 +282,24 @@ class Tau2Environment(Environment):
 
     @classmethod
     def to_json_str(cls, resp: object) -> str:
-        """A tool's result as the text a model reads."""
+        """Return a tool's result as the text a model reads."""
         return to_json_str(resp)
 
     def get_db_hash(self) -> str:
-        """The hash of the company's database as it is now."""
+        """Return the hash of the company's database as it is now."""
         return self.world.get_db_hash()
 
     def get_user_db_hash(self) -> str | None:
-        """The hash of the customer's database as it is now; None where there is none."""
+        """Return the hash of the customer's database as it is now; None where there is none."""
         return self.world.get_user_db_hash()
 
     def get_initial_db_hash(self) -> str:
-        """The hash of the company's database when the simulation began."""
-        return self._beginning().hashes[0]
-
-    def _beginning(self) -> Beginning:
-        return beginning(self._stage)
+        """Return the hash of the company's database when the simulation began."""
+        return beginning(self._stage).hashes[0]
 
     def _final_hashes(self) -> tuple[str, str | None]:
         # A hash reads the whole database, so what was never touched is not hashed again.
-        start, state = self._beginning(), self.world.state()
+        start, state = beginning(self._stage), self.world.state()
         company, customer = start.hashes
         return (
             company if state.company == start.state.company else state_hash(state.company),
@@ -313,7 +309,7 @@ class Tau2Environment(Environment):
         )
 
     def gather_traces(self) -> dict[str, Any]:
-        initial, final = self._beginning().hashes, self._final_hashes()
+        initial, final = beginning(self._stage).hashes, self._final_hashes()
         return {
             **super().gather_traces(),
             "domain": self.domain,
@@ -342,8 +338,8 @@ class Tau2Environment(Environment):
         return config
 
 
-def _named(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:
-    """Positional arguments by name; one too many gets a name that no tool knows."""
+def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:
+    """Return positional arguments by name; one too many gets a name that no tool knows."""
     names = list(inspect.signature(method).parameters) if args else []
     names += [f"argument_{number}" for number in range(len(names) + 1, len(args) + 1)]
     return dict(zip(names, args, strict=False))
@@ -373,7 +369,7 @@ class _OriginalErrors:
 def get_environment_constructor(
     environment_data: dict[str, Any] | None = None, *, task_data: dict[str, Any] | None = None
 ) -> Callable[..., Tau2Environment]:
-    """A maker of fresh environments for a task: ``make(solo_mode=False)``."""
+    """Return a function that makes fresh environments for a task: ``make(solo_mode=False)``."""
     data = only_one(task_data, environment_data)
 
     def make(solo_mode: bool = False) -> Tau2Environment:
@@ -384,13 +380,13 @@ def get_environment_constructor(
 
 @cache
 def db_statistics(domain: Domain, folder: Path) -> dict[str, int]:
-    """How much is in the company's database as it was loaded."""
+    """Return the numbers of records in the company's database as it was loaded."""
     return domain.db.load(folder / domain.db_file).get_statistics()
 
 
 @cache
 def tool_types(domain: Domain) -> dict[str, str]:
-    """Which tool reads and which writes, on both sides; of equal names the user's counts."""
+    """Return the type of each tool, on both sides; of equal names the user's counts."""
     return {
         (name := definition["function"]["name"]): kit.tool_type(name).value
         for kit in (domain.toolkit, domain.user_toolkit)
@@ -401,7 +397,7 @@ def tool_types(domain: Domain) -> dict[str, str]:
 
 @cache
 def tools_sha256(domain: Domain) -> dict[str, str]:
-    """The hashes of the tool definitions that a model sees."""
+    """Return the hashes of the tool definitions that a model sees."""
     kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
     return {
         name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Tau2Evaluator: was the task done? The verdict of ``scoring``, for a benchmark's reports.
+"""Tau2Evaluator: the verdict of ``scoring``, in the form of a benchmark's reports.
 
 After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
     RecordedConversation,
     ending_of,
-    merged_conversation,
+    merge_conversation,
     read_recording,
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -80,7 +80,7 @@ class Tau2Evaluator(Evaluator):
         return self._known.spec.evaluation_criteria or Criteria()
 
     def filter_traces(self, traces: dict[str, Any]) -> dict[str, Any]:
-        """The trajectory, and why it ended, as the environment recorded them.
+        """Return the trajectory, and why it ended, as the environment recorded them.
 
         Traces without a trajectory, such as those of another program, are judged by the messages
         of the first agent and of the user; ``NoConversationError`` if there are none.
@@ -90,7 +90,7 @@ class Tau2Evaluator(Evaluator):
         reason = simulation.get("termination_reason") or traces.get("termination_reason")
         messages = simulation.get("messages")
         if not messages:
-            messages = merged_conversation(traces)
+            messages = merge_conversation(traces)
             reason = reason or ending_of(messages)
         return {
             "full_trajectory": messages,
@@ -99,7 +99,7 @@ class Tau2Evaluator(Evaluator):
         }
 
     def __call__(self, traces: dict[str, Any], final_answer: object = None) -> dict[str, Any]:
-        """The verdict with every check, and in v0.2.0's form as ``reward_info``."""
+        """Return the verdict with every check, and in v0.2.0's form as ``reward_info``."""
         if not traces.get("full_trajectory"):
             raise NoConversationError(
                 "there is no conversation to judge: 'full_trajectory' is "
@@ -114,7 +114,8 @@ class Tau2Evaluator(Evaluator):
         skipped = "Skipped: there is no model to judge them"
         case = self._case(recording)
         try:
-            verdict = self._judged(case)
+            kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
+            verdict = score(case, kind, nl_model=self.nl_model)
         except JudgeReplyError as error:
             if RewardType.NL_ASSERTION in self.reward_basis:
                 raise
@@ -125,7 +126,7 @@ class Tau2Evaluator(Evaluator):
             match = None if error.match is None else StateMatch(*error.match)
             verdict = Verdict(error.so_far, match)
             if is_successful(error.so_far["reward"]):
-                return self._undecided(verdict, recording, str(error))
+                return self._undecided_result(verdict, recording, str(error))
         reward = verdict.reward_info["reward"]
         return {
             "reward": reward,
@@ -136,10 +137,9 @@ class Tau2Evaluator(Evaluator):
             "reward_info": verdict.reward_info,
         }
 
-    def _undecided(
+    def _undecided_result(
         self, verdict: Verdict, recording: RecordedConversation, why: str
     ) -> dict[str, Any]:
-        """All checks but the judge's, which would decide."""
         return {
             "reward": None,
             "passed": None,
@@ -155,10 +155,6 @@ class Tau2Evaluator(Evaluator):
         rules = self.environment.release.rules
         setting = Setting(world.domain, folder, self._known.spec, world.solo, rules)
         return Case(recording, setting, self._known.raw, self.wording)
-
-    def _judged(self, case: Case) -> Verdict:
-        judged = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
-        return score(case, judged, nl_model=self.nl_model)
 
     def _checks(self, verdict: Verdict, skipped: str) -> dict[str, object]:
         info, problem = verdict.reward_info["info"] or {}, replay_problem(verdict.reward_info)

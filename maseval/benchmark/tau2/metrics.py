@@ -65,14 +65,14 @@ class BenchmarkMetrics(TypedDict):
 
 
 def pass_hat_k(num_trials: int, success_count: int, k: int) -> float:
-    """Chance that ``k`` trials drawn without replacement all passed (arXiv:2406.12045)."""
+    """Return the chance that ``k`` trials drawn without replacement all pass (arXiv:2406.12045)."""
     return float(_pass_hat_k(num_trials, success_count, k))
 
 
 def compute_pass_hat_k(
     results: Iterable[Report], k_values: Iterable[int] | None = None
 ) -> dict[str, float]:
-    """``{"pass^1": ...}``: the mean over tasks of the chance that all of k trials pass.
+    """Return ``{"pass^1": ...}``: the mean over tasks of the chance that all of k trials pass.
 
     ``None`` means every k up to the smallest number of trials of any task; a larger k is left out
     and a warning says so.
@@ -86,7 +86,7 @@ def compute_pass_hat_k(
 def compute_pass_at_k(
     results: Iterable[Report], k_values: Iterable[int] = (1, 2, 3, 4)
 ) -> dict[str, float]:
-    """``{"pass@1": ...}``: the mean over tasks of the chance that one of k trials passes.
+    """Return ``{"pass@1": ...}``: the mean over tasks of the chance that one of k trials passes.
 
     A k larger than the number of trials of some task is left out and a warning says so.
     """
@@ -94,11 +94,11 @@ def compute_pass_at_k(
 
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
-    """The whole run in numbers; every repetition counts, however it ended."""
+    """Return the whole run in numbers; every repetition counts, however it ended."""
     reports = list(results)
     total = len(reports)
     rewards = [reward_of(report) or 0.0 for report in reports]
-    costs = [_costs(report) for report in reports]
+    costs = [_agent_and_user_cost(report) for report in reports]
     with_cost = [each for each in costs if each[0] is not None]
     passed = sum(kind_of(report) == "pass" for report in reports)
     return {
@@ -122,7 +122,7 @@ def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
 def compute_metrics(
     simulations: Iterable[Mapping[str, Any]], num_trials: int, *, version: AnyVersion = None
 ) -> dict[str, float]:
-    """The summary that the original computes from simulations in its own form.
+    """Return the summary that the original computes from simulations in its own form.
 
     ``num_trials`` is the number that the run declares: no k beyond it is reported, though every
     simulation counts. The mean cost is NaN if no cost is known. Since v1.0.0 infrastructure errors
@@ -196,8 +196,7 @@ def _not_scorable(report: Report) -> bool:
     return any("replay_error" in each for each in details)
 
 
-def _costs(report: Report) -> tuple[float | None, float | None]:
-    """What the agent and the user cost."""
+def _agent_and_user_cost(report: Report) -> tuple[float | None, float | None]:
     simulation = recorded_simulation(report)
     return number(simulation.get("agent_cost")), number(simulation.get("user_cost"))
 

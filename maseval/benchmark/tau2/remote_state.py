@@ -1,8 +1,8 @@
-"""tau2 in other processes: the domains that go there, and the data that is found there."""
+"""State for worker processes: the domains sent to them, and checksums of the data found there."""
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from maseval.benchmark.tau2.data.domain_files import files_of
 from maseval.benchmark.tau2.data.files import manifest_of
@@ -21,12 +21,12 @@ class DomainInUse:
 
     @classmethod
     def of(cls, name: str, release: Release) -> "DomainInUse":
-        """One that is known here."""
+        """Return a domain that is known in this process."""
         domain = release.domain(name)
         return cls(domain.name, release, None if domain.name in DOMAINS else domain)
 
     def checksums(self) -> dict[str, str]:
-        """The SHA-256 of every file as it is on this machine; what is missing is fetched."""
+        """Return the SHA-256 of every file as it is on this machine; fetch what is missing."""
         domain = self.release.domain(self.name)
         if domain.data_dir is not None:
             found = data_fingerprint(domain, version=self.release)
@@ -34,16 +34,12 @@ class DomainInUse:
             version = self.release.version
             root = ensure_data_exists(domain=domain, verbose=0, version=version)
             names = [file.name for file in files_of(domain, manifest_of(version))]
-            found = {name: _sha256((root / name).read_bytes()) for name in names}
+            found = {name: sha256((root / name).read_bytes()).hexdigest() for name in names}
         return {f"{self.name}: {name}": value for name, value in found.items()}
 
 
-def bring(domains: Iterable[DomainInUse]) -> None:
-    """Make the domains that were brought along known in this process."""
+def register_domains(domains: Iterable[DomainInUse]) -> None:
+    """Make the domains that were sent along known in this process."""
     for each in domains:
         if each.own is not None:
             register_domain(each.own, replace=True)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -61,7 +61,7 @@ class RunMetrics(TypedDict):
 def compute_run_metrics(
     simulations: Iterable[SimulationRecord], num_trials: int, convention: Convention = "metrics"
 ) -> RunMetrics:
-    """The summary of simulations in the original's form.
+    """Return the summary of simulations in the original's form.
 
     ``num_trials`` is the number that the run declares: no k beyond it is reported.
     """
@@ -98,13 +98,13 @@ def compute_run_metrics(
 def by_convention(
     simulations: Iterable[SimulationRecord], num_trials: int
 ) -> dict[str, RunMetrics]:
-    """The summary in each of the two conventions, by its name."""
+    """Return the summary in each of the two conventions, by its name."""
     every = list(simulations)
     return {name: compute_run_metrics(every, num_trials, name) for name in CONVENTIONS}
 
 
 def as_dict(metrics: RunMetrics) -> dict[str, float]:
-    """The numbers that the original shows: means, counts, and each pass^k as ``pass_hat_k``."""
+    """Return the numbers that the original shows, with each pass^k as ``pass_hat_k``."""
     return {
         "avg_reward": metrics["avg_reward"],
         "avg_agent_cost": metrics["avg_agent_cost"],
@@ -116,7 +116,7 @@ def as_dict(metrics: RunMetrics) -> dict[str, float]:
 
 
 def _reward(simulation: SimulationRecord) -> float | None:
-    """The recorded reward; an infrastructure error has none and is a failure where it counts."""
+    """Return the recorded reward; an infrastructure error counts as a failure."""
     if simulation.get("termination_reason") == LEFT_OUT:
         return 0.0
     verdict = simulation.get("reward_info")
@@ -124,7 +124,7 @@ def _reward(simulation: SimulationRecord) -> float | None:
 
 
 def _mean(values: Sequence[float], of: Sequence[SimulationRecord]) -> float:
-    """The mean of what is known: 0.0 if there is nothing to know, NaN if nothing of it is."""
+    """Return the mean of the known values: NaN if none is known, 0.0 without simulations."""
     if not of:
         return 0.0
     return fmean(values) if values else math.nan

@@ -1,5 +1,7 @@
 """Tau2User: the simulated customer.
 
+``MessageUser`` is the base of every user that gives one message at a time: a text, or tool calls.
+
 After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
@@ -8,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
-from maseval.benchmark.tau2.formats.chat import as_history, calls_of, cost_and_usage
+from maseval.benchmark.tau2.formats.chat import calls_of, cost_and_usage, to_history
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
@@ -24,7 +26,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.world import answer_of
+from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
@@ -38,8 +40,8 @@ _MAX_TOOL_ROUNDS = 100
 class QuestionRecorder(Protocol):
     """Records what an agent asks the user in the midst of its own turn."""
 
-    def question(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
-        """The user's answer to a question, its tool calls carried out on the way."""
+    def ask(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
+        """Return the user's answer to a question; its tool calls are carried out on the way."""
 
 
 class MessageUser(User):
@@ -79,7 +81,7 @@ class MessageUser(User):
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        """What the user says or does next, given all it has seen."""
+        """Return the user's next message, given all it has seen."""
 
     # One message at a time, as the run loop asks for it.
 
@@ -89,7 +91,7 @@ class MessageUser(User):
         self.turns, self.stopped = 0, False
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The user's next message: a text, or tool calls."""
+        """Return the user's next message: a text, or tool calls."""
         self._hear(incoming)
         message = self._answer(self.messages)
         self._say(message)
@@ -112,13 +114,13 @@ class MessageUser(User):
         return not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the user's message ends the conversation."""
+        """Return True if the user's message ends the conversation."""
         return is_user_stop(message)
 
     # Text against text, for loops that know nothing of messages.
 
     def get_initial_query(self) -> str:
-        """The query that was given to start the conversation with."""
+        """Return the query that was given to start the conversation with."""
         return self.initial_query
 
     def inject_greeting(self, greeting: str) -> None:
@@ -126,7 +128,7 @@ class MessageUser(User):
         self.messages.insert(0, assistant_message(greeting, cost=0.0))
 
     def respond(self, message: str) -> str:
-        """The user's answer to an agent's text; tools are called on the way."""
+        """Return the user's answer to an agent's text; tools are called on the way."""
         if self.is_done():
             self.stopped = True
             if self.exhausted_response is not None:
@@ -135,20 +137,20 @@ class MessageUser(User):
                 f"the user has nothing more to say after {self.turns} turns", component="user"
             )
         if self.listener is not None:
-            return self.listener.question(message, self.reply)
+            return self.listener.ask(message, self.reply)
         answer = self.reply([assistant_message(message)])
         for _ in range(_MAX_TOOL_ROUNDS):
             calls = answer.get("tool_calls")
             if calls is None:
                 return answer["content"] or ""
-            answer = self.reply([answer_of(self.tools, call) for call in calls])
+            answer = self.reply([answer_call(self.tools, call) for call in calls])
         raise UserError(
             f"the user made tool calls {_MAX_TOOL_ROUNDS} times without saying anything",
             component="user",
         )
 
     def is_done(self) -> bool:
-        """Whether the user has stopped or used up its turns."""
+        """Return True if the user has stopped or used up its turns."""
         return self.stopped or (self.max_turns is not None and self.turns >= self.max_turns)
 
     def gather_traces(self) -> dict[str, object]:
@@ -158,7 +160,7 @@ class MessageUser(User):
             "turns_used": self.turns,
             "stopped_by_user": self.stopped,
             "message_count": len(self.messages),
-            "messages": as_history(self.messages),
+            "messages": to_history(self.messages),
         }
 
 
@@ -199,7 +201,7 @@ class Tau2User(MessageUser):
         self.system_prompt = wording.user_prompt(guidelines, scenario)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        heard = self.wording.chat(flipped(messages))
+        heard = self.wording.chat(flip_roles(messages))
         with model_of("user"):
             response = self.model.chat(
                 [{"role": "system", "content": self.system_prompt}, *heard],
@@ -224,12 +226,12 @@ class Tau2User(MessageUser):
         }
 
 
-def flipped(messages: Sequence[Tau2Message]) -> list[Tau2Message]:
-    """A conversation as the user's model sees it: its own part as the assistant's."""
-    return [_flipped(message) for message in messages]
+def flip_roles(messages: Sequence[Tau2Message]) -> list[Tau2Message]:
+    """Return a conversation as the user's model sees it: its own part as the assistant's."""
+    return [_flip(message) for message in messages]
 
 
-def _flipped(message: Tau2Message) -> Tau2Message:
+def _flip(message: Tau2Message) -> Tau2Message:
     match message["role"]:
         case "user":
             return assistant_message(message["content"], tool_calls=message.get("tool_calls"))

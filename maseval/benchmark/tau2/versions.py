@@ -1,4 +1,4 @@
-"""The rules of a release: how conversations are held, replayed, scored and summarised.
+"""The rules of a release, by which conversations are held, replayed, scored and summarised.
 
 Wherever two releases of the original differ, the difference is a field here; the code asks the
 field and never the version.
@@ -28,7 +28,7 @@ FIRST_ENDINGS = frozenset(
 
 @dataclass(frozen=True)
 class ReplayRules:
-    """How a recorded conversation is brought back to its end state.
+    """Rules of replay, which brings a recorded conversation back to its end state.
 
     ``mutating_only`` makes only the calls of tools that change something; the recorded answers to
     all others are not looked at. Not ``strict``, a different answer is accepted and the change
@@ -44,7 +44,7 @@ class ReplayRules:
 
 @dataclass(frozen=True)
 class EvaluationRules:
-    """What a verdict is made of.
+    """Rules of a verdict.
 
     ``unscored_basis`` is the reward basis of a verdict for which nothing was looked at, and
     ``reason_text`` how its note names the reason. ``judge_in_all``: the judge is part of ``all``
@@ -62,7 +62,7 @@ class EvaluationRules:
 
 @dataclass(frozen=True)
 class LoopRules:
-    """Who speaks when, and what ends a simulation.
+    """Rules of the conversation: its turns, and its end.
 
     ``greeting_is_seen``: the agent's own history begins with its greeting. ``counts_errors``:
     failed tool calls count towards ``max_errors``. ``answers_first``: limits are looked at only
@@ -83,7 +83,7 @@ class LoopRules:
 
 @dataclass(frozen=True)
 class ParticipantRules:
-    """How the reference agent and the simulated user speak to their models.
+    """Rules of the requests that the reference agent and the simulated user make.
 
     ``skips_blank_messages``: the user does not hear an agent's empty message.
     ``disables_claude_thinking``: models named ``claude...`` are sent ``thinking: disabled``.
@@ -99,7 +99,7 @@ class ParticipantRules:
 
 @dataclass(frozen=True)
 class MetricsRules:
-    """How a run is summarised.
+    """Rules of the summary of a run.
 
     ``detailed`` summaries leave infrastructure errors out, count actions, database matches and
     endings as well, and take a run without any simulation; see ``run_metrics``.
@@ -121,7 +121,7 @@ class RuleSet:
     files: FileForm
 
     def leniently(self, lenient: bool = True) -> "RuleSet":
-        """The same rules with a replay that accepts different answers, or that does not."""
+        """Return the same rules with a replay that accepts different answers, or that does not."""
         if lenient and not self.replay.can_be_lenient:
             raise ConfigurationError(
                 f"lenient_replay is True, but tau2-bench {self.version} replays strictly only; "
@@ -131,7 +131,7 @@ class RuleSet:
 
 
 def _python_name(reason: str) -> str:
-    """The original shows the name of a Python object; reasons it does not have stay as they are."""
+    """Return the name of the Python object, as the original shows its own reasons."""
     names = {known.value: f"TerminationReason.{known.name}" for known in FIRST_ENDINGS}
     return names.get(reason, reason)
 

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.texts.original import (
 from maseval.benchmark.tau2.texts.prompts import (
     TEMPLATES,
     agent_prompt,
-    filled_template,
+    fill_template,
     resolution_steps,
     template,
     user_prompt,
@@ -61,7 +61,7 @@ _SEED_PATHS: dict[ModelRole, str] = {
 
 
 class TextsUnavailableError(TextsError):
-    """The original's texts were asked for, and cannot be had."""
+    """The original's texts were asked for, and are not available."""
 
 
 class OurWording(Wording):
@@ -92,7 +92,7 @@ class OurWording(Wording):
         self, messages: Sequence[Tau2Message], assertions: Sequence[str]
     ) -> JudgePrompts:
         holes = {"conversation": conversation_text(messages), "assertions": str(list(assertions))}
-        return JudgePrompts(template("judge_system"), filled_template("judge_user", holes))
+        return JudgePrompts(template("judge_system"), fill_template("judge_user", holes))
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
@@ -117,7 +117,7 @@ OURS = OurWording(RULES_0_2_0.participants)
 
 @cache
 def _our_hash() -> str:
-    """Of every text of ours that a model may read; tools belong to the texts."""
+    """Return the hash of every text of ours that a model may read, the tools' included."""
     kits = {name: (each.toolkit, each.user_toolkit) for name, each in DOMAINS.items()}
     texts = {
         "prompts": {name: template(name) for name in TEMPLATES},
@@ -131,7 +131,7 @@ def _our_hash() -> str:
 
 
 def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
-    """What ``texts`` means for a run by the rules of a release."""
+    """Return the wording that ``texts`` means, for a run by the rules of a release."""
     rules = release_named(version).rules
     match texts:
         case None:
@@ -162,7 +162,7 @@ def _of_version(texts: Texts, version: str) -> Texts:
 
 
 def original_texts(version: str = DEFAULT_VERSION) -> Texts:
-    """The original's texts, fetched if need be; an error says how they can be had."""
+    """Return the original's texts, fetched if need be; an error says how to get them."""
     try:
         return load_texts(version)
     except (TextsError, SourceShapeError):

@@ -6,7 +6,7 @@ from maseval.benchmark.tau2.conversation.recording import NoConversationError
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason
-from maseval.benchmark.tau2.formats.chat import as_history
+from maseval.benchmark.tau2.formats.chat import to_history
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
@@ -164,7 +164,7 @@ def test_what_agent_and_user_saw_is_judged_like_the_trajectory(simulation):
     live = simulation(CREATE, communicate_info=["done"])
     whole = live.play(CREATE)
     messages = live.environment.trajectory.messages
-    heard = [{"role": "user", "content": "Make it."}, *as_history(messages)]
+    heard = [{"role": "user", "content": "Make it."}, *to_history(messages)]
     user = [heard[0], heard[-1], {"role": "user", "content": "Thanks ###STOP###"}]
     traces = {"agents": {"a": {"messages": heard}}, "user": {"messages": user}}
 

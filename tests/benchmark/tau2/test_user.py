@@ -5,7 +5,7 @@ import pytest
 from maseval import ScriptedModelAdapter, UserError, UserExhaustedError
 from maseval.benchmark.tau2 import Tau2User
 from maseval.benchmark.tau2.formats.message import assistant_message, user_message
-from maseval.benchmark.tau2.user import flipped
+from maseval.benchmark.tau2.user import flip_roles
 
 
 def press(times: int = 1) -> str:
@@ -132,11 +132,11 @@ def test_a_greeting_comes_first():
 
 def test_what_the_user_is_not_meant_to_see_is_refused():
     with pytest.raises(ValueError, match="Tool calls are not supported in the flipped messages"):
-        flipped([assistant_message(None, tool_calls=[])])
+        flip_roles([assistant_message(None, tool_calls=[])])
     with pytest.raises(ValueError, match="should be sent to the user"):
-        flipped([{"role": "tool", "id": "", "content": "", "requestor": "assistant"}])
+        flip_roles([{"role": "tool", "id": "", "content": "", "requestor": "assistant"}])
     with pytest.raises(ValueError, match="Unknown message role: system"):
-        flipped([{"role": "system", "content": ""}])
+        flip_roles([{"role": "system", "content": ""}])
 
 
 def test_begin_takes_up_a_conversation():

@@ -1,7 +1,6 @@
-"""A conversation while it is held.
+"""Conversations: held live, continued from a recording, or read from one.
 
-What is said: ``messages``. What a model is sent: ``chat``, ``prompts``. Who speaks:
-``participants`` (any agent or user), ``speakers`` (those that give one message at a time); who
-speaks next: ``orchestrator``. What is recorded: ``trajectory``; what scoring reads of it:
-``recording``.
+``orchestrator`` decides who speaks next and ``participants`` makes agents and users of any kind
+sides of the conversation. ``continuation`` resumes a recorded conversation, and ``recording``
+reads one for scoring.
 """

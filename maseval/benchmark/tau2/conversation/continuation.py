@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
-from maseval.benchmark.tau2.conversation.participants import Participant, Recalling
+from maseval.benchmark.tau2.conversation.participants import CanRecall, Participant
 from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
@@ -37,7 +37,7 @@ class RetellingError(ConfigurationError):
 def beginning_until(
     messages: Sequence[Tau2Message], at: int, *, ended: bool = True
 ) -> list[Tau2Message]:
-    """The messages up to number ``at``, with the answers to its tool calls.
+    """Return the messages up to number ``at``, with the answers to its tool calls.
 
     A conversation that was not ``ended``, as by a failing provider, continues after its last one.
     """
@@ -54,7 +54,7 @@ def beginning_until(
             f"choose one from 0 to {_last_open(messages)}"
         )
     past = list(messages[:end])
-    if missing := _unanswered(past):
+    if missing := _unanswered_call(past):
         raise BranchPointError(
             f"message {missing} calls tools, and not all calls are answered; choose an earlier one"
         )
@@ -62,14 +62,13 @@ def beginning_until(
 
 
 def _last_open(messages: Sequence[Tau2Message]) -> int:
-    """The last message after which the conversation was not over."""
     end = len(messages) - 1
     while end > 0 and messages[end]["role"] == "tool":
         end -= 1
     return max(end - 1, 0)
 
 
-def _unanswered(past: Sequence[Tau2Message]) -> int | None:
+def _unanswered_call(past: Sequence[Tau2Message]) -> int | None:
     speaking = [index for index, each in enumerate(past) if each["role"] != "tool"]
     if not speaking:
         return None
@@ -79,7 +78,7 @@ def _unanswered(past: Sequence[Tau2Message]) -> int | None:
 
 
 def checksum(past: Sequence[Tau2Message]) -> str:
-    """Equal for equal messages, whatever the order of their keys."""
+    """Return a hash that is equal for equal messages, whatever the order of their keys."""
     text = json.dumps(list(past), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -119,7 +118,7 @@ class Continuation(Orchestrator):
         if not self._left:
             return side.reply(incoming)
         message = self._next("assistant" if side is self.agent else "user")
-        recalling(side).recall(incoming, message)
+        require_recall(side).recall(incoming, message)
         return message
 
     def _next(self, role: str) -> SpokenMessage:
@@ -146,12 +145,12 @@ class Continuation(Orchestrator):
         recorded = self._forward() if self._left else None
         if recorded is None or recorded["role"] != "tool" or recorded.get("id", "") != call["id"]:
             raise RetellingError(f"message {place} is not the answer to the call {call['id']!r}")
-        if _same(found, recorded):
+        if _is_same_answer(found, recorded):
             return recorded
         if not self.lenient:
             raise RetellingError(
-                f"message {place}: {call['name']} answers {_short(found.get('content'))}, but "
-                f"{_short(recorded.get('content'))} is recorded; --lenient continues with the "
+                f"message {place}: {call['name']} answers {_excerpt(found.get('content'))}, but "
+                f"{_excerpt(recorded.get('content'))} is recorded; --lenient continues with the "
                 "new answer"
             )
         if not self.environment.world.is_replayed(call):
@@ -159,9 +158,9 @@ class Continuation(Orchestrator):
         return cast(ToolMessage, {**recorded, **found, "timestamp": recorded.get("timestamp")})
 
 
-def recalling(side: object) -> Recalling:
-    """A side that can take over a conversation; any other is refused by its name."""
-    if isinstance(side, Recalling):
+def require_recall(side: object) -> CanRecall:
+    """Return a side that can take over a conversation; refuse any other, by its name."""
+    if isinstance(side, CanRecall):
         return side
     raise BranchPointError(
         f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
@@ -196,13 +195,13 @@ def _check_own_history(own: Sequence[Tau2Message], past: Sequence[Tau2Message]) 
             raise RetellingError(f"message {index} is not that of the task's own history")
 
 
-def _same(found: ToolMessage, recorded: Tau2Message) -> bool:
+def _is_same_answer(found: ToolMessage, recorded: Tau2Message) -> bool:
     try:
         return same_content(found.get("content"), recorded.get("content"))
     except (TypeError, ValueError, RecursionError, ReplayError):  # no readable text
         return False
 
 
-def _short(content: str | None, limit: int = 120) -> str:
+def _excerpt(content: str | None, limit: int = 120) -> str:
     text = repr(content)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

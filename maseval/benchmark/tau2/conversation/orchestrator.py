@@ -1,4 +1,4 @@
-"""Who speaks next: the agent, the user, or the environment.
+"""The orchestrator decides who speaks next: the agent, the user, or the environment.
 
 A step hands the last message to whom it concerns and appends the answer. The rules, the order of
 checks and the texts are those of tau2-bench, src/tau2/orchestrator/orchestrator.py (MIT, Sierra
@@ -13,7 +13,7 @@ from typing import Literal
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.chat import filtered
+from maseval.benchmark.tau2.formats.chat import messages_seen_by
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     SpokenMessage,
@@ -160,12 +160,12 @@ class Orchestrator:
         self.environment.world.settle()
 
     def _greeting(self) -> SpokenMessage:
-        """What every conversation with a user begins with."""
         return assistant_message(INITIAL_GREETING, cost=0.0)
 
     def _begin_solo(self) -> None:
         self.agent.begin([])
-        message = self._checked(self._ask(self.agent, []), EmptyAgentTurnError)
+        message = self._ask(self.agent, [])
+        self._refuse_empty(message, EmptyAgentTurnError)
         self.trajectory.open_with(message)
         self._deliver("agent", self._receiver(message), [message])
         self._note_agents_stop(message)
@@ -182,9 +182,9 @@ class Orchestrator:
         receiver = self._receiver(last)
         for_agent = history[:-1] if receiver == "agent" or last["role"] == "user" else history
         for_user = history[:-1] if receiver == "user" or last["role"] == "assistant" else history
-        self.agent.begin(filtered(for_agent, "assistant"))
+        self.agent.begin(messages_seen_by(for_agent, "assistant"))
         if self.user:
-            self.user.begin(filtered(for_user, "user"))
+            self.user.begin(messages_seen_by(for_user, "user"))
         sender: Speaker = {"assistant": "agent", "user": "user"}.get(last["role"], "env")  # type: ignore[assignment]
         self._deliver(sender, receiver, [last])
         if last["role"] == "assistant" and self.agent.is_stop(last):
@@ -234,39 +234,35 @@ class Orchestrator:
                 f"the agent wrote {self._incoming[-1]['content']!r} instead of calling a tool; "
                 "without a user it can only call tools, or stop"
             )
-        message = self._checked(self._ask(self.user, self._incoming), EmptyUserTurnError)
+        message = self._ask(self.user, self._incoming)
+        self._refuse_empty(message, EmptyUserTurnError)
         self._append("user", message)
         if is_user_stop(message):
             self._end(TerminationReason.USER_STOP)
 
     def _let_agent_speak(self) -> None:
-        reply = self._ask(self.agent, self._incoming)
+        message = self._ask(self.agent, self._incoming)
         if self.environment.ended_by_user:  # in answer to a question that the agent asked meanwhile
             self._deliver("user", "agent", [self.trajectory.messages[-1]])
             self._end(TerminationReason.USER_STOP)
             return
-        message = self._checked(reply, EmptyAgentTurnError)
+        self._refuse_empty(message, EmptyAgentTurnError)
         self._append("agent", message)
         self._note_agents_stop(message)
 
     def _ask(self, side: Participant, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """What a side says or does next."""
         return side.reply(incoming)
 
     def _answers(self, calls: Sequence[Tau2ToolCall]) -> list[ToolMessage]:
-        """What the environment answers to all calls of a message."""
         return [self.environment.respond(call) for call in calls]
 
     def _append(self, sender: Speaker, message: SpokenMessage) -> None:
         self.trajectory.add(message)
         self._deliver(sender, self._receiver(message), [self.trajectory.messages[-1]])
 
-    def _checked(
-        self, message: SpokenMessage, error: type[AgentError | UserError]
-    ) -> SpokenMessage:
+    def _refuse_empty(self, message: SpokenMessage, error: type[AgentError | UserError]) -> None:
         if is_empty(message):
             raise error(self.rules.describe_empty(message))
-        return message
 
     def _check_communication(self) -> None:
         if not self.validate_communication or self.from_role == "env":
@@ -279,12 +275,12 @@ class Orchestrator:
 
 
 def is_empty(message: Tau2Message) -> bool:
-    """Whether a message has neither text nor calls."""
+    """Return True if a message has neither text nor calls."""
     return not has_text(message) and not is_tool_call(message)
 
 
 def follows_protocol(message: Tau2Message, *, solo: bool = False) -> bool:
-    """Whether a message is either text or calls; with nobody to talk to, only calls will do."""
+    """Return True if a message is either text or calls; alone, an agent may only call tools."""
     if solo:
         return is_tool_call(message) and not has_text(message)
     return has_text(message) != is_tool_call(message)
@@ -319,14 +315,18 @@ def _check_answer(message: Tau2Message, requestor: str | None) -> None:
         raise HistoryError(f"Got tool message from {answered}, expected {requestor}.")
 
 
-class Asides:
-    """Records the questions of an agent, and the user's answers, in a simulation's trajectory."""
+class TrajectoryQuestionRecorder:
+    """Records the questions that an agent asks the user in the midst of its own turn.
+
+    An agent may ask through a tool. Questions and answers are part of the conversation: recorded
+    in order, counted as steps and scored.
+    """
 
     def __init__(self, environment: Tau2Environment) -> None:
         self._environment = environment
 
-    def question(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
-        """The user's answer; the agent reads an error once the simulation is over."""
+    def ask(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
+        """Return the user's answer, or an error text once the simulation is over."""
         environment, trajectory = self._environment, self._environment.trajectory
         with environment.one_at_a_time():
             if environment.is_over:
@@ -347,14 +347,14 @@ class Asides:
 
 
 @contextmanager
-def overheard(user: User, environment: Tau2Environment) -> Iterator[Callable[[str], str]]:
-    """Record what is asked of a user through ``respond``; yields the user's own ``respond``."""
-    asides, own = Asides(environment), user.respond
+def record_questions(user: User, environment: Tau2Environment) -> Iterator[Callable[[str], str]]:
+    """Record what is asked of a user through ``respond``; yield the user's own ``respond``."""
+    recorder, own = TrajectoryQuestionRecorder(environment), user.respond
     if isinstance(user, MessageUser):
-        user.listener = asides
+        user.listener = recorder
     else:
         # Its tool, whatever the framework, calls ``respond`` of this very object.
-        user.respond = lambda message: asides.question(  # type: ignore[method-assign]
+        user.respond = lambda message: recorder.ask(  # type: ignore[method-assign]
             message, lambda heard: user_message(settle(own(message)), cost=0.0)
         )
     try:

@@ -32,11 +32,11 @@ class Participant(Protocol):
         """Answer a message, or all results of the calls made before; nothing at a solo start."""
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether this side's own message ends the conversation."""
+        """Return True if this side's own message ends the conversation."""
 
 
 @runtime_checkable
-class Recalling(Protocol):
+class CanRecall(Protocol):
     """A side that can take over a conversation that somebody else began."""
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
@@ -48,7 +48,7 @@ class ConversationListener(Protocol):
     """A side that wants to know when the simulation is over."""
 
     def stop(self, last: Sequence[Tau2Message] | None) -> None:
-        """It is over; ``last`` is what this side would have answered, if it was its turn."""
+        """Take note of the end; ``last`` is what this side was to answer, if it was its turn."""
 
 
 class TextAgent:
@@ -79,7 +79,7 @@ class TextAgent:
         self._recalled += [*incoming, message]
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The agent's answer to a user's text."""
+        """Return the agent's answer to a user's text."""
         if self._recalled and self._load:
             self._load(MessageHistory(to_chat([*self._history, *self._recalled])))
             self._recalled, self._past = [], ""
@@ -88,7 +88,7 @@ class TextAgent:
         return assistant_message(None if answer is None else str(answer), cost=0.0)
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Only users end such a conversation."""
+        """Return False: only users end such a conversation."""
         return False
 
 
@@ -105,7 +105,7 @@ class TextUser:
         self._begun = bool(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """The user's answer; its first is the query it came with."""
+        """Return the user's answer; the first one is the query it came with."""
         if not self._begun:  # a user with a single turn is done now, and wants to be answered
             self._begun = True
             return user_message(settle(self._user.get_initial_query()), cost=0.0)
@@ -118,5 +118,5 @@ class TextUser:
         return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Whether the user's message ends the conversation."""
+        """Return True if the user's message ends the conversation."""
         return is_user_stop(message)

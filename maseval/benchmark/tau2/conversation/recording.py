@@ -1,4 +1,8 @@
-"""A recorded simulation, checked before it is scored: from a file, another program or a live run.
+"""Recorded simulations, checked before they are scored: from files, other programs or live runs.
+
+Traces of another program may hold the conversation twice, as the agent and as the user saw it. Both
+saw what was said; each made tool calls that the other did not see. The agent calls tools after the
+user has spoken, and the user after the agent has, so there is only one order to merge them in.
 
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
@@ -22,7 +26,7 @@ _SIDES = ("assistant", "user")
 
 
 class SimulationFormatError(MASEvalError, ValueError):
-    """What should be a simulation in v0.2.0's form is not; the message names the field."""
+    """A simulation is not in v0.2.0's form; the message names the field."""
 
 
 class FullDuplexError(SimulationFormatError):
@@ -37,7 +41,7 @@ class HasSimulation(Protocol):
 
 
 class RecordedConversation(NamedTuple):
-    """What scoring reads of a simulation; ``silent`` if it has null where messages should be."""
+    """The part of a simulation that is scored; ``silent`` if it has null instead of messages."""
 
     messages: Sequence[Tau2Message]
     termination_reason: str | None
@@ -46,7 +50,7 @@ class RecordedConversation(NamedTuple):
 
     @property
     def ended_by_choice(self) -> bool:
-        """Whether one of the two sides ended it; what was cut off is not scored."""
+        """True if one of the two sides ended it; what was cut off is not scored."""
         return self.termination_reason in (
             TerminationReason.AGENT_STOP,
             TerminationReason.USER_STOP,
@@ -92,7 +96,7 @@ def read_recording(
 
 
 def is_full_duplex(simulation: Mapping[str, object]) -> bool:
-    """Whether both sides could speak at the same time, as v1.0.x records voice."""
+    """Return True if both sides could speak at the same time, as v1.0.x records voice."""
     return simulation.get("mode") == "full_duplex" or simulation.get("ticks") is not None
 
 
@@ -102,7 +106,7 @@ _LIST = (list, tuple)
 
 
 def _is_plain(message: object) -> bool:
-    """Whether a message is certainly in order; of any other one it is found out what is wrong."""
+    """Return True for a message that needs no further check; this is the quick way."""
     if type(message) is not dict:
         return False
     role, content = message.get("role"), message.get("content")
@@ -172,8 +176,8 @@ class NoConversationError(SimulationFormatError):
     """Traces in which no conversation of a tau2 simulation is found."""
 
 
-def merged_conversation(traces: Mapping[str, Any]) -> list[Tau2Message]:
-    """All messages in order, from ``traces["agents"]`` and ``traces["user"]``.
+def merge_conversation(traces: Mapping[str, Any]) -> list[Tau2Message]:
+    """Return all messages in order, from ``traces["agents"]`` and ``traces["user"]``.
 
     Messages may be in OpenAI's form or in v0.2.0's. Of several agents the first speaks for all.
     """
@@ -182,15 +186,16 @@ def merged_conversation(traces: Mapping[str, Any]) -> list[Tau2Message]:
     agent = _messages(_values(agents), "assistant")
     user = _messages(users, "user")
     if not agent and not user:
+        found = ", ".join(map(repr, traces)) or "nothing at all"
         raise NoConversationError(
             "the traces hold no conversation: neither environment.simulation.messages nor messages "
-            f"of an agent or a user, but {_shown(traces)}; give the traces of a finished simulation"
+            f"of an agent or a user, but {found}; give the traces of a finished simulation"
         )
-    return _merged(deque(agent), deque(user)) if agent and user else agent or user
+    return _merge(deque(agent), deque(user)) if agent and user else agent or user
 
 
 def ending_of(messages: list[Tau2Message]) -> str:
-    """Why a conversation ended of which nothing else is known."""
+    """Return the termination reason of a conversation whose record gives none."""
     stopped = messages[-1]["role"] == "user" and is_user_stop(messages[-1])
     return (TerminationReason.USER_STOP if stopped else TerminationReason.AGENT_STOP).value
 
@@ -203,16 +208,15 @@ def _messages(components: Iterable[object], side: Requestor) -> list[Tau2Message
     for component in components:
         messages = component.get("messages") if isinstance(component, Mapping) else None
         if messages:
-            return [_of_side(message, side) for message in from_chat(messages) if _counts(message)]
+            return [
+                _with_plain_content(message, side)
+                for message in from_chat(messages)
+                if message["role"] != "system"  # a model's instructions are not part of it
+            ]
     return []
 
 
-def _counts(message: Tau2Message) -> bool:
-    """Whether a message belongs to the conversation; a model's instructions do not."""
-    return message["role"] != "system"
-
-
-def _of_side(message: Tau2Message, side: Requestor) -> Tau2Message:
+def _with_plain_content(message: Tau2Message, side: Requestor) -> Tau2Message:
     content: object = message.get("content")
     if isinstance(content, list):  # OpenAI's parts
         content = "\n".join(part.get("text", "") for part in content)
@@ -222,14 +226,14 @@ def _of_side(message: Tau2Message, side: Requestor) -> Tau2Message:
     return cast(Tau2Message, plain)
 
 
-def _merged(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Message]:
+def _merge(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Message]:
     merged: list[Tau2Message] = []
     if user[0]["role"] == "assistant" and agent[0]["role"] == "user":
         merged.append(user.popleft())  # the greeting, which the agent does not see
     while agent or user:
-        merged.extend(_deeds(agent))
-        merged.extend(_deeds(user))
-        if agent and user and not _same(agent[0], user[0]):
+        merged.extend(_take_tool_messages(agent))
+        merged.extend(_take_tool_messages(user))
+        if agent and user and not _is_same_message(agent[0], user[0]):
             raise NoConversationError(
                 f"the agent's and the user's messages are not of one conversation: the agent has "
                 f"{_line(agent[0])} where the user has {_line(user[0])}"
@@ -239,21 +243,17 @@ def _merged(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Mes
     return merged
 
 
-def _deeds(side: deque[Tau2Message]) -> list[Tau2Message]:
-    """The tool calls and results before the next words."""
-    deeds = []
+def _take_tool_messages(side: deque[Tau2Message]) -> list[Tau2Message]:
+    """Remove and return the tool calls and results before the next words."""
+    taken = []
     while side and (side[0]["role"] == "tool" or is_tool_call(side[0])):
-        deeds.append(side.popleft())
-    return deeds
+        taken.append(side.popleft())
+    return taken
 
 
-def _same(one: Tau2Message, other: Tau2Message) -> bool:
+def _is_same_message(one: Tau2Message, other: Tau2Message) -> bool:
     return one["role"] == other["role"] and one.get("content") == other.get("content")
 
 
 def _line(message: Tau2Message) -> str:
     return f"{message['role']} {str(message.get('content'))[:60]!r}"
-
-
-def _shown(traces: Mapping[str, Any]) -> str:
-    return ", ".join(map(repr, traces)) or "nothing at all"

@@ -11,8 +11,8 @@ from maseval.benchmark.tau2.explain.snapshot import WorldSnapshot
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.world.reference import (
-    evaluators_call,
-    evaluators_world,
+    call_as_evaluator,
+    evaluator_world,
     gold_state,
 )
 from maseval.benchmark.tau2.world.replay import calls_with_answers
@@ -72,10 +72,10 @@ def gold_course(setting: Setting) -> Course:
     """Carry out the reference solution in the evaluator's way."""
     calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
     writes = [each for each in calls if setting.may_write(each[1])]
-    course = _played(evaluators_world(setting), writes, _called)
+    course = _played(evaluator_world(setting), writes, _called)
     if course.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
-        course = _played(evaluators_world(setting), calls, _called)
+        course = _played(evaluator_world(setting), calls, _called)
     return course
 
 
@@ -100,4 +100,4 @@ def _answered(world: World, call: Tau2ToolCall) -> bool:
 
 
 def _called(world: World, call: Tau2ToolCall) -> bool:
-    return evaluators_call(world, call) is not None
+    return call_as_evaluator(world, call) is not None

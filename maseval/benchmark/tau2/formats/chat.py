@@ -1,4 +1,4 @@
-"""Between a simulation's messages and what a language model is sent and answers.
+"""Conversion between a simulation's messages and the chat format of language models.
 
 After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
@@ -21,19 +21,19 @@ from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall,
 
 
 def to_chat(messages: Iterable[Tau2Message]) -> list[Message]:
-    """Messages in the form that a ``ModelAdapter`` takes."""
+    """Return messages in the form that a ``ModelAdapter`` takes."""
     return [_to_chat(message) for message in messages]
 
 
-def as_history(messages: Iterable[Tau2Message]) -> list[Message]:
-    """Messages as traces show them: as ``to_chat``, and with the user's own tool calls.
+def to_history(messages: Iterable[Tau2Message]) -> list[Message]:
+    """Return messages as traces show them: as ``to_chat``, and with the user's own tool calls.
 
     Every text is the same object as in ``messages``, so a history stores none a second time.
     """
-    return [_as_history(message) for message in messages]
+    return [_to_history(message) for message in messages]
 
 
-def _as_history(message: Tau2Message) -> Message:
+def _to_history(message: Tau2Message) -> Message:
     chat = _to_chat(message)
     if message["role"] == "user" and message.get("tool_calls") is not None:
         chat["tool_calls"] = [_call_to_chat(call) for call in message["tool_calls"] or ()]
@@ -58,7 +58,7 @@ def _call_to_chat(call: Tau2ToolCall) -> ToolCall:
 
 
 def from_chat(messages: Iterable[Mapping[str, object]]) -> list[Tau2Message]:
-    """Messages in v0.2.0's form; those that have it already are left as they are."""
+    """Return messages in v0.2.0's form; those that have it already are left as they are."""
     return [cast(Tau2Message, _from_chat(message)) for message in messages]
 
 
@@ -68,10 +68,10 @@ def _from_chat(message: Mapping[str, Any]) -> Mapping[str, object]:
     if not message.get("tool_calls"):
         return message
     side = message.get("requestor") or message["role"]
-    return {**message, "tool_calls": [_flat(call, side) for call in message["tool_calls"]]}
+    return {**message, "tool_calls": [_flatten_call(call, side) for call in message["tool_calls"]]}
 
 
-def _flat(call: Mapping[str, Any], side: Requestor) -> Mapping[str, object]:
+def _flatten_call(call: Mapping[str, Any], side: Requestor) -> Mapping[str, object]:
     is_theirs = "function" not in call and not isinstance(call.get("arguments"), str)
     return call if is_theirs else _call_from_chat(call, call.get("requestor", side))
 
@@ -87,14 +87,14 @@ def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> Tau2ToolCa
 
 
 def calls_of(response: ChatResponse, requestor: Requestor) -> list[Tau2ToolCall] | None:
-    """The tool calls of a reply, on behalf of one side; None if there are none."""
+    """Return the tool calls of a reply, on behalf of one side; None if there are none."""
     if not response.tool_calls:
         return None
     return [_call_from_chat(call, requestor) for call in response.tool_calls]
 
 
 class BlankRequestError(MASEvalError, AssertionError):
-    """A model was to be sent a message that says nothing."""
+    """A request to a model contains a message that says nothing."""
 
 
 def check_sendable(messages: Iterable[Tau2Message]) -> None:
@@ -112,25 +112,24 @@ def check_sendable(messages: Iterable[Tau2Message]) -> None:
 
 
 class CostAndUsage(TypedDict):
-    """What a reply cost; None for what the provider does not report."""
+    """The cost and usage of a reply; None for what the provider does not report."""
 
     cost: float | None
     usage: dict[str, object] | None
 
 
 def cost_and_usage(response: ChatResponse) -> CostAndUsage:
-    """What a reply cost, as far as the provider reports it."""
     usage: dict[str, object] = {**(response.usage or {})}
     cost = usage.get("cost")
     return {"cost": float(cost) if isinstance(cost, int | float) else None, "usage": usage or None}
 
 
-def filtered(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
-    """The part of a history that one side has seen."""
-    return [message for message in messages if _seen_by(message, side)]
+def messages_seen_by(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
+    """Return the part of a history that one side has seen."""
+    return [message for message in messages if _is_seen_by(message, side)]
 
 
-def _seen_by(message: Tau2Message, side: Requestor) -> bool:
+def _is_seen_by(message: Tau2Message, side: Requestor) -> bool:
     if message["role"] == "tool":
         return message.get("requestor", "assistant") == side
     return message["role"] == side or not is_tool_call(message)

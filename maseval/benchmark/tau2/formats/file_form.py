@@ -1,4 +1,4 @@
-"""What a release writes into its results: its keys, in its order, and their defaults.
+"""The keys that a release writes into its results, in its order, and their defaults.
 
 After tau2-bench v0.2.0 and v1.0.1, src/tau2/data_model/ (MIT, Sierra Research).
 """
@@ -27,22 +27,22 @@ class FileForm:
     keeps_policy: bool = False
 
     def message(self, message: Tau2Message) -> dict[str, object]:
-        """A message with every key that the release writes."""
+        """Return a message with every key that the release writes."""
         plain: dict[str, object] = {**complete(message)}
-        return plain if message["role"] in ("tool", "system") else filled(plain, self.spoken)
+        return plain if message["role"] in ("tool", "system") else with_keys(plain, self.spoken)
 
     def run_info(self, info: Mapping[str, object]) -> dict[str, object]:
-        """A run's ``info`` with every key that the release writes."""
+        """Return a run's ``info`` with every key that the release writes."""
         sides = {"user_info": self.user_info, "agent_info": self.agent_info}
-        whole = filled(info, self.info)
+        whole = with_keys(info, self.info)
         for side, keys in sides.items():
             part = whole.get(side)
-            whole[side] = filled(part, keys) if isinstance(part, Mapping) else part
+            whole[side] = with_keys(part, keys) if isinstance(part, Mapping) else part
         return whole
 
 
-def filled(record: Mapping[str, object], keys: Keys) -> dict[str, object]:
-    """A record with all of ``keys`` in their order, and then whatever else it has."""
+def with_keys(record: Mapping[str, object], keys: Keys) -> dict[str, object]:
+    """Return a record with all of ``keys`` in their order, and then whatever else it has."""
     ordered = {key: record.get(key, default) for key, default in keys.items()}
     return {**ordered, **record}
 

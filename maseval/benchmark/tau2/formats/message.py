@@ -1,4 +1,4 @@
-"""Messages and tool calls in v0.2.0's form.
+"""Messages and tool calls in v0.2.0's form: their types, and how to read and make them.
 
 After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
 """
@@ -63,14 +63,14 @@ _DEFAULTS: Mapping[str, object] = {"id": "", "requestor": "assistant", "error": 
 
 
 def complete(message: Tau2Message) -> Tau2Message:
-    """A message with the keys that v0.2.0 writes, in its order, defaults filled in."""
+    """Return a message with the keys that v0.2.0 writes, in its order, defaults filled in."""
     match message["role"]:
         case "tool":
-            return cast(ToolMessage, _filled(message, ToolMessage))
+            return cast(ToolMessage, _with_keys(message, ToolMessage))
         case "system":
-            return cast(SystemMessage, _filled(message, SystemMessage))
+            return cast(SystemMessage, _with_keys(message, SystemMessage))
         case _:
-            form = cast(SpokenMessage, _filled(message, SpokenMessage))
+            form = cast(SpokenMessage, _with_keys(message, SpokenMessage))
             calls = message.get("tool_calls")
             if calls is not None:
                 form["tool_calls"] = [complete_call(call) for call in calls]
@@ -78,7 +78,7 @@ def complete(message: Tau2Message) -> Tau2Message:
 
 
 def complete_call(call: Tau2ToolCall) -> Tau2ToolCall:
-    """A tool call with the keys that v0.2.0 writes, defaults filled in."""
+    """Return a tool call with the keys that v0.2.0 writes, defaults filled in."""
     return {
         "id": call.get("id", ""),
         "name": call["name"],
@@ -87,7 +87,7 @@ def complete_call(call: Tau2ToolCall) -> Tau2ToolCall:
     }
 
 
-def _filled(record: Mapping[str, object], form: type) -> dict[str, object]:
+def _with_keys(record: Mapping[str, object], form: type) -> dict[str, object]:
     return {key: record.get(key, _DEFAULTS.get(key)) for key in form.__annotations__}
 
 
@@ -99,34 +99,33 @@ STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
 
 
 def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
-    """The tool calls of a message; None if it has none."""
+    """Return the tool calls of a message; None if it has none."""
     return message.get("tool_calls") if message["role"] in ("assistant", "user") else None
 
 
 def is_tool_call(message: Tau2Message) -> bool:
-    """Whether a message goes to the environment; an empty list of calls counts, as in v0.2.0."""
+    """Return True if a message goes to the environment; an empty list of calls does, in v0.2.0."""
     return tool_calls_of(message) is not None
 
 
 def spoken_text(message: Tau2Message) -> str:
-    """What a message says; an empty text if it says nothing."""
+    """Return the text of a message; an empty one if it says nothing."""
     content = message.get("content")
     return content if content is not None and content.strip() else ""
 
 
 def has_text(message: Tau2Message) -> bool:
-    """Whether a message says anything."""
     return bool(spoken_text(message))
 
 
 def is_user_stop(message: Tau2Message) -> bool:
-    """Whether a user's message ends the conversation; with tool calls it never does."""
+    """Return True if a user's message ends the conversation; with tool calls it never does."""
     content = message.get("content") or ""
     return not is_tool_call(message) and any(token in content for token in STOP_TOKENS)
 
 
 def call_text(call: Tau2ToolCall) -> str:
-    """A tool call as v0.2.0 prints it in its errors."""
+    """Return a tool call as v0.2.0 prints it in its errors."""
     lines = [f"ToolCall (from {call.get('requestor', 'assistant')})"]
     if call.get("id"):
         lines.append(f"id: {call['id']}")
@@ -135,7 +134,7 @@ def call_text(call: Tau2ToolCall) -> str:
 
 
 def message_text(message: Tau2Message) -> str:
-    """A message as v0.2.0 prints it in its errors."""
+    """Return a message as v0.2.0 prints it in its errors."""
     if message["role"] == "tool":
         title = f"ToolMessage (responding to {message.get('requestor', 'assistant')})"
     else:
@@ -152,7 +151,7 @@ def message_text(message: Tau2Message) -> str:
 
 
 def message_text_of_1_0_1(message: Tau2Message) -> str:
-    """A message as v1.0.1 prints it in its errors; what is not spoken is printed as before."""
+    """Return a message as v1.0.1 prints it; only spoken messages differ from v0.2.0."""
     if message["role"] not in ("assistant", "user"):
         return message_text(message)
     lines = [f"{message['role'].capitalize()}Message"]
@@ -166,7 +165,7 @@ def message_text_of_1_0_1(message: Tau2Message) -> str:
 
 
 class Extras(TypedDict, total=False):
-    """What a message may carry besides its text."""
+    """The parts of a message besides its text."""
 
     tool_calls: list[Tau2ToolCall] | None
     cost: float | None
@@ -174,16 +173,16 @@ class Extras(TypedDict, total=False):
 
 
 def assistant_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
-    """A message of the agent, with every key that v0.2.0 writes."""
-    return _spoken("assistant", content, more)
+    """Return a message of the agent, with every key that v0.2.0 writes."""
+    return _spoken_message("assistant", content, more)
 
 
 def user_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
-    """A message of the user, with every key that v0.2.0 writes."""
-    return _spoken("user", content, more)
+    """Return a message of the user, with every key that v0.2.0 writes."""
+    return _spoken_message("user", content, more)
 
 
-def _spoken(role: Requestor, content: str | None, more: Extras) -> SpokenMessage:
+def _spoken_message(role: Requestor, content: str | None, more: Extras) -> SpokenMessage:
     return {
         "role": role,
         "content": content,

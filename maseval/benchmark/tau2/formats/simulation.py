@@ -1,6 +1,6 @@
-"""A simulation in v0.2.0's form: one conversation, from its beginning to the verdict.
+"""Tasks, simulations, verdicts and the ``info`` of a results file in v0.2.0's form.
 
-After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py and tasks.py (MIT, Sierra Research).
 """
 
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 
 
 class DBCheck(TypedDict):
-    """Whether the databases ended as the reference solution leaves them."""
+    """The comparison of the databases with those that the reference solution leaves."""
 
     db_match: bool
     db_reward: float
 
 
 class EnvAssertionCheck(TypedDict):
-    """Whether an assertion about the end state holds."""
+    """The result of an assertion about the end state."""
 
     env_assertion: dict[str, object]
     met: bool
@@ -28,7 +28,7 @@ class EnvAssertionCheck(TypedDict):
 
 
 class ActionCheck(TypedDict):
-    """Whether an action of the reference solution was taken; v0.2.0 has no ``tool_type``."""
+    """The search for an action of the reference solution; v0.2.0 has no ``tool_type``."""
 
     action: dict[str, object]
     action_match: bool
@@ -37,7 +37,7 @@ class ActionCheck(TypedDict):
 
 
 class NLCheck(TypedDict):
-    """Whether a natural-language assertion is met, and why."""
+    """The judgement of a natural-language assertion."""
 
     nl_assertion: str
     met: bool
@@ -45,7 +45,7 @@ class NLCheck(TypedDict):
 
 
 class CommunicateCheck(TypedDict):
-    """Whether the agent said something it had to say."""
+    """The search for something that the agent had to say."""
 
     info: str
     met: bool
@@ -53,7 +53,7 @@ class CommunicateCheck(TypedDict):
 
 
 class ReplayProblem(TypedDict):
-    """Where and why a conversation cannot be replayed; v0.2.0 raises an exception instead."""
+    """The reason why a conversation cannot be replayed; v0.2.0 raises an exception instead."""
 
     message_index: int | None
     call: Mapping[str, object] | None
@@ -78,12 +78,12 @@ class RewardInfo(TypedDict):
 
 
 def replay_problem(verdict: RewardInfo) -> ReplayProblem | None:
-    """Why the conversation could not be replayed, in a verdict of ours; None if it could be."""
+    """Return the reason why the conversation could not be replayed; None if it could be."""
     return cast(ReplayProblem | None, (verdict.get("info") or {}).get("replay_error"))
 
 
 class UserInstructions(TypedDict, total=False):
-    """What the user is told to want, in parts."""
+    """The user's instructions, in parts."""
 
     domain: str
     reason_for_call: str
@@ -93,7 +93,7 @@ class UserInstructions(TypedDict, total=False):
 
 
 class UserScenario(TypedDict, total=False):
-    """Who the user is, and what it is told to want."""
+    """The user's persona and instructions."""
 
     persona: str | None
     instructions: str | UserInstructions | None
@@ -114,7 +114,7 @@ class RawTask(TypedDict):
 
 
 class TerminationReason(StrEnum):
-    """Why a simulation ended; v0.2.0 knows the first four reasons only."""
+    """The reasons why a simulation ends; v0.2.0 knows the first four only."""
 
     AGENT_STOP = "agent_stop"
     USER_STOP = "user_stop"
@@ -147,7 +147,7 @@ class SimulationForm(TypedDict):
 
 
 class SideInfo(TypedDict):
-    """Who played the agent."""
+    """The implementation and model of the agent."""
 
     implementation: str
     llm: NotRequired[str | None]
@@ -155,7 +155,7 @@ class SideInfo(TypedDict):
 
 
 class UserInfo(SideInfo):
-    """Who played the user, and by which guidelines."""
+    """The implementation, model and guidelines of the user."""
 
     global_simulation_guidelines: NotRequired[str | None]
 

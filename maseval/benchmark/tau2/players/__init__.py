@@ -1,4 +1,4 @@
-"""Agents and a user that need no model."""
+"""Scripted agents, a scripted user, and people: participants that need no model."""
 
 from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
 

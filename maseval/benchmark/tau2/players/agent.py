@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.players.scripts import (
     DEFAULT_ERROR_RATE,
     PLAYERS,
     Script,
-    call,
+    make_call,
     request_for,
 )
 from maseval.core.exceptions import ConfigurationError
@@ -42,14 +42,14 @@ class ScriptedAgent(MessageAgent):
         super().__init__(tools, max_tool_calls=None)
         self.script = script
         self.alone = alone
-        self._left = list(self._deeds())
+        self._left = list(self._turns())
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         super().begin(history)
-        self._left = list(self._deeds())
+        self._left = list(self._turns())
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
-        """Take over from another agent: of the script, what is not done yet remains."""
+        """Take over from another agent: the rest of the script remains to be done."""
         super().recall(incoming, message)
         done = next((turn for turn in self._left if _is_same(turn, message)), None)
         if done is not None:
@@ -59,15 +59,15 @@ class ScriptedAgent(MessageAgent):
         return self._left.pop(0) if self._left else self._closing()
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Alone, the agent ends the conversation itself."""
+        """Return True for the last words of an agent that works alone."""
         return self.alone and not is_tool_call(message)
 
-    def _deeds(self) -> Iterator[SpokenMessage]:
+    def _turns(self) -> Iterator[SpokenMessage]:
         for number, action in enumerate(self.script.actions, start=1):
             if action.requestor == "user" and not self.alone:
                 yield assistant_message(request_for(action.name, action.arguments), cost=0.0)
             else:
-                made = call(f"call_{number}", action.name, action.arguments, "assistant")
+                made = make_call(f"call_{number}", action.name, action.arguments, "assistant")
                 yield assistant_message(None, tool_calls=[made], cost=0.0)
 
     def _closing(self) -> SpokenMessage:
@@ -76,11 +76,10 @@ class ScriptedAgent(MessageAgent):
 
 
 def _is_same(turn: SpokenMessage, message: SpokenMessage) -> bool:
-    """Whether both say the same, or make the same calls."""
-    return turn["content"] == message["content"] and _made(turn) == _made(message)
+    return turn["content"] == message["content"] and _calls_made(turn) == _calls_made(message)
 
 
-def _made(message: SpokenMessage) -> list[tuple[str, Mapping[str, Any]]]:
+def _calls_made(message: SpokenMessage) -> list[tuple[str, Mapping[str, Any]]]:
     return [(call["name"], call["arguments"]) for call in tool_calls_of(message) or ()]
 
 
@@ -105,7 +104,7 @@ def make_agent(
     seed: int | None = None,
     error_rate: float = DEFAULT_ERROR_RATE,
 ) -> PlayerAdapter:
-    """The scripted agent of that name, for one repetition of ``task``.
+    """Return the scripted agent of that name, for one repetition of ``task``.
 
     ``error_rate`` is the chance that ``noisy`` gets an action wrong, and ``seed`` decides which.
     """

@@ -1,4 +1,4 @@
-"""tau2 without any model: a scripted agent on one side, a scripted user on the other."""
+"""PlayerTau2Benchmark: tau2 with scripted agents, which needs no model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ class PlayerTau2Benchmark(Tau2Benchmark):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        """The scripted user; in solo mode nobody."""
+        """Return the scripted user; None in solo mode."""
         return None if self.mode is Mode.SOLO else make_user(task, environment)
 
     def setup_agents(
@@ -39,7 +39,7 @@ class PlayerTau2Benchmark(Tau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        """The one scripted agent that ``agent_data`` names."""
+        """Return the one scripted agent that ``agent_data`` names."""
         adapter = make_agent(
             agent_data.get("player", ""),
             task,

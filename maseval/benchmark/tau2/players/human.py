@@ -1,4 +1,8 @@
-"""A person as the agent or the customer of a simulation.
+"""A person as the agent or the customer of a simulation, at a terminal or a page.
+
+The person has a ``Seat``. The simulation runs in a thread of its own and waits there for the
+person's moves; the person sees the conversation as that side sees it. What is done out of turn is
+refused and not recorded.
 
 A person takes part in the same loop as every model: one message at a time, a text or a tool call,
 recorded and scored like any other.
@@ -11,7 +15,7 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.chat import filtered
+from maseval.benchmark.tau2.formats.chat import messages_seen_by
 from maseval.benchmark.tau2.formats.message import (
     STOP,
     TRANSFER,
@@ -22,7 +26,7 @@ from maseval.benchmark.tau2.formats.message import (
     assistant_message,
     user_message,
 )
-from maseval.benchmark.tau2.players.scripts import call
+from maseval.benchmark.tau2.players.scripts import make_call
 from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN
@@ -50,7 +54,7 @@ class GaveUpUserError(UserError):
 
 @dataclass(frozen=True)
 class Briefing:
-    """What a side is given before it begins: the agent a policy, the customer its instructions."""
+    """The policy of an agent or the instructions of a customer, read before the start."""
 
     side: Requestor
     domain: str
@@ -61,7 +65,7 @@ class Briefing:
 
 
 class Move(NamedTuple):
-    """What the person does next."""
+    """The person's next message."""
 
     message: SpokenMessage
     ends: bool = False
@@ -69,7 +73,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class SeatView:
-    """What there is to be seen; ``version`` grows with every change."""
+    """The view of the person; ``version`` grows with every change."""
 
     version: int = 0
     briefing: Briefing | None = None
@@ -91,7 +95,7 @@ class Seat:
     # The simulation's side.
 
     def take(self, briefing: Briefing, seen: Callable[[], Sequence[Tau2Message]]) -> None:
-        """A simulation begins, or begins again; ``seen`` is what the side has seen of it."""
+        """Begin a simulation, or begin again; ``seen`` is what the side has seen of it."""
         with self._changed:
             self._move, self._seen = None, seen
             self._show(briefing=briefing, messages=(), your_turn=False)
@@ -113,7 +117,7 @@ class Seat:
             return move
 
     def end(self, how: str) -> None:
-        """It is over."""
+        """Show that the simulation is over."""
         with self._changed:
             self._show(messages=tuple(self._seen()), your_turn=False, over=how)
 
@@ -124,7 +128,7 @@ class Seat:
     # The person's side.
 
     def wait(self, seen: int, seconds: float) -> SeatView:
-        """What is to be seen as soon as it is newer than ``seen``, or after so many seconds."""
+        """Wait for a view newer than ``seen``, at most so many seconds; return the view."""
         with self._changed:
             self._changed.wait_for(lambda: self.view.version > seen, seconds)
             return self.view
@@ -133,7 +137,7 @@ class Seat:
         """Say something to the other side."""
         if not text.strip():
             raise NotYourTurnError("nothing was said; write some words")
-        self._play(lambda briefing: Move(_spoken(briefing.side, text)))
+        self._play(lambda briefing: Move(_message(briefing.side, text)))
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> None:
         """Call one of the side's tools."""
@@ -144,8 +148,10 @@ class Seat:
                 raise NotYourTurnError(
                     f"there is no tool {name!r}; choose one of {', '.join(known)}"
                 )
-            made = call(f"human_call_{len(self.view.messages)}", name, arguments, briefing.side)
-            return Move(_spoken(briefing.side, None, [made]))
+            made = make_call(
+                f"human_call_{len(self.view.messages)}", name, arguments, briefing.side
+            )
+            return Move(_message(briefing.side, None, [made]))
 
         self._play(move)
 
@@ -157,8 +163,8 @@ class Seat:
         def move(briefing: Briefing) -> Move:
             text = words.strip() or _GOODBYE
             if briefing.side == "assistant":
-                return Move(_spoken(briefing.side, text), ends=True)
-            return Move(_spoken(briefing.side, f"{text} {_ENDINGS[way]}"), ends=True)
+                return Move(_message(briefing.side, text), ends=True)
+            return Move(_message(briefing.side, f"{text} {_ENDINGS[way]}"), ends=True)
 
         self._play(move)
 
@@ -169,7 +175,7 @@ class Seat:
         self.leave(error("the person gave up"))
 
     def leave(self, why: MASEvalError) -> None:
-        """The person will not play any more; the simulation fails with this error."""
+        """Leave for good; the simulation fails with this error."""
         with self._changed:
             self._left = self._left or why
             self._changed.notify_all()
@@ -185,7 +191,7 @@ class Seat:
             self._changed.notify_all()
 
 
-def _spoken(
+def _message(
     side: Requestor, text: str | None, calls: list[Tau2ToolCall] | None = None
 ) -> SpokenMessage:
     make = assistant_message if side == "assistant" else user_message
@@ -214,7 +220,7 @@ class HumanAgent(MessageAgent):
         return move.message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """A person may end the conversation, which is then judged."""
+        """Return True if the person ended the conversation, which is then judged."""
         return self._last is not None and message["content"] == self._last["content"]
 
 
@@ -247,7 +253,7 @@ class HumanUser(MessageUser):
 def seat_agent(
     seat: Seat, task: Task, environment: Tau2Environment, tools: Definitions
 ) -> HumanAgentAdapter:
-    """The person at the seat as the agent of a task, who reads the policy."""
+    """Make the person at the seat the agent of a task, who reads the policy."""
     _brief(seat, "assistant", task, environment, environment.policy, tools)
     return HumanAgentAdapter(HumanAgent(seat, environment.tools))
 
@@ -259,7 +265,7 @@ def seat_user(
     tools: Mapping[str, Callable[..., object]],
     definitions: Definitions,
 ) -> HumanUser:
-    """The person at the seat as the customer of a task, who reads the customer's instructions."""
+    """Make the person at the seat the customer of a task, who reads its instructions."""
     told = scenario_text(task.user_data.get("persona"), task.user_data.get("instructions"))
     _brief(seat, "user", task, environment, told, definitions)
     return HumanUser(seat, task.query, tools)
@@ -274,4 +280,4 @@ def _brief(
     tools: Definitions,
 ) -> None:
     briefing = Briefing(side, environment.domain, str(task.id), text, list(tools))
-    seat.take(briefing, lambda: filtered(environment.trajectory.messages, side))
+    seat.take(briefing, lambda: messages_seen_by(environment.trajectory.messages, side))

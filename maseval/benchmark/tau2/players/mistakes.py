@@ -24,27 +24,27 @@ class Mistakes:
         self._rate = rate
         self._random = random
 
-    def forgets(self) -> bool:
-        """Whether the next thing goes wrong."""
+    def goes_wrong(self) -> bool:
+        """Return True if the next action, or the next thing to say, goes wrong."""
         return self._random.random() < self._rate
 
-    def made_in(self, actions: Sequence[Action]) -> list[Action]:
-        """The actions as they are really taken."""
+    def apply_to(self, actions: Sequence[Action]) -> list[Action]:
+        """Return the actions as they are really taken."""
         taken = []
         for action in actions:
-            wrong = self._altered(action) if self.forgets() else action
+            wrong = self._alter(action) if self.goes_wrong() else action
             if wrong is not None:
                 taken.append(wrong)
         return taken
 
-    def _altered(self, action: Action) -> Action | None:
-        """The action with one argument wrong; None, to leave it out, half of the time."""
-        ways = list(self._ways(action))
-        if not ways or self._random.random() < 0.5:
+    def _alter(self, action: Action) -> Action | None:
+        """Return the action with one argument wrong; None, to leave it out, half of the time."""
+        alternatives = list(self._alternatives(action))
+        if not alternatives or self._random.random() < 0.5:
             return None
-        return action.model_copy(update={"arguments": self._random.choice(ways)()})
+        return action.model_copy(update={"arguments": self._random.choice(alternatives)()})
 
-    def _ways(self, action: Action) -> Iterator[Callable[[], Arguments]]:
+    def _alternatives(self, action: Action) -> Iterator[Callable[[], Arguments]]:
         environment = self._environment
         toolkit = environment.user_toolkit if action.requestor == "user" else environment.toolkit
         parameters = _parameters(toolkit, action.name)
@@ -65,7 +65,7 @@ class Mistakes:
         name: str,
         value: object,
     ) -> list[object]:
-        """What could stand there as well: another of the tool's options, another known id."""
+        """Return other values: another of the tool's options, another known id."""
         options = _options(parameters, name)
         if not options and toolkit is not None and isinstance(value, str):
             options = _ids_like(toolkit.db, value)
@@ -78,7 +78,7 @@ class Mistakes:
             case int() | float():
                 return value + self._random.choice((1, 2, 5))
             case str():
-                return self._mistyped(value)
+                return self._mistype(value)
             case list() if len(value) > 1:
                 left_out = self._random.randrange(len(value))
                 return value[:left_out] + value[left_out + 1 :]
@@ -90,7 +90,7 @@ class Mistakes:
             case _:
                 return value
 
-    def _mistyped(self, text: str) -> str:
+    def _mistype(self, text: str) -> str:
         place = self._random.choice([i for i, letter in enumerate(text) if letter.isdecimal()])
         digit = (int(text[place]) + self._random.randint(1, 9)) % 10
         return f"{text[:place]}{digit}{text[place + 1 :]}"
@@ -121,7 +121,7 @@ def _parameters(toolkit: ToolKitBase[Any] | None, tool_name: str) -> dict[str, A
 
 
 def _options(parameters: Mapping[str, Any], name: str) -> list[Any]:
-    """The values that a tool's schema allows for a parameter, if it lists them."""
+    """Return the values that a tool's schema allows for a parameter, if it lists them."""
     schema = parameters.get("properties", {}).get(name, {})
     if "$ref" in schema:
         schema = parameters.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})
@@ -130,7 +130,7 @@ def _options(parameters: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _ids_like(db: DB, value: str) -> list[str]:
-    """The ids in the table, or in the list of records, in which ``value`` is one."""
+    """Return the ids in the table, or in the list of records, in which ``value`` is one."""
     for _, collection in db:
         for ids in _columns(collection):
             if value in ids:
@@ -139,7 +139,7 @@ def _ids_like(db: DB, value: str) -> list[str]:
 
 
 def _columns(collection: object) -> Iterator[list[object]]:
-    """The keys of a table, or each field of a list of records."""
+    """Yield the keys of a table, or each field of a list of records."""
     if isinstance(collection, Mapping):
         yield list(collection)
     elif isinstance(collection, list) and collection and isinstance(collection[0], BaseModel):

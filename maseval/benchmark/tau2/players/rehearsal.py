@@ -29,7 +29,7 @@ def make_model(
     error_rate: float = DEFAULT_ERROR_RATE,
     model_id: str | None = None,
 ) -> ScriptedModelAdapter:
-    """A model for one repetition of ``task``, which acts as the scripted agent of that name would.
+    """Return a model for one repetition of ``task`` that acts as the scripted agent would.
 
     Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan. In
     a conversation that continues a recorded one, it does what of its script is not done yet.
@@ -45,7 +45,7 @@ def make_model(
 
 
 def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessage]:
-    """What the agent says and does, turn by turn, once it is asked; it never ends."""
+    """Yield the agent's turns, without end."""
     for message in trajectory.messages[: trajectory.retold]:
         if message["role"] == "assistant":
             agent.recall((), message)

@@ -1,4 +1,8 @@
-"""What a scripted agent will do: the reference solution, that with mistakes, or nothing."""
+"""Scripts of agents: the reference solution, that with mistakes, or nothing.
+
+The file also defines the words in which a scripted agent asks the user for one of its own actions,
+and which the scripted user reads.
+"""
 
 import json
 import re
@@ -15,14 +19,14 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 
 GOODBYE = "That is everything I can do for you today."
-"""How a scripted agent says that it is done; the scripted user leaves when it hears this."""
+"""A scripted agent says this when it is done; the scripted user then leaves."""
 
 DEFAULT_ERROR_RATE = 0.1
 
 
 @dataclass(frozen=True)
 class Script:
-    """What a scripted agent will do, and its last words; ``settings`` are how it came about."""
+    """The actions and the last words of a scripted agent; ``settings`` are for the record."""
 
     player: str
     actions: Sequence[Action]
@@ -30,20 +34,22 @@ class Script:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _gold(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
+def _gold_script(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
     return Script("gold", TaskSpec.of(task).actions, _closing(_to_be_said(task)))
 
 
-def _noop(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
+def _noop_script(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
     return Script("noop", (), "Hello, thank you for calling. What can I do for you?")
 
 
-def _noisy(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
+def _noisy_script(
+    task: Task, environment: Tau2Environment, seed: int | None, rate: float
+) -> Script:
     if not 0.0 <= rate <= 1.0:
         raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
     mistakes = Mistakes(environment, rate, Random(seed))
-    actions = mistakes.made_in(TaskSpec.of(task).actions)
-    said = [info for info in _to_be_said(task) if not mistakes.forgets()]
+    actions = mistakes.apply_to(TaskSpec.of(task).actions)
+    said = [info for info in _to_be_said(task) if not mistakes.goes_wrong()]
     return Script("noisy", actions, _closing(said), {"error_rate": rate, "seed": seed})
 
 
@@ -56,20 +62,20 @@ def _closing(infos: Sequence[str]) -> str:
 
 
 PLAYERS: dict[str, Callable[[Task, Tau2Environment, int | None, float], Script]] = {
-    "gold": _gold,
-    "noop": _noop,
-    "noisy": _noisy,
+    "gold": _gold_script,
+    "noop": _noop_script,
+    "noisy": _noisy_script,
 }
 
 
 def request_for(tool_name: str, arguments: Mapping[str, Any]) -> str:
-    """Words that ask the user for one of its own actions; ``requests_in`` reads them."""
+    """Return words that ask the user for one of its own actions; ``requests_in`` reads them."""
     shown = json.dumps(arguments) if arguments else ""
     return f"Please do this on your side and tell me what you see: `{tool_name}({shown})`"
 
 
 def requests_in(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The actions that a text asks for, written like ``toggle_data()`` or ``name({"x": 1})``.
+    """Return the actions that a text asks for, written like ``tool()`` or ``tool({"x": 1})``.
 
     They stand in backticks; the arguments are a JSON object.
     """
@@ -91,8 +97,8 @@ def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
     return arguments, text[end:]
 
 
-def call(
+def make_call(
     call_id: str, name: str, arguments: Mapping[str, Any], requestor: Requestor
 ) -> Tau2ToolCall:
-    """A tool call, with arguments of its own."""
+    """Return a tool call, with arguments of its own."""
     return {"id": call_id, "name": name, "arguments": {**arguments}, "requestor": requestor}

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.players.scripts import GOODBYE, call, requests_in
+from maseval.benchmark.tau2.players.scripts import GOODBYE, make_call, requests_in
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.task import Task
 
@@ -61,7 +61,7 @@ class ScriptedUser(MessageUser):
         return self._lines.pop(0) if self._lines else _FAREWELL
 
     def get_initial_query(self) -> str:
-        """Why the user calls, which it then has said."""
+        """Return why the user calls, which it then has said."""
         return self._next_line()
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
@@ -80,7 +80,7 @@ class ScriptedUser(MessageUser):
         calls = []
         for name, arguments in wanted:
             self._actions += 1
-            calls.append(call(f"user_call_{self._actions}", name, arguments, "user"))
+            calls.append(make_call(f"user_call_{self._actions}", name, arguments, "user"))
         return user_message(None, tool_calls=calls, cost=0.0)
 
     def gather_config(self) -> dict[str, Any]:
@@ -88,21 +88,21 @@ class ScriptedUser(MessageUser):
 
 
 def _report(messages: Sequence[Tau2Message]) -> str:
-    """What the user has seen when it did what it was asked to do."""
+    """Return the user's report of what it saw when it did what it was asked to do."""
     seen = takewhile(lambda message: message["role"] == "tool", reversed(messages))
     texts = [_harmless(str(message["content"] or "")) for message in seen]
     return "\n".join(["I have done that. I see:", *reversed(texts)])
 
 
 def _harmless(text: str) -> str:
-    """A text that ends no conversation by quoting how one is ended."""
+    """Return a text without the words that would end a conversation."""
     for token in STOP_TOKENS:
         text = text.replace(token, "")
     return text.strip()
 
 
 def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
-    """A scripted user with the task's reason for the call, and the domain's user tools."""
+    """Return a scripted user with the task's reason for the call, and the domain's user tools."""
     told = task.user_data.get("instructions")
     instructions: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
     reason = instructions.get("reason_for_call") or (told if isinstance(told, str) else task.query)

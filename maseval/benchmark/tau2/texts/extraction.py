@@ -1,4 +1,4 @@
-"""Which text is where in the original's source files, and all of them read out of there.
+"""Extraction of all texts that models read from the original's source files.
 
 All texts of a version or none: whatever is missing, or is not as expected, ends in a named error.
 Source: tau2-bench v0.2.0 and v1.0.1, ``src/tau2/`` (MIT).
@@ -54,8 +54,8 @@ _MODELS = {
 }
 
 
-def extracted(version: str, contents: Mapping[str, bytes]) -> Texts:
-    """The texts in the source files of a version, whose contents have been verified."""
+def extract_texts(version: str, contents: Mapping[str, bytes]) -> Texts:
+    """Return the texts in the source files of a version, whose contents have been verified."""
     sources = _Sources(version, contents)
     return Texts(
         format=FORMAT,
@@ -76,7 +76,7 @@ class _Sources:
         self._modules: dict[str, ast.Module] = {}
 
     def read(self, name: str, reading: Callable[[Scope], Extracted]) -> Extracted:
-        """What ``reading`` finds in a file; whatever breaks on the way is that file's fault."""
+        """Return what ``reading`` finds in a file; an error on the way names that file."""
         if name not in self._contents:
             raise SourceShapeError(f"{name} is missing")
         if name not in self._modules:
@@ -114,7 +114,7 @@ def _agent_texts(module: Scope) -> dict[str, str]:
 
 def _step_texts(module: Scope) -> dict[str, TextParts]:
     method = module.class_("LLMGTAgent").function("make_agent_instructions_from_action")
-    steps = [parts(node, method.place) for node in method.returned()]
+    steps = [parts(node, method.place) for node in method.return_values()]
     if len(steps) != 4:
         raise SourceShapeError(f"{method.place}: {len(steps)} results, not 4")
     return {
@@ -150,7 +150,7 @@ def _banking_prompts(sources: _Sources) -> BankingPrompts:
 
 
 def _result(function: Scope, position: int) -> TextParts:
-    results = function.returned()
+    results = function.return_values()
     return parts(results[position] if results else None, function.place)
 
 

@@ -1,4 +1,4 @@
-"""The texts of a version, from wherever they can be had: a file, a folder, the cache, the original.
+"""The texts of a version, loaded from a file, a folder, the cache, or the original.
 
 Source files count only with the right checksum; extracted texts only with the right hash, which is
 known in advance for each version. So it does not matter whose hands either went through.
@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.data.files import (
     known_version,
     read_listing,
 )
-from maseval.benchmark.tau2.texts.extraction import extracted
+from maseval.benchmark.tau2.texts.extraction import extract_texts
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
@@ -67,7 +67,7 @@ def edition_of(version: str) -> Edition:
 def load_texts(
     version: str = DEFAULT_VERSION, source: AnyPath | None = None, verbose: int = 1
 ) -> Texts:
-    """What a model reads in the original, fetched first if need be.
+    """Return the texts that models read in the original, fetched first if need be.
 
     ``source``, or the environment's ``MASEVAL_TAU2_TEXTS``, is a file of extracted texts, a folder
     of such files named after versions (``v0.2.0.json``), or a checkout or archive of the original.
@@ -81,12 +81,12 @@ def load_texts(
 
 
 def cache_of(version: str) -> Path:
-    """Where the source files and the texts in them are kept."""
+    """Return the folder in which the source files and the texts in them are kept."""
     return default_data_dir(version) / "source"
 
 
 def kept_texts(version: str = DEFAULT_VERSION) -> Texts | None:
-    """The texts that are here already; nothing is fetched. What the environment names must fit."""
+    """Return the texts on this machine, or None; raise if the environment names wrong ones."""
     if os.environ.get("MASEVAL_TAU2_TEXTS"):
         return load_texts(version)
     with suppress(TextsError):
@@ -95,26 +95,26 @@ def kept_texts(version: str = DEFAULT_VERSION) -> Texts | None:
 
 
 def texts_at(path: Path, edition: Edition) -> Texts:
-    """The texts in a file, folder or archive; nothing is stored."""
+    """Return the texts in a file, folder or archive; nothing is stored."""
     inside = path / f"v{edition.version}.json"
     if path.suffix == ".json" or inside.is_file():
         return read_texts(inside if path.is_dir() else path, edition)
     files = list(edition.manifest.files.values())
     contents = local_source(path, edition.manifest).fetch(files, FetchProgress(0))
-    return _extracted(contents, edition)
+    return _extract(contents, edition)
 
 
 def cached_texts(
     edition: Edition, root: Path, sources: Iterable[DataSource], progress: FetchProgress
 ) -> Texts:
-    """The texts kept below ``root``; if there are none, the source files are got and read."""
+    """Return the texts kept below ``root``; if there are none, fetch and read the source files."""
     kept = root / _KEPT
     with suppress(TextsError):  # not there, or damaged: made again
         return read_texts(kept, edition)
     folder = DataFolder(root, edition.manifest, root / "verified.json")
     files = list(edition.manifest.files.values())
     fill(folder, files, sources, progress)
-    texts = _extracted(((file, folder.path(file).read_bytes()) for file in files), edition)
+    texts = _extract(((file, folder.path(file).read_bytes()) for file in files), edition)
     content = texts.to_bytes()
     with suppress(CacheError):  # a folder that cannot be written to is still readable
         folder.store(DataFile(kept.name, len(content), sha256(content).hexdigest()), content)
@@ -122,7 +122,7 @@ def cached_texts(
 
 
 def read_texts(path: Path, edition: Edition) -> Texts:
-    """A file of extracted texts."""
+    """Read a file of extracted texts."""
     try:
         state = path.stat()
         texts = _read(path, state.st_size, state.st_mtime_ns)
@@ -133,7 +133,7 @@ def read_texts(path: Path, edition: Edition) -> Texts:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, size: int, changed: int) -> Texts:
-    """A file that is still of this size and time of change is not parsed again."""
+    """Read a file; one that is still of this size and time of change is not parsed again."""
     with path.open("rb") as stream:
         content = stream.read(SIZE_LIMIT + 1)
     if len(content) > SIZE_LIMIT:
@@ -146,9 +146,9 @@ def _read(path: Path, size: int, changed: int) -> Texts:
         raise TextsFileError(f"{path} is not a file of texts: {place}: {first['msg']}") from error
 
 
-def _extracted(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:
+def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:
     verified: dict[str, bytes] = {}
     for file, content in contents:
         file.verify(content)
         verified[file.name] = content
-    return edition.confirm(extracted(edition.version, verified), "the source")
+    return edition.confirm(extract_texts(edition.version, verified), "the source")

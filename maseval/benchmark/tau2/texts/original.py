@@ -1,5 +1,9 @@
 """The original's words and form: with them a request equals the one that the original makes.
 
+A run has one ``Wording``; agent, user and judge make every request with it. The original's is here.
+Our own, and the choice between them, is in ``tau2/wording.py``, because its hash covers the tools
+of every domain.
+
 Equal at the point where the original hands over to LiteLLM: ``request_body`` is that object.
 After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
@@ -13,8 +17,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 from maseval.benchmark.tau2.formats.chat import check_sendable
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, tool_calls_of
 from maseval.benchmark.tau2.texts.prompts import function_text
-from maseval.benchmark.tau2.texts.schemas import ToolSchema, described
-from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, filled
+from maseval.benchmark.tau2.texts.schemas import ToolSchema, describe_tools
+from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, fill_parts
 from maseval.benchmark.tau2.versions import ParticipantRules
 from maseval.core.messages import Message, MessageForm
 from maseval.core.model import Params
@@ -29,14 +33,14 @@ SOLO = "solo"
 
 
 class JudgePrompts(NamedTuple):
-    """What a judge is sent: how to grade, and what."""
+    """The prompts of a judge: how to grade, and what."""
 
     system: str
     user: str
 
 
 class Wording(ABC):
-    """What the models of a run are sent, apart from policy, task and conversation."""
+    """The words and the form of all requests of a run to its models."""
 
     name: ClassVar[str]
     message_form = MessageForm.PLAIN
@@ -60,61 +64,61 @@ class Wording(ABC):
         """The hash that names these texts."""
 
     def to_config(self) -> dict[str, str]:
-        """For a run's configuration."""
+        """Return the name and hash, for a run's configuration."""
         return {"name": self.name, "sha256": self.sha256}
 
     @abstractmethod
     def agent_prompt(self, policy: str) -> str:
-        """The system prompt of the reference agent."""
+        """Return the system prompt of the reference agent."""
 
     @abstractmethod
     def oracle_prompt(self, policy: str, actions: Actions) -> str:
-        """The same for an agent that is shown the reference solution."""
+        """Return the system prompt of an agent that is shown the reference solution."""
 
     @abstractmethod
     def solo_prompt(self, policy: str, ticket: str) -> str:
-        """The same for an agent that works from a ticket."""
+        """Return the system prompt of an agent that works from a ticket."""
 
     @abstractmethod
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
-        """The system prompt of the simulated user."""
+        """Return the system prompt of the simulated user."""
 
     @abstractmethod
     def judge_prompts(
         self, messages: Sequence[Tau2Message], assertions: Sequence[str]
     ) -> JudgePrompts:
-        """What the judge of natural-language assertions is asked."""
+        """Return the prompts of the judge of natural-language assertions."""
 
     @abstractmethod
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
     ) -> list[ToolSchema]:
-        """Tool definitions of one side of a domain, described in these words."""
+        """Return tool definitions of one side of a domain, described in these words."""
 
     @abstractmethod
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        """A conversation in the form in which a model is sent it."""
+        """Return a conversation in the form in which a model is sent it."""
 
     @abstractmethod
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
-        """The parameters of a request to agent or user, given those that were asked for."""
+        """Return the parameters of a request to agent or user, given those asked for."""
 
     @abstractmethod
     def judge_params(self, model_id: str) -> dict[str, object]:
-        """The parameters of a request to the judge."""
+        """Return the parameters of a request to the judge."""
 
     @abstractmethod
     def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
-        """The seed of a model in one repetition."""
+        """Return the seed of a model in one repetition."""
 
 
 def conversation_text(messages: Iterable[Tau2Message]) -> str:
-    """A conversation as a judge reads it."""
+    """Return a conversation as a judge reads it."""
     return "\n".join(f"{said['role']}: {said.get('content')}" for said in messages)
 
 
-def texts_in_words(config: Mapping[str, object], digits: int = 12) -> str:
-    """What a run's configuration says of its texts: ``original v0.2.0 (0f524b729bf8)``."""
+def format_texts_config(config: Mapping[str, object], digits: int = 12) -> str:
+    """Return the texts of a run's configuration as ``original v0.2.0 (0f524b729bf8)``."""
     version = f" v{config['version']}" if "version" in config else ""
     return f"{config.get('name')}{version} ({str(config.get('sha256'))[:digits]})"
 
@@ -160,7 +164,7 @@ class OriginalWording(Wording):
             "assistant": self.texts.prompts.gt_step_assistant_with_arguments,
         }
         shown = {"action.get_func_format()": function_text(action)}
-        return filled(steps[action.get("requestor", "assistant")], shown)
+        return fill_parts(steps[action.get("requestor", "assistant")], shown)
 
     def solo_prompt(self, policy: str, ticket: str) -> str:
         prompts = self.texts.prompts
@@ -186,12 +190,12 @@ class OriginalWording(Wording):
             "nl_assertions": str(list(assertions)),
         }
         prompts = self.texts.prompts
-        return JudgePrompts(prompts.judge_system, filled(prompts.judge_user, values))
+        return JudgePrompts(prompts.judge_system, fill_parts(prompts.judge_user, values))
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
     ) -> list[ToolSchema]:
-        """A domain that the original does not have describes its tools itself."""
+        """Return the definitions; a domain that the original does not have keeps its own texts."""
         if domain not in self.texts.tools:
             return [dict(definition) for definition in definitions]
         theirs = self.texts.tools[domain]
@@ -202,13 +206,13 @@ class OriginalWording(Wording):
         else:  # the way to search a knowledge base decides about the tools that come first
             searches = {tool.name: tool for tool in theirs.retrieval}
             known = (*(searches[name] for name in names if name in searches), *known)
-        return described(definitions, known, self.texts, domain)
+        return describe_tools(definitions, known, self.texts, domain)
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
         return [_to_chat(message) for message in self._sendable(messages)]
 
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
-        """What was asked for replaces the original's default and is not added to it."""
+        """Return the parameters; those asked for replace the original's default as a whole."""
         asked: dict[str, object] = {"temperature": 0.0} if llm_args is None else {**llm_args}
         return asked | self._thinking(model_id)
 
@@ -216,7 +220,7 @@ class OriginalWording(Wording):
         return self.params(model_id, None)
 
     def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
-        """One seed for each trial, whatever the task; agent and user share it."""
+        """Return one seed for each trial, whatever the task; agent and user share it."""
         if role == "judge" or seeds.global_seed is None:
             return None
         trial = cast(int, seeds.gather_config().get("rep_index") or 0)
@@ -237,7 +241,7 @@ def _to_chat(message: Tau2Message) -> Message:
 
 
 def _call_to_chat(call: Tau2ToolCall) -> dict[str, object]:
-    """The name stands there twice, as in the original."""
+    """Return a call in which the name stands twice, as in the original."""
     name, arguments = call["name"], json.dumps(call["arguments"])
     return {
         "id": call["id"],
@@ -255,7 +259,7 @@ def request_body(
     tool_choice: str | None = None,
     seed: int | None = None,
 ) -> dict[str, object]:
-    """A request as the original hands it to LiteLLM, its keys in order.
+    """Return a request as the original hands it to LiteLLM, its keys in order.
 
     ``num_retries`` is LiteLLM's own and never sent; here the call policy decides about retries.
     """
@@ -274,10 +278,10 @@ def request_body(
     }
 
 
-_HIGHEST = 1_000_000
-
-
 def trial_seed(seed: int, trial: int) -> int:
-    """The seed of a trial, counted from 0; it is the same for all tasks."""
+    """Return the seed of a trial, counted from 0; it is the same for all tasks.
+
+    After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
+    """
     numbers = random.Random(seed)
-    return [numbers.randint(0, _HIGHEST) for _ in range(trial + 1)][-1]
+    return [numbers.randint(0, 1_000_000) for _ in range(trial + 1)][-1]

@@ -1,8 +1,8 @@
-"""What a model is sent in our own words, composed from the texts in ``prompt_templates``.
+"""Prompts in our own words, composed from the texts in ``prompt_templates``.
 
 The shapes are those of tau2-bench v0.2.0 (MIT, Sierra Research); policies, guidelines and
-scenarios are its data, the instructions are ours. ``texts`` chooses between these words and the
-original's.
+scenarios are its data, the instructions are ours. ``tau2/wording.py`` chooses between these words
+and the original's.
 """
 
 import re
@@ -22,55 +22,57 @@ TEMPLATES = (
 
 @cache
 def template(name: str) -> str:
-    """One of the texts in ``prompt_templates``, without its final newline."""
+    """Return one of the texts in ``prompt_templates``, without its final newline."""
     folder = files("maseval.benchmark.tau2") / "prompt_templates"
     return (folder / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
-def filled_template(name: str, values: Mapping[str, str]) -> str:
-    """A text with values in its places; these are inserted verbatim, whatever they contain."""
+def fill_template(name: str, values: Mapping[str, str]) -> str:
+    """Return a template with values in its places, inserted verbatim whatever they contain."""
     return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], template(name))
 
 
 def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str) -> str:
-    """The agent's system prompt: instructions, policy, and further sections by their tags."""
+    """Return the agent's system prompt: instructions, policy, further sections by their tags."""
     parts = {"instructions": instruction or template("agent_instruction"), "policy": policy}
     return "\n".join(f"<{tag}>\n{text}\n</{tag}>" for tag, text in (parts | sections).items())
 
 
 def user_prompt(guidelines: str, scenario: str | None) -> str:
-    """The simulated user's system prompt."""
+    """Return the simulated user's system prompt."""
     return f"{guidelines}\n\n<scenario>\n{scenario}\n</scenario>"
 
 
 def scenario_text(persona: str | None, instructions: str | UserInstructions | None) -> str:
-    """A task's user scenario as the simulated user reads it."""
+    """Return a task's user scenario as the simulated user reads it."""
     lines = []
     if persona is not None:
-        lines += ["Persona:", _indented(persona)]
-    told = _structured(instructions) if isinstance(instructions, Mapping) else str(instructions)
-    lines += ["Instructions:", _indented(told)]
+        lines += ["Persona:", _indent(persona)]
+    told = (
+        _instructions_text(instructions) if isinstance(instructions, Mapping) else str(instructions)
+    )
+    lines += ["Instructions:", _indent(told)]
     return "\n".join(lines)
 
 
-def _structured(instructions: UserInstructions) -> str:
+def _instructions_text(instructions: UserInstructions) -> str:
     parts = {
         "Reason for call": instructions.get("reason_for_call"),
         "Known info": instructions.get("known_info"),
         "Unknown info": instructions.get("unknown_info"),
         "Task instructions": instructions.get("task_instructions"),
     }
-    told = (f"{title}:\n{_indented(text)}" for title, text in parts.items() if text is not None)
+    told = (f"{title}:\n{_indent(text)}" for title, text in parts.items() if text is not None)
     domain = [f"Domain: {instructions['domain']}"] if instructions.get("domain") else []
     return "\n".join([*domain, *told])
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return textwrap.indent(text, "\t")
 
 
 def resolution_steps(actions: Iterable[Mapping[str, Any]]) -> str:
-    """The reference solution as numbered steps, for an agent that may see it."""
+    """Return the reference solution as numbered steps, for an agent that may see it."""
     return "\n".join(
         f"[Step {number}] {_step(action)}" for number, action in enumerate(actions, start=1)
     )
@@ -84,6 +86,6 @@ def _step(action: Mapping[str, Any]) -> str:
 
 
 def function_text(action: Mapping[str, Any]) -> str:
-    """An action as a call with its arguments."""
+    """Return an action as a call with its arguments."""
     arguments = ", ".join(f"{key}={value}" for key, value in action["arguments"].items())
     return f"{action['name']}({arguments})"

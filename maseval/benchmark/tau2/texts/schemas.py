@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.texts.texts import ModelText, Texts, ToolMismatchErr
 ToolSchema = dict[str, Any]
 
 
-def described(
+def describe_tools(
     definitions: Sequence[Mapping[str, Any]],
     tools: Sequence[ToolText],
     texts: Texts,
@@ -35,7 +35,7 @@ def described_tool(
     """One function schema of ours with the original's words."""
     parameters = definition["function"]["parameters"]
     _compare(f"the parameters of {tool.name}", parameters["properties"], tool.parameters, texts)
-    worded = _worded(parameters, None, tool.parameters)
+    worded = _with_texts(parameters, None, tool.parameters)
     if "$defs" in worded:
         models = texts.models.get(domain, {})
         worded["$defs"] = {
@@ -61,13 +61,13 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
 def _model(name: str, schema: ToolSchema, models: Mapping[str, ModelText]) -> ToolSchema:
     if name not in models:
         raise ToolMismatchError(f"the original has no texts for {name}")
-    return _worded(schema, models[name].description, models[name].fields)
+    return _with_texts(schema, models[name].description, models[name].fields)
 
 
-def _worded(
+def _with_texts(
     schema: Mapping[str, Any], description: str | None, texts: Mapping[str, str | None]
 ) -> ToolSchema:
-    """A schema with this description, and its properties with those of ``texts``, or with none."""
+    """Return a schema with this description, and its properties with those of ``texts``."""
     worded = _with_description(schema, description)
     if "properties" in worded:
         worded["properties"] = {

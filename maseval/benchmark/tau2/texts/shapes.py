@@ -1,4 +1,4 @@
-"""Finding the named things of a syntax tree, and reading those few shapes a text may have.
+"""Look up named things in a syntax tree, and read the few shapes that a text may have.
 
 Nothing is guessed: what is not exactly of an expected shape is refused, with its place.
 """
@@ -36,15 +36,15 @@ class Scope:
         return Scope(f"{self.place}: {name}", found)
 
     def text(self, name: str) -> str:
-        """The text assigned to ``name``."""
-        return text(self._assigned(name), f"{self.place}: {name}")
+        """Return the text assigned to ``name``."""
+        return text(self._value_of(name), f"{self.place}: {name}")
 
     def parts(self, name: str) -> TextParts:
-        """The f-string assigned to ``name``."""
-        return parts(self._assigned(name), f"{self.place}: {name}")
+        """Return the f-string assigned to ``name``."""
+        return parts(self._value_of(name), f"{self.place}: {name}")
 
-    def returned(self) -> list[ast.expr | None]:
-        """The expressions that a function returns, in source order."""
+    def return_values(self) -> list[ast.expr | None]:
+        """Return the expressions that a function returns, in source order."""
         found = [node for node in _own_nodes(self.node) if isinstance(node, ast.Return)]
         return [node.value for node in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
 
@@ -53,16 +53,16 @@ class Scope:
         return None if raw is None else _sendable(raw, self.place)
 
     def description(self) -> str | None:
-        """The docstring without its indentation."""
+        """Return the docstring without its indentation."""
         raw = self.docstring()
         return None if raw is None else inspect.cleandoc(raw)
 
     def functions(self) -> list["Scope"]:
-        """All functions of the body, in source order."""
+        """Return all functions of the body, in source order."""
         found = [node for node in self.node.body if isinstance(node, ast.FunctionDef)]
         return [Scope(f"{self.place}: {node.name}", node) for node in found]
 
-    def _assigned(self, name: str) -> ast.expr:
+    def _value_of(self, name: str) -> ast.expr:
         match self._bound(name):
             case ast.Assign(targets=[ast.Name()], value=value):
                 return value
@@ -78,7 +78,7 @@ class Scope:
 
 
 def text(node: ast.expr, place: str) -> str:
-    """A text: a literal, or literals that are added, stripped or dedented."""
+    """Return a text: a literal, or literals that are added, stripped or dedented."""
     match node:
         case ast.Constant(value=str() as literal):
             return _sendable(literal, place)
@@ -96,7 +96,7 @@ def text(node: ast.expr, place: str) -> str:
 
 
 def parts(node: ast.expr | None, place: str) -> TextParts:
-    """An f-string, its values neither converted nor formatted."""
+    """Return the parts of an f-string whose values are neither converted nor formatted."""
     if not isinstance(node, ast.JoinedStr):
         raise SourceShapeError(f"{place}: not an f-string")
     found: list[str | Placeholder] = []
@@ -118,7 +118,7 @@ def _part(node: ast.expr, place: str) -> str | Placeholder:
 
 
 def _sendable(literal: str, place: str) -> str:
-    """Python has texts that cannot be written as UTF-8, and so not sent to a model."""
+    """Return a literal, or refuse one that cannot be written as UTF-8, and so not sent."""
     try:
         literal.encode()
     except UnicodeEncodeError as error:
@@ -154,7 +154,7 @@ def _names_in(target: ast.expr) -> list[str]:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of the functions and classes in it."""
+    """Yield the nodes of a function's body, without those of functions and classes in it."""
     ahead = [*ast.iter_child_nodes(node)]
     while ahead:
         child = ahead.pop()

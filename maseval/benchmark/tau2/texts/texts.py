@@ -1,6 +1,6 @@
 """``Texts``: all that a model reads in one version of the original, typed, and named by a hash.
 
-A text is a ``str``. Where the original fills values in while it speaks, it is ``Parts``: the texts
+A text is a ``str``. Where the original fills values in, it is ``TextParts``: the texts
 and, between them, the expressions whose values belong there.
 """
 
@@ -43,8 +43,8 @@ class Placeholder(_FrozenForm):
 TextParts = tuple[str | Placeholder, ...]
 
 
-def filled(parts: TextParts, values: Mapping[str, str]) -> str:
-    """The text with ``values``, by expression, in their places; they are inserted verbatim."""
+def fill_parts(parts: TextParts, values: Mapping[str, str]) -> str:
+    """Return the text with ``values``, by expression, inserted verbatim in their places."""
     expected = {part.value for part in parts if isinstance(part, Placeholder)}
     if expected != set(values):
         raise TextsError(f"the text needs values for {sorted(expected)}, not {sorted(values)}")
@@ -60,7 +60,7 @@ class ToolText(_FrozenForm):
 
 
 class DiscoverableParameter(_FrozenForm):
-    """What a discoverable tool says about one of its parameters."""
+    """The description of one parameter of a discoverable tool."""
 
     type: str
     description: str
@@ -94,7 +94,7 @@ class DomainTools(_FrozenForm):
 
 
 class BankingPrompts(_FrozenForm):
-    """What only banking_knowledge says to a model."""
+    """Prompts that only banking_knowledge has."""
 
     dense_instructions: TextParts
     reranker_prompt: str
@@ -138,16 +138,16 @@ class Texts(_FrozenForm):
 
     @cached_property
     def sha256(self) -> str:
-        """What names this set of texts in a run's record; it does not depend on the version."""
+        """The hash that names these texts in a run's record; it does not depend on the version."""
         named = {key: self.as_json()[key] for key in ("prompts", "tools", "models")}
         return hashlib.sha256(_compact(named)).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
-        """The extracted form, keys in their order; what a version does not have is left out."""
+        """Return the extracted form, keys in order; what a version does not have is left out."""
         return self.model_dump(exclude_unset=True)
 
     def to_bytes(self) -> bytes:
-        """The extracted form as a file."""
+        """Return the extracted form as the content of a file."""
         return _compact(self.as_json())
 
 

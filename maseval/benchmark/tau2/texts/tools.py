@@ -1,4 +1,10 @@
-"""From a toolkit class to the texts of its tools, and from a data class to those of its fields."""
+"""The texts of a toolkit's tools and of a data class's fields, read from their source.
+
+Everything before the first section title of a docstring (Google style) describes the tool, the
+sections of parameters describe these, and the other sections do not reach a schema. Discoverable
+tools of banking_knowledge follow rules of their own: their docstrings are shown as tool results,
+and their parameters come from the docstring, not from the signature.
+"""
 
 import ast
 import inspect
@@ -17,18 +23,18 @@ from maseval.data.python_source import SourceShapeError
 
 
 def tools_of(toolkit: Scope) -> tuple[ToolText, ...]:
-    """The tools of a class: the functions that it marks as such, in source order."""
-    return tuple(tool_text(function) for function in _marked(toolkit, "is_tool"))
+    """Return the tools of a class: the functions that it marks as such, in source order."""
+    return tuple(tool_text(function) for function in _functions_marked(toolkit, "is_tool"))
 
 
 def discoverable_tools_of(toolkit: Scope) -> tuple[DiscoverableTool, ...]:
-    """The tools of a class that a model is not offered but may find."""
-    marked = _marked(toolkit, "is_discoverable_tool")
+    """Return the tools of a class that a model is not offered but may find."""
+    marked = _functions_marked(toolkit, "is_discoverable_tool")
     return tuple(discoverable_tool(function, _name(function)) for function in marked)
 
 
 def tool_text(function: Scope) -> ToolText:
-    """What a function says about itself; ``self`` is not a parameter."""
+    """Return the description of a function and its parameters, without ``self``."""
     raw = function.docstring()
     name, parameters = _name(function), _parameters(function)
     if raw is None:
@@ -39,7 +45,7 @@ def tool_text(function: Scope) -> ToolText:
 
 
 def model_text(model: Scope) -> ModelText:
-    """What a data class says about itself and its fields."""
+    """Return the descriptions of a data class and its fields."""
     fields: dict[str, str] = {}
     for node in model.node.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -49,7 +55,7 @@ def model_text(model: Scope) -> ModelText:
     return ModelText(description=model.description(), fields=fields)
 
 
-def _marked(toolkit: Scope, decorator: str) -> list[Scope]:
+def _functions_marked(toolkit: Scope, decorator: str) -> list[Scope]:
     marked = [function for function in toolkit.functions() if _has_mark(function, decorator)]
     return [toolkit.function(_name(function)) for function in marked]
 
@@ -78,7 +84,7 @@ def _parameters(function: Scope) -> list[str]:
 
 
 def _field_description(node: ast.AnnAssign, place: str) -> str | None:
-    """The text of ``Field(description=…)``, as the default value or inside ``Annotated[…]``."""
+    """Return the text of ``Field(description=…)``, a default value or inside ``Annotated[…]``."""
     keywords = [keyword for call in _field_calls(node) for keyword in call.keywords]
     if any(keyword.arg is None for keyword in keywords):
         raise SourceShapeError(f"{place}: a field whose arguments are not written out")
@@ -112,14 +118,14 @@ _TYPED = re.compile(r"\s*(.+?)\s*\(\s*(.*\S)\s*\)")
 
 
 class Docstring(NamedTuple):
-    """What a docstring says about a tool and, by name, about its parameters."""
+    """The descriptions of a tool and, by name, of its parameters."""
 
     description: str
     parameters: dict[str, str]
 
 
 def read_docstring(raw: str, place: str) -> Docstring:
-    """The descriptions in a docstring as it stands in the source."""
+    """Return the descriptions in a docstring as it stands in the source."""
     limit_length(raw, place)
     cleaned = inspect.cleandoc(raw)
     titles = list(_TITLE.finditer(cleaned))
@@ -134,7 +140,7 @@ def read_docstring(raw: str, place: str) -> Docstring:
 
 
 def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each match with the text from its end to the next one's start."""
+    """Yield each match with the text from its end to the next one's start."""
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for start, end in zip(starts, ends, strict=False):
         yield start, text[start.end() : end]
@@ -162,7 +168,7 @@ def _entries(section: str, place: str) -> dict[str, str]:
 
 
 def _split(section: str, place: str) -> Iterator[str]:
-    """The entries: one begins at each line that is indented like the first."""
+    """Yield the entries: one begins at each line that is indented like the first."""
     indent = section[: len(section) - len(section.lstrip())]
     starts = list(re.finditer(rf"^{re.escape(indent)}(?=\S)", section, re.MULTILINE))
     if not starts:

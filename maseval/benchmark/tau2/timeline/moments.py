@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.formats.message import (
     complete_call,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeated
+from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
 from maseval.benchmark.tau2.world.world import World
 
 Differences = tuple[FieldDifference, ...]
@@ -120,7 +120,7 @@ class Replayed:
         if not self.world.is_replayed(call):
             return RepeatedCall(index, call, made=False)
         try:
-            difference = repeated(self.world.respond, index, call, recorded)
+            difference = repeat_call(self.world.respond, index, call, recorded)
         except ReplayError as error:  # an answer that is no readable text
             difference = error
         mismatch = None if difference is None else Mismatch.of(difference)

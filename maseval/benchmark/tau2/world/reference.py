@@ -31,7 +31,7 @@ class GoldFault(NamedTuple):
 
 
 class GoldState(NamedTuple):
-    """Where a reference solution leads, and what went wrong on the way.
+    """The end state of a reference solution, and the errors on the way.
 
     ``world`` is there to be compared with, and must not be changed.
     """
@@ -42,47 +42,47 @@ class GoldState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Question:
-    """A question to a cache; it holds the domain, so no other can have the same id."""
+class _CacheKey:
+    """A key of the caches; it holds the domain, so no other can have the same id."""
 
     key: Hashable
     setting: Setting = field(compare=False)
 
 
 def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState:
-    """The end state of the reference solution, carried out in the evaluator's way.
+    """Return the end state of the reference solution, carried out in the evaluator's way.
 
     ``files`` are those of the stage, if it is there already.
     """
-    return _gold_state(_question(setting, setting.task.gold_key, files))
+    return _gold_state(_cache_key(setting, setting.task.gold_key, files))
 
 
-def _question(setting: Setting, task: str, files: FileVersions | None = None) -> _Question:
+def _cache_key(setting: Setting, task: str, files: FileVersions | None = None) -> _CacheKey:
     domain, folder = setting.domain, setting.folder
     versions = files or file_versions(domain, folder)
-    return _Question((id(domain), folder, versions, setting.rules.replay, task), setting)
+    return _CacheKey((id(domain), folder, versions, setting.rules.replay, task), setting)
 
 
 @once(maxsize=_KEPT)
-def _gold_state(question: _Question) -> GoldState:
-    world = evaluators_world(question.setting)
+def _gold_state(key: _CacheKey) -> GoldState:
+    world = evaluator_world(key.setting)
     errors = []
-    for action in question.setting.task.actions:
-        error = evaluators_call(world, action.call())
+    for action in key.setting.task.actions:
+        error = call_as_evaluator(world, action.call())
         if error is not None:
             fault = (action.action_id, action.name, type(error).__name__, str(error))
             errors.append(GoldFault(*fault))
     return GoldState(world.state(), tuple(errors), world)
 
 
-def evaluators_world(setting: Setting) -> World:
-    """A world in which the evaluator's way begins; the original knows no solo mode here."""
+def evaluator_world(setting: Setting) -> World:
+    """Return a world in which the evaluator begins; the original knows no solo mode here."""
     stage = setting._replace(solo=False).stage(reference=True)
     return stage.world_after(setting.task.start.history)
 
 
-def evaluators_call(world: World, call: Tau2ToolCall) -> Exception | None:
-    """One call in the evaluator's way: what it raised, if it did."""
+def call_as_evaluator(world: World, call: Tau2ToolCall) -> Exception | None:
+    """Make one call in the evaluator's way; return the error that it raised, if any."""
     try:
         world.call(call["name"], call["requestor"], call["arguments"])
     except Exception as error:  # a tool called on a task's behalf: its errors are findings
@@ -90,8 +90,8 @@ def evaluators_call(world: World, call: Tau2ToolCall) -> Exception | None:
     return None
 
 
-def carried_out(setting: Setting) -> World:
-    """The world after the reference solution was carried out in a run's way, by both sides."""
+def world_after_reference(setting: Setting) -> World:
+    """Return the world after both sides carried out the reference solution in a run's way."""
     world = setting._replace(solo=False).world(setting.task.start.history)
     for action in setting.task.actions:
         world.respond(action.call())
@@ -99,7 +99,7 @@ def carried_out(setting: Setting) -> World:
 
 
 class Shortfall(NamedTuple):
-    """What a reference solution fails at when it is carried out in a run's way.
+    """The checks that a reference solution fails when it is carried out in a run's way.
 
     ``error`` is what an assertion raised; the assertions after it were not checked.
     """
@@ -117,16 +117,16 @@ class Shortfall(NamedTuple):
 
 
 def shortfall(setting: Setting) -> Shortfall:
-    """What the reference solution fails at, whether it counts or not."""
-    return _shortfall(_question(setting, setting.task.model_dump_json()))
+    """Return the checks that the reference solution fails, whether they count or not."""
+    return _shortfall(_cache_key(setting, setting.task.model_dump_json()))
 
 
 @once(maxsize=_KEPT)
-def _shortfall(question: _Question) -> Shortfall:
-    setting, criteria = question.setting, question.setting.task.evaluation_criteria
+def _shortfall(key: _CacheKey) -> Shortfall:
+    setting, criteria = key.setting, key.setting.task.evaluation_criteria
     if criteria is None or not criteria.look_at_the_world:
         return Shortfall()
-    world = carried_out(setting)
+    world = world_after_reference(setting)
     elsewhere = not world.same_state(gold_state(setting).world)
     unmet = []
     try:

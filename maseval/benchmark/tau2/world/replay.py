@@ -43,7 +43,7 @@ class ReplayError(MASEvalError, ValueError):
 
 
 def refuse_user_messages(messages: Sequence[Tau2Message]) -> None:
-    """In solo mode there is no user to say anything."""
+    """Refuse messages of a user, for solo mode, where there is none."""
     for index, message in enumerate(messages):
         if message["role"] == "user":
             text = "User messages are not allowed in solo mode"
@@ -63,18 +63,18 @@ def replay(
     """
     for index, call, recorded in list(calls_with_answers(messages)):
         if is_replayed(call):
-            difference = repeated(respond, index, call, recorded)
+            difference = repeat_call(respond, index, call, recorded)
             if difference is not None and strict:
                 raise difference
 
 
-def repeated(
+def repeat_call(
     respond: Callable[[Tau2ToolCall], ToolMessage],
     index: int,
     call: Tau2ToolCall,
     recorded: Tau2Message,
 ) -> ReplayError | None:
-    """Make one call again: how its answer differs from the recorded one, if it does."""
+    """Make one call again; return the difference from the recorded answer, if there is one."""
     expected = recorded.get("content")
     try:
         found = respond(call)
@@ -97,7 +97,7 @@ def repeated(
 def calls_with_answers(
     messages: Sequence[Tau2Message],
 ) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
-    """Each recorded call with the index of its answer and the answer itself.
+    """Yield each recorded call with the index of its answer and the answer itself.
 
     Every call must be followed, in order, by one tool message with its id.
     """
@@ -134,19 +134,19 @@ _VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/
 
 
 def same_content(found: str | None, recorded: str | None) -> bool:
-    """Whether two answers say the same: as JSON where they are JSON, as text elsewhere.
+    """Return True if two answers say the same: as JSON where they are JSON, as text elsewhere.
 
     As in the original, an answer that is NaN and nothing else does not even equal itself.
     """
     if recorded is not None and found == recorded and "NaN" not in recorded:
         return True
-    mine, theirs = _decoded(found), _decoded(recorded)
+    mine, theirs = _decode(found), _decode(recorded)
     if isinstance(mine, str) and isinstance(theirs, str):
         return _without_version(mine) == _without_version(theirs)
     return bool(mine == theirs)
 
 
-def _decoded(content: str | None) -> object:
+def _decode(content: str | None) -> object:
     try:
         return json.loads(content)  # type: ignore[arg-type]  # None raises, as in the original
     except ValueError:

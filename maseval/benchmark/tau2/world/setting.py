@@ -1,7 +1,9 @@
-"""Where a task takes place: a domain over its files, as the task sets it up.
+"""The setting of a task: a domain over its files, as the task sets it up.
 
 Every world in which a task begins is made here: for a run, for replay, for the reference solution
-and for the audit.
+and for the audit. All of these begin in the same state. Loading the databases, taking a task's
+actions and synchronising cost more than a replay does, so this is done once (``TaskStage``) and
+copied from then on; a copy costs next to nothing, because what nobody has changed yet is shared.
 """
 
 import os
@@ -45,12 +47,12 @@ class TaskStage:
         object.__setattr__(self, "key", (id(self.domain), str(self.folder), self.start.key))
 
     def world(self) -> World:
-        """A fresh world in which the task begins."""
+        """Return a fresh world in which the task begins."""
         copy_of_stage = _stage(self)
         return self.set_up() if copy_of_stage is None else copy_of_stage()
 
     def world_after(self, history: Sequence[Tau2Message]) -> World:
-        """A fresh world after the calls of ``history``."""
+        """Return a fresh world after the calls of ``history``."""
         self.domain.check_solo(self.solo)
         if self.solo:
             refuse_user_messages(history)
@@ -59,7 +61,7 @@ class TaskStage:
         return world
 
     def set_up(self) -> World:
-        """The world made from its files, however long that takes."""
+        """Make the world from its files, however long that takes."""
         world = World(self.domain, self.folder, solo=self.solo, rules=self.rules)
         for toolkit in (world.tools, world.user_tools) if self.reference else ():
             if toolkit is not None:
@@ -70,7 +72,7 @@ class TaskStage:
 
 
 def file_versions(domain: Domain, folder: Path) -> FileVersions:
-    """What tells an edited database from the one that was read before."""
+    """Return what tells an edited database from the one that was read before."""
     files = [name for name in (domain.db_file, domain.user_db_file) if name]
     stamps = [os.stat(f"{folder}/{name}") for name in files]
     return tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps)
@@ -78,7 +80,7 @@ def file_versions(domain: Domain, folder: Path) -> FileVersions:
 
 @once(maxsize=4096)
 def _stage(place: TaskStage) -> Callable[[], World] | None:
-    """Makes copies; None where a toolkit holds what cannot be copied, such as a lock."""
+    """Return a function that makes copies; None if a toolkit cannot be copied."""
     world = place.set_up()
     try:
         world.share_rows()
@@ -102,7 +104,7 @@ class Setting(NamedTuple):
     rules: RuleSet = RULES_0_2_0
 
     def stage(self, *, reference: bool = False) -> TaskStage:
-        """The stage on which the task begins.
+        """Return the stage on which the task begins.
 
         A ``reference`` world makes up other ids than the world of a conversation does.
         """
@@ -110,11 +112,11 @@ class Setting(NamedTuple):
         return TaskStage(self.domain, self.folder, start, self.solo, reference, rules)
 
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
-        """A fresh world in which the task begins, after the calls of ``history``."""
+        """Return a fresh world in which the task begins, after the calls of ``history``."""
         return self.stage().world_after(history)
 
     def may_write(self, call: Tau2ToolCall) -> bool:
-        """Whether a call means a tool of a kind that changes the world."""
+        """Return True if a call means a tool of a kind that changes the world."""
         ours, theirs = self.domain.toolkit, self.domain.user_toolkit
         kits = [theirs] if call["requestor"] == "user" else [ours, theirs] if self.solo else [ours]
         name = call["name"]
@@ -132,7 +134,7 @@ class Beginning(NamedTuple):
 
 @once(maxsize=4096)
 def beginning(place: TaskStage) -> Beginning:
-    """Where a simulation begins; worked out once, because a hash reads a whole database."""
+    """Return the initial state; it is cached, because a hash reads a whole database."""
     world = place.world()
     world.resume(place.start.history)
     return Beginning(world.state(), (world.get_db_hash(), world.get_user_db_hash()))

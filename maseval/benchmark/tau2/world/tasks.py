@@ -1,4 +1,4 @@
-"""What scoring needs to know of a task: where it begins, and what counts as done.
+"""The parts of a task that scoring reads: its initial state and its criteria.
 
 After tau2-bench v0.2.0, src/tau2/data_model/tasks.py (MIT, Sierra Research).
 """
@@ -46,7 +46,7 @@ class Action(_Part):
     compare_args: list[str] | None = None
 
     def matches(self, call: Mapping[str, Any]) -> bool:
-        """Whether a call counts as this action.
+        """Return True if a call counts as this action.
 
         Unless the task names the arguments to compare, those of the *call* are: one that leaves
         arguments out matches. Who called, and whether the call succeeded, does not matter.
@@ -58,7 +58,7 @@ class Action(_Part):
         return _only(names, made) == _only(names, self.arguments)
 
     def call(self) -> Tau2ToolCall:
-        """The action as a call, which has the action's id."""
+        """Return the action as a call, which has the action's id."""
         return {
             "id": self.action_id,
             "name": self.name,
@@ -82,7 +82,7 @@ class EnvAssertion(_Part):
 
 
 class Criteria(_Part):
-    """What the task's author looks at; ``reward_basis`` says which of it counts."""
+    """The criteria of the task's author; ``reward_basis`` says which of them count."""
 
     actions: list[Action] | None = None
     env_assertions: list[EnvAssertion] | None = None
@@ -92,12 +92,12 @@ class Criteria(_Part):
 
     @property
     def look_at_the_world(self) -> bool:
-        """Whether the end state is compared at all."""
+        """True if the end state is compared at all."""
         return self.actions is not None or self.env_assertions is not None
 
 
 class InitialState(_Part):
-    """What a task changes in the world, and says in it, before it begins.
+    """The changes that a task makes, and the messages it has, before it begins.
 
     A history in OpenAI's form is read as one in v0.2.0's. ``noted_reads`` is not in any file;
     where it is not given, the reference solution says which: see ``noted_reads_of``.
@@ -110,7 +110,7 @@ class InitialState(_Part):
 
     @cached_property
     def key(self) -> str:
-        """Two of equal content have an equal one."""
+        """A text that is equal for equal contents."""
         return canonical_json(self.model_dump())
 
     @property
@@ -175,7 +175,7 @@ _CALLS_WHAT_IT_FOUND = "call_discoverable_agent_tool"
 
 
 def noted_reads_of(actions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The tools that a reference solution finds by reading and calls.
+    """Return the tools that a reference solution finds by reading and calls.
 
     A world that keeps a log of such calls keeps it for these even if they only read.
     """
@@ -204,7 +204,7 @@ _NO_REFERENCES = 2
 
 @lru_cache(maxsize=4096)
 def _read_once(content: bytes) -> InitialState:
-    """By its content, as the form may be changed; ``marshal`` needs a fifth of JSON's time."""
+    """Read a state by its content, as the form may be changed; ``marshal`` is quicker than JSON."""
     return _read(InitialState, marshal.loads(content), "initial_state.")
 
 

@@ -24,7 +24,7 @@ from maseval.core.tracing import TraceableMixin, now
 
 
 class Trajectory:
-    """What was said and done so far, how many steps that took, and why it ended.
+    """The messages so far, the number of steps, and the reason for the end.
 
     A step is one message of the agent or the user, or one round in which the environment answers
     all calls of a message. What is there at the beginning (a greeting, a task's own history) does
@@ -32,7 +32,7 @@ class Trajectory:
     """
 
     def __init__(self, opening: Sequence[Tau2Message] = ()) -> None:
-        self.messages: list[Tau2Message] = _dated(opening)
+        self.messages: list[Tau2Message] = _with_dates(opening)
         self.steps = 0
         self.termination_reason: str | None = None
         self.id = str(uuid4())
@@ -41,7 +41,7 @@ class Trajectory:
         self._began = time.perf_counter()
         self._calls = 0
         self.retold = 0
-        """So many messages are those of an earlier conversation, and keep their times."""
+        """The number of messages that are from an earlier conversation and keep their times."""
         self._recorded: list[Tau2Message] = []
 
     def open_with(self, message: Tau2Message) -> None:
@@ -70,14 +70,14 @@ class Trajectory:
         dated["timestamp"] = max(now(), last or "")
         self.messages.append(dated)
 
-    def recorded(self) -> list[Tau2Message]:
-        """The messages for a record, numbered; all records of a trajectory share these copies."""
+    def numbered_messages(self) -> list[Tau2Message]:
+        """Return numbered messages for a record; all records of a trajectory share the copies."""
         for index in range(len(self._recorded), len(self.messages)):
-            self._recorded.append(_numbered(self.messages[index], index))
+            self._recorded.append(_numbered_copy(self.messages[index], index))
         return list(self._recorded)
 
     def next_call_id(self) -> str:
-        """An id for a call whose caller gave none; the same in every equal run."""
+        """Return an id for a call whose caller gave none; it is the same in every equal run."""
         self._calls += 1
         return f"call_{self._calls}"
 
@@ -102,8 +102,8 @@ class Trajectory:
         seed: int | None = None,
         reward_info: RewardInfo | None = None,
     ) -> dict[str, object]:
-        """The simulation in v0.2.0's form, as far as it is known and finished."""
-        messages = self.recorded()
+        """Return the simulation in v0.2.0's form, as far as it is known and finished."""
+        messages = self.numbered_messages()
         end_time = self.end_time or now()
         return {
             "id": self.id,
@@ -122,8 +122,8 @@ class Trajectory:
         }
 
 
-def _numbered(message: Tau2Message, index: int) -> Tau2Message:
-    """A copy with its place in the conversation, which shares nothing with the original."""
+def _numbered_copy(message: Tau2Message, index: int) -> Tau2Message:
+    """Return a copy with its place in the conversation, which shares nothing with the original."""
     # Texts and numbers need no copying.
     own: dict[str, object] = {
         key: copy.deepcopy(value) if isinstance(value, dict | list) else value
@@ -133,7 +133,7 @@ def _numbered(message: Tau2Message, index: int) -> Tau2Message:
 
 
 def cost_of(messages: Sequence[Tau2Message], side: Requestor) -> float | None:
-    """What one side's messages cost; None if the cost of any message is unknown."""
+    """Return the cost of one side's messages; None if the cost of any message is unknown."""
     total = 0.0
     for message in messages:  # one after the other: a better sum would have another last digit
         if message["role"] == "assistant" or message["role"] == "user":
@@ -144,8 +144,8 @@ def cost_of(messages: Sequence[Tau2Message], side: Requestor) -> float | None:
     return total
 
 
-def _dated(history: Sequence[Tau2Message]) -> list[Tau2Message]:
-    """A task's own history as if it had just been said, a second apart."""
+def _with_dates(history: Sequence[Tau2Message]) -> list[Tau2Message]:
+    """Return a task's own history as if it had just been said, a second apart."""
     first = datetime.now() - timedelta(seconds=len(history))
     messages = [copy.deepcopy(complete(message)) for message in history]
     for index, message in enumerate(messages):
@@ -164,7 +164,7 @@ class ToolInvocations(TraceableMixin):
     def gather_traces(self) -> dict[str, Any]:
         invocations = [
             _invocation(call, answer)
-            for call, answer in answered_calls(self._trajectory.recorded())
+            for call, answer in answered_calls(self._trajectory.numbered_messages())
             if call["name"] == self.name
         ]
         return {
@@ -175,12 +175,12 @@ class ToolInvocations(TraceableMixin):
 
 
 def called_tools(trajectory: Trajectory) -> list[str]:
-    """The names of the tools that were called, in the order of their first calls."""
+    """Return the names of the tools that were called, in the order of their first calls."""
     return list(dict.fromkeys(call["name"] for call, _ in answered_calls(trajectory.messages)))
 
 
 def answered_calls(messages: list[Tau2Message]) -> Iterator[tuple[Tau2ToolCall, ToolMessage]]:
-    """Every call with the environment's answer, in the order in which they were answered."""
+    """Yield every call with the environment's answer, in the order of the answers."""
     waiting: list[Tau2ToolCall] = []
     for message in messages:
         waiting.extend(tool_calls_of(message) or ())

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 
 
 def to_json_str(result: Any) -> str:
-    """A tool's result as the text a model reads."""
+    """Return a tool's result as the text a model reads; live runs and replay compare it."""
     if isinstance(result, str):
         return result
     if isinstance(result, Record):
@@ -53,8 +53,8 @@ def _plain(value: Any) -> Any:
             raise ValueError(f"Unsupported type: {type(value)}")
 
 
-def answer_of(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
-    """What a side's own function answers to a call: a text, also where it fails."""
+def answer_call(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
+    """Call a side's own function; return the answer, which is a text also where it fails."""
     try:
         if call["name"] not in tools:
             raise LookupError(f"Tool '{call['name']}' not found.")
@@ -79,14 +79,14 @@ _CHANGEABLE = (list, dict)
 
 
 class WorldState(NamedTuple):
-    """What the hashes of both sides' databases are made of."""
+    """The states of both sides' databases, from which their hashes are made."""
 
     company: DBState
     customer: DBState | None
 
 
 class StateMatch(NamedTuple):
-    """Whose database is in the same state."""
+    """The comparison of two worlds: which side's database is in the same state."""
 
     company: bool
     customer: bool
@@ -136,13 +136,13 @@ class World:
             toolkit.db.share_rows()
 
     def twin(self) -> "World":
-        """An independent world in the same state, which costs next to nothing to make."""
+        """Return an independent world in the same state, which costs next to nothing to make."""
         memo: Memo = {}
         user_tools = self.user_tools.twin(memo) if self.user_tools else None
         return self.over(self.tools.twin(memo), user_tools)
 
     def over(self, tools: ToolKitBase[Any], user_tools: ToolKitBase[Any] | None) -> "World":
-        """The same world over other toolkits, which are in the same state as its own."""
+        """Return the same world over other toolkits, which are in the same state as its own."""
         world = object.__new__(type(self))
         vars(world).update(vars(self), tools=tools, user_tools=user_tools)
         return world
@@ -155,7 +155,7 @@ class World:
 
     @property
     def is_settled(self) -> bool:
-        """Whether both sides are synchronised with all that was called."""
+        """True if both sides are synchronised with all that was called."""
         return self._settled
 
     def settle(self) -> None:
@@ -164,7 +164,7 @@ class World:
             self.sync()
 
     def toolkit_for(self, tool_name: str, requestor: str) -> ToolKitBase[Any]:
-        """Whose tools a call means."""
+        """Return the toolkit that a call means."""
         if requestor == "user":
             if self.solo:
                 raise ValueError("User tool calls are not allowed in solo mode")
@@ -185,7 +185,7 @@ class World:
     def _call(self, toolkit: ToolKitBase[Any], name: str, arguments: Mapping[str, object]) -> Any:
         tool = toolkit.find_tool(name)
         self._settled = False
-        return tool(**_own(arguments)) if arguments else tool()
+        return tool(**_own_arguments(arguments)) if arguments else tool()
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
@@ -218,12 +218,12 @@ class World:
         toolkit = self.tools if env_type == "assistant" else self._customer_for(name)
         function = toolkit.task_function(name)
         self._settled = False
-        result = function(**_own(function_call["arguments"]))
+        result = function(**_own_arguments(function_call["arguments"]))
         self.sync()
         return result
 
     def _customer_for(self, attribute: str) -> ToolKitBase[Any]:
-        """The customer's tools, for a task; where there are none, the original asks None."""
+        """Return the customer's tools; if there are none, raise what the original raises."""
         if self.user_tools is None:
             error = AttributeError(f"'NoneType' object has no attribute {attribute!r}")
             error.add_note(f"the customer of the {self.domain.name} domain has no tools")
@@ -231,7 +231,7 @@ class World:
         return self.user_tools
 
     def check(self, assertion: Mapping[str, Any]) -> bool:
-        """Whether a task file's assertion about the outcome holds."""
+        """Return True if a task file's assertion about the outcome holds."""
         result = self.run_function(assertion)
         if not isinstance(result, bool):
             raise ValueError(
@@ -258,11 +258,11 @@ class World:
         self.settle()
 
     def is_replayed(self, call: Tau2ToolCall) -> bool:
-        """Whether the rules have a recorded call made again."""
+        """Return True if the rules have a recorded call made again."""
         return not self.rules.mutating_only or self.mutates(call["name"])
 
     def mutates(self, tool_name: str) -> bool:
-        """Whether a tool of that name, on whichever side, may change a database."""
+        """Return True if a tool of that name, on whichever side, may change a database."""
         if self.tools.has_tool(tool_name):
             return self.tools.mutates(tool_name)
         theirs = self.user_tools
@@ -286,25 +286,25 @@ class World:
             self.run_function(action)
 
     def get_db_hash(self) -> str:
-        """The hash of the company's database."""
+        """Return the hash of the company's database."""
         return self.tools.get_db_hash()
 
     def get_user_db_hash(self) -> str | None:
-        """The hash of the customer's database, where there is one."""
+        """Return the hash of the customer's database, where there is one."""
         return self.user_tools.get_db_hash() if self.user_tools else None
 
     def state(self) -> WorldState:
-        """All that the hashes depend on, to be kept and compared."""
+        """Return all that the hashes depend on, to be kept and compared."""
         return WorldState(
             self.tools.db.state(), self.user_tools.db.state() if self.user_tools else None
         )
 
     def same_state(self, other: "World") -> bool:
-        """Whether all hashes of both worlds would be equal."""
+        """Return True if all hashes of both worlds would be equal."""
         return all(self.compare(other))
 
     def compare(self, other: "World") -> StateMatch:
-        """Whose hashes would be equal."""
+        """Compare the databases of both sides, as their hashes would."""
         ours, theirs = self.user_tools, other.user_tools
         customer = ours is theirs is None
         if ours is not None and theirs is not None:
@@ -319,8 +319,8 @@ def _refuse_collisions(arguments: Mapping[str, object]) -> None:
         raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
 
 
-def _own(arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Arguments that a tool may keep and change: the record they come from stays as it is."""
+def _own_arguments(arguments: Mapping[str, object]) -> dict[str, Any]:
+    """Return copies that a tool may keep and change: the record stays as it is."""
     return {
         name: copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value
         for name, value in arguments.items()

@@ -5,9 +5,9 @@ import pytest
 from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
     ending_of,
-    merged_conversation,
+    merge_conversation,
 )
-from maseval.benchmark.tau2.formats.chat import as_history, filtered
+from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_history
 
 GREETING = {"role": "assistant", "content": "Hi!"}
 
@@ -39,8 +39,8 @@ WHOLE = [
     say("assistant", "Fine."),
     say("user", "###STOP###"),
 ]
-AGENT = filtered(WHOLE, "assistant")[1:-1]
-USER = filtered(WHOLE, "user")
+AGENT = messages_seen_by(WHOLE, "assistant")[1:-1]
+USER = messages_seen_by(WHOLE, "user")
 
 
 def plain(messages):
@@ -50,7 +50,7 @@ def plain(messages):
     ]
 
 
-@pytest.mark.parametrize("form", [list, as_history], ids=["v0.2.0", "openai"])
+@pytest.mark.parametrize("form", [list, to_history], ids=["v0.2.0", "openai"])
 @pytest.mark.parametrize("kind", ["user", "users"])
 def test_both_sides_make_the_whole(form, kind):
     user = {"messages": form(USER)}
@@ -59,7 +59,7 @@ def test_both_sides_make_the_whole(form, kind):
         kind: user if kind == "user" else {"customer": user},
     }
 
-    merged = merged_conversation(traces)
+    merged = merge_conversation(traces)
 
     assert plain(merged) == plain(WHOLE)
     assert [each.get("requestor") for each in merged if each["role"] == "tool"] == [
@@ -71,22 +71,22 @@ def test_both_sides_make_the_whole(form, kind):
 def test_a_conversation_that_was_cut_off_is_merged_too(shown):
     whole = WHOLE[: shown + 1]
     traces = {
-        "agents": {"a": {"messages": filtered(whole, "assistant")[1:]}},
-        "user": {"messages": filtered(whole, "user")},
+        "agents": {"a": {"messages": messages_seen_by(whole, "assistant")[1:]}},
+        "user": {"messages": messages_seen_by(whole, "user")},
     }
 
-    assert plain(merged_conversation(traces)) == plain(whole)
+    assert plain(merge_conversation(traces)) == plain(whole)
 
 
 def test_one_side_alone_is_the_whole():
-    assert plain(merged_conversation({"agents": {"a": {"messages": AGENT}}})) == plain(AGENT)
+    assert plain(merge_conversation({"agents": {"a": {"messages": AGENT}}})) == plain(AGENT)
 
 
 def test_texts_in_parts_are_joined():
     parts = [{"type": "text", "text": "It is"}, {"type": "text", "text": "red."}]
     traces = {"agents": {"a": {"messages": [{"role": "assistant", "content": parts}]}}}
 
-    assert merged_conversation(traces)[0]["content"] == "It is\nred."
+    assert merge_conversation(traces)[0]["content"] == "It is\nred."
 
 
 def test_sides_of_two_conversations_are_an_error():
@@ -96,7 +96,7 @@ def test_sides_of_two_conversations_are_an_error():
     }
 
     with pytest.raises(NoConversationError, match=r"user 'Red.' where the user has user 'Blue.'"):
-        merged_conversation(traces)
+        merge_conversation(traces)
 
 
 @pytest.mark.parametrize(

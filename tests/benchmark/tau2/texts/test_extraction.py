@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.texts.extraction import extracted
-from maseval.benchmark.tau2.texts.schemas import described
+from maseval.benchmark.tau2.texts.extraction import extract_texts
+from maseval.benchmark.tau2.texts.schemas import describe_tools
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.data.files import ChecksumError
 from maseval.data.python_source import SourceShapeError
@@ -22,7 +22,7 @@ AIRLINE = "src/tau2/domains/airline/tools.py"
 def test_an_invented_tree_gives_exactly_what_was_expected(version, tree, expected):
     wanted = expected(version)
     del wanted["schemas"]
-    found = extracted(version, tree(version))
+    found = extract_texts(version, tree(version))
     assert json.dumps(json.loads(found.to_bytes())) == json.dumps(wanted)
 
 
@@ -34,7 +34,9 @@ def all_schemas(texts, skeletons):
     """The schemas of every toolkit, the invented skeletons standing for our own tools."""
     return {
         domain: {
-            side: described(list(ours.values()), getattr(texts.tools[domain], side), texts, domain)
+            side: describe_tools(
+                list(ours.values()), getattr(texts.tools[domain], side), texts, domain
+            )
             for side, ours in sides.items()
         }
         for domain, sides in skeletons.items()
@@ -43,7 +45,7 @@ def all_schemas(texts, skeletons):
 
 @pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
 def test_the_texts_laid_over_our_schemas_give_the_expected_ones(version, tree, expected, synthetic):
-    found = all_schemas(extracted(version, tree(version)), skeletons(synthetic, version))
+    found = all_schemas(extract_texts(version, tree(version)), skeletons(synthetic, version))
     assert json.dumps(found) == json.dumps(expected(version)["schemas"])
 
 
@@ -67,7 +69,7 @@ def test_each_recorded_edit_of_the_tree_is_refused_or_accepted_as_it_should_be(
         if case["manifest"] == "as it is":
             for name, file in edition.manifest.files.items():
                 file.verify(contents[name])
-        return all_schemas(extracted("1.0.1", contents), skeletons(synthetic, "1.0.1"))
+        return all_schemas(extract_texts("1.0.1", contents), skeletons(synthetic, "1.0.1"))
 
     if case["expected"] == "accepted":
         assert use()
@@ -82,7 +84,7 @@ def test_each_recorded_edit_of_the_tree_is_refused_or_accepted_as_it_should_be(
 
 def test_reading_a_tree_imports_nothing_of_it(tree):
     before = set(sys.modules)
-    extracted("1.0.1", tree("1.0.1"))
+    extract_texts("1.0.1", tree("1.0.1"))
     assert not {name for name in set(sys.modules) - before if name.startswith("tau2")}
 
 
@@ -92,7 +94,7 @@ def test_a_file_that_is_missing_is_named_and_there_are_no_partial_texts(version,
         contents = tree(version)
         del contents[name]
         with pytest.raises(SourceShapeError, match=f"{name} is missing"):
-            extracted(version, contents)
+            extract_texts(version, contents)
 
 
 def edited(contents, name, find, replace):
@@ -129,5 +131,5 @@ def edited(contents, name, find, replace):
 def test_a_text_of_another_shape_is_refused_with_its_file(tree, name, find, replace, complaint):
     contents = edited(tree("1.0.1"), name, find, replace)
     with pytest.raises(SourceShapeError, match=complaint) as refusal:
-        extracted("1.0.1", contents)
+        extract_texts("1.0.1", contents)
     assert str(refusal.value).startswith(name)

@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, request_body, texts_in_words
+from maseval.benchmark.tau2.texts.original import OriginalWording, format_texts_config, request_body
 from maseval.benchmark.tau2.texts.texts import ToolMismatchError
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
@@ -25,7 +25,7 @@ def original(request, shared_data):
 def test_version_and_hash_name_the_texts(original):
     config = original.to_config()
     assert config["name"] == "original" and config["sha256"] == original.texts.sha256
-    assert texts_in_words(config).startswith(f"original v{original.texts.version} (")
+    assert format_texts_config(config).startswith(f"original v{original.texts.version} (")
 
 
 def test_policy_ticket_scenario_and_conversation_are_inserted_as_they_are(original):

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.benchmark.tau2.texts.original import texts_in_words
+from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.wording import OURS
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
@@ -10,7 +10,7 @@ def test_our_texts_have_a_name_and_a_hash():
     config = OURS.to_config()
     assert config == {"name": "ours", "sha256": OURS.sha256}
     assert len(OURS.sha256) == 64
-    assert texts_in_words(config) == f"ours ({OURS.sha256[:12]})"
+    assert format_texts_config(config) == f"ours ({OURS.sha256[:12]})"
 
 
 def test_our_form_has_no_nulls_and_no_second_name():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.world.reference import carried_out, gold_state, shortfall
+from maseval.benchmark.tau2.world.reference import gold_state, shortfall, world_after_reference
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import RewardType, TaskSpec
 from tests.benchmark.tau2.rooms import CaretakerTools, LampDB, RoomDB, TenantTools, action
@@ -58,14 +58,16 @@ def test_the_evaluators_way_synchronises_nothing_and_passes_over_what_raises(cou
 
 
 def test_a_runs_way_synchronises_after_each_call(coupled):
-    world = carried_out(setting(coupled, BLACK, action("paint", colour="red", coats=2), SWITCH))
+    world = world_after_reference(
+        setting(coupled, BLACK, action("paint", colour="red", coats=2), SWITCH)
+    )
 
     assert (world.tools.db.wall, world.user_tools.db.level) == ("red", 2)
     assert world.user_tools.db.on
 
 
 def test_both_sides_act_for_themselves_whoever_played_the_conversation(coupled):
-    assert carried_out(setting(coupled, SWITCH, solo=True)).user_tools.db.on
+    assert world_after_reference(setting(coupled, SWITCH, solo=True)).user_tools.db.on
     assert not gold_state(setting(coupled, SWITCH, solo=True)).errors
 
 

@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.labels import (
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation, has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.texts.original import texts_in_words
+from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.benchmark.tau2.timeline.timeline import search_form
 from maseval.core.exceptions import MASEvalError
@@ -267,7 +267,7 @@ class Tau2Support(BenchmarkSupport):
             config["data"] = {domain: digest(files) for domain, files in data.items()}
         texts = config.get("texts")
         if isinstance(texts, Mapping):
-            config["texts"] = texts_in_words(texts)
+            config["texts"] = format_texts_config(texts)
         return config
 
     def holds_results(self, path: Path) -> bool:

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.app.running.run import PreparedRun, run_prepared
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation, check_turn_of_framework
-from maseval.benchmark.tau2.conversation.participants import Recalling
+from maseval.benchmark.tau2.conversation.participants import CanRecall
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -269,7 +269,7 @@ def check_agent(agent: OwnAgent, environment: Tau2Environment, past: Sequence[Ta
             "conversation; branch with one agent"
         )
     one = agents[0]
-    if isinstance(one, Recalling):
+    if isinstance(one, CanRecall):
         return
     if not one.loads_messages:
         plain = isinstance(one, FunctionAgentAdapter)

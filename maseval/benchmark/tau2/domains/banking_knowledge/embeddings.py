@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, KnowledgeBase
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.texts import filled
+from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.providers import Vector, resolve_embedder
 from maseval.data.store import cache_dir
 
@@ -37,7 +37,7 @@ class EmbeddingModel(NamedTuple):
         said = load_texts("1.0.1", verbose=0).prompts.banking
         assert said is not None
         values = {"self.query_instruction": said.qwen_query_instruction, "text": text}
-        return filled(said.qwen_query, values)
+        return fill_parts(said.qwen_query, values)
 
 
 OPENAI = EmbeddingModel("openai/text-embedding-3-large", "OpenAI API", "text-embedding-3-large")

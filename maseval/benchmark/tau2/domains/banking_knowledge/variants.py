@@ -31,7 +31,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import Knowledg
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.texts import filled
+from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
 from maseval.core.providers import resolve_embedder
@@ -108,7 +108,7 @@ class KnowledgeVariant(NamedTuple):
         said, model = load_texts("1.0.1", verbose=0).prompts.banking, self.search.embedding
         assert said is not None and model is not None
         values = {"provider": model.provider, "model": model.name}
-        return filled(said.dense_instructions, values)
+        return fill_parts(said.dense_instructions, values)
 
 
 def _sections(documents: Iterable[Document]) -> str:
