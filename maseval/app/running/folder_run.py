@@ -1,4 +1,9 @@
-"""A run before it begins: its configuration, what it may cost, and where it is kept."""
+"""FolderRun: a run into a folder, prepared by the options of a command and then run.
+
+A subclass knows its benchmark and the configuration on which the results depend. ``run`` opens the
+folder, which locks it, and runs what is missing. ``RunWatch`` counts and stops; ``Tracking`` sends
+the run elsewhere if the options say so. The folder is closed before the last of it is sent.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,27 +11,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.following import check_followers, follower_of
 from maseval.app.running.limits import Budget
 from maseval.app.running.prices import Prices
 from maseval.app.running.progress import Turn
 from maseval.app.running.run_options import FolderRunOptions
-from maseval.app.running.session import Session
+from maseval.app.running.run_watch import RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
-from maseval.runs import RunFolder, Simulation, default_root
+from maseval.runs import RunFolder, Simulation, default_root, run_into
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG
+
+if TYPE_CHECKING:  # only a run that is sent somewhere loads telemetry
+    from maseval.app.sharing.destinations import Destination
 
 
 @dataclass(frozen=True)
 class FolderRun(ABC):
-    """What every run into a folder has; each kind of run adds what its benchmark needs."""
+    """A run before it begins: its options, what it may cost, and where it is kept."""
 
     options: FolderRunOptions
     budget: Budget | None
@@ -36,10 +44,14 @@ class FolderRun(ABC):
     @property
     @abstractmethod
     def config(self) -> Mapping[str, object]:
-        """All that the results depend on, tasks and trials included."""
+        """Everything that the results depend on, tasks and trials included."""
+
+    def has_listeners(self, benchmark: Benchmark) -> bool:
+        """Return True if callbacks of the user's get all reports at the end of the run."""
+        return False
 
     def missing(self) -> list[Simulation]:
-        """The simulations that are still to be run."""
+        """Return the simulations that are still to be run."""
         planned = RunConfig.of(self.config).planned
         if not (self.path / CONFIG).exists() or self.options.fork:
             return list(planned)
@@ -58,42 +70,61 @@ class FolderRun(ABC):
         time_limit: float | None = None,
         on_folder: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
-        """Run what is missing into the folder; for the rest see ``Session``.
+        """Run what is missing into the folder, until all is done or a reason to stop.
 
-        ``on_folder`` gets its path, which is another one for a run that forks off.
+        ``parts`` are run one after the other, as tasks of the same id occur in several domains.
+        ``on_folder`` gets the path, which is another one for a run that forks off. For ``turn``,
+        ``priced`` and ``time_limit`` see ``RunWatch``.
         """
-        engine = self.options.chosen_engine
-        command = {"command": self.options.command} if self.options.command else {}
-        noted = {**self.config, **command}
-        check_followers(self.options)
-        with RunFolder.open(self.path, noted, fork=self.options.fork) as folder:
+        options, engine = self.options, self.options.chosen_engine
+        command = {"command": options.command} if options.command else {}
+        destinations = self._destinations()
+        with RunFolder.open(self.path, {**self.config, **command}, fork=options.fork) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.
             benchmark.keep_reports = self.has_listeners(benchmark)
-            follower = follower_of(self.options, folder.path)
-            benchmark.add_callback(follower)
-            session = Session(
+            benchmark.stop_when_hopeless = True
+            tracking = None
+            if destinations:
+                from maseval.app.running.tracking import Tracking  # loads telemetry
+
+                tracking = Tracking(destinations, folder.path, content=options.otel_content)
+                benchmark.add_callback(tracking)
+            watch = RunWatch(
                 folder,
                 benchmark,
                 Secrets.of(self.config),
-                turn=turn,
+                engine=engine,
                 budget=self.budget,
+                turn=turn,
                 priced=priced,
                 time_limit=time_limit,
-                retry_failed=self.options.retry_failed,
-                display=self.options.display,
-                engine=engine,
             )
-            with self._view_of(folder.path):
-                result = session.run(parts, agent_data)
-        return replace(result, notes=follower.finish())
+            benchmark.add_callback(watch)
+            retry = options.retry_failed
+            with self._page(folder.path), watch.running(options.display):
+                for tasks in parts:
+                    if not watch.is_stopping:
+                        run_into(
+                            folder, benchmark, tasks, agent_data, retry_failed=retry, engine=engine
+                        )
+            result = watch.result()
+        return replace(result, notes=tracking.finish() if tracking else [])
 
-    def has_listeners(self, benchmark: Benchmark) -> bool:
-        """Whether callbacks of the user's are given all reports at the end of the run."""
-        return False
+    def _destinations(self) -> list["Destination"]:
+        """Return where the run is sent; raise, before anything is written, if it cannot be."""
+        options = self.options
+        otel = ["otel"] if options.otel else []
+        if options.otel_endpoint is not None:
+            otel = [f"otel={options.otel_endpoint}"]
+        if not (names := [*options.track, *otel]):
+            return []
+        from maseval.app.sharing.destinations import destinations_of  # loads telemetry
+
+        return destinations_of(names)
 
     @contextmanager
-    def _view_of(self, folder: Path) -> Iterator[None]:
+    def _page(self, folder: Path) -> Iterator[None]:
         if not self.options.view:
             yield
             return
@@ -104,12 +135,12 @@ class FolderRun(ABC):
 
 
 def budget_of(options: FolderRunOptions) -> Budget | None:
-    """The budget, if there is one."""
+    """Return the budget, if there is one."""
     return None if options.budget is None else Budget.of(options.budget)
 
 
 def path_of(options: FolderRunOptions, *title: str) -> Path:
-    """Where the run is kept: as was asked, or in a new folder named after what is run."""
+    """Return the folder that the options name, or a new one named after what is run."""
     if options.output is not None:
         return Path(options.output)
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -117,6 +148,6 @@ def path_of(options: FolderRunOptions, *title: str) -> Path:
 
 
 def as_file_name(text: str) -> str:
-    """A name without what a file system or a shell could take for something else."""
+    """Return a name without what a file system or a shell could take for something else."""
     kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
     return kept.strip("-")[:60] or "model"

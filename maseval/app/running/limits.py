@@ -1,4 +1,4 @@
-"""Budget: how much a run may use, in money or in tokens."""
+"""Limits that stop a run: a budget in money or tokens, and a row of equal failures."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -49,15 +49,15 @@ class Budget(NamedTuple):
         return _dollars(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
 
     def check_watchable(self, unpriced: Sequence[str]) -> None:
-        """Raise if it is in money, and the price of a model is not known."""
+        """Raise if the budget is in money, and the price of a model is not known."""
         if self.unit == "usd" and unpriced:
             raise UnwatchableBudgetError(
                 f"the budget of {self} cannot be watched, because the price of "
-                f"{_listed(unpriced)} is not known{without_list()}; {WAYS_OUT}"
+                f"{' and '.join(map(repr, unpriced))} is not known{without_list()}; {WAYS_OUT}"
             )
 
     def objection(self, cost: float, tokens: int, *, priced: bool = False) -> str | None:
-        """Why no more simulation should be started after so much was used; None while it may.
+        """Return why no more simulation should be started after so much was used, or None.
 
         ``priced`` says that the prices are known, so that a cost of nothing is believed.
         """
@@ -77,24 +77,20 @@ def _dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(repr(name) for name in names)
-
-
 _ENOUGH = 5
 # What differs between two errors of one cause: names of tasks, numbers, addresses.
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 
 class EqualFailures:
-    """Watches how simulations end, beginning with what ``earlier`` sessions finished."""
+    """Notices if every simulation fails in the same way, ``earlier`` sessions included."""
 
     def __init__(self, earlier: Iterable[SimulationLine] = ()) -> None:
         self._seen: list[str] = []
         self._worked = any(line.outcome != "error" for line in earlier)
 
     def objection(self, line: SimulationLine) -> str | None:
-        """Why no more simulation should be started after this one; None while it may."""
+        """Return why no more simulation should be started after this one, or None."""
         self._worked = self._worked or line.outcome != "error"
         self._seen.append(f"{line.status} {_VARYING.sub('', line.error or '')}")
         if self._worked or len(self._seen) < _ENOUGH or len(set(self._seen)) > 1:

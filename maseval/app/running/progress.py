@@ -1,4 +1,7 @@
-"""How far a run is: counted while it is running, and looked at by what shows it."""
+"""Progress of a run: counted while it is running, for a display and for ``maseval view``.
+
+To publish it, a thread looks at the run twice a second; the simulations do nothing for it.
+"""
 
 import os
 import threading
@@ -20,6 +23,14 @@ from maseval.runs.live import InFlight, LiveRun, publish, withdraw
 from maseval.runs.log import RERUN_STATUSES
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.trials import count_trials
+
+_EVERY = 0.5
+_LONGEST = 500
+# A run spends at most one part in so many on publishing, however much is in flight.
+_REST = 50
+
+LastSaid = Callable[[str, int], Said | None]
+"""The last message in a trial of a task that is running; None before there is one."""
 
 Turn = Callable[[Simulation], tuple[str, float] | None]
 """For whom a running simulation waits, and for how many seconds; None before it has begun."""
@@ -93,13 +104,13 @@ class RunProgress:
         with self._lock:
             self._count(line)
 
-    def started(self, simulation: Simulation) -> None:
-        """A simulation is under way."""
+    def start(self, simulation: Simulation) -> None:
+        """Count a simulation as running."""
         with self._lock:
             self._running[simulation] = time.monotonic()
 
-    def finished(self, line: SimulationLine) -> None:
-        """A simulation is over."""
+    def finish(self, line: SimulationLine) -> None:
+        """Count a simulation as finished."""
         with self._lock:
             self._running.pop(simulation_in(line), None)
             self.ran += 1
@@ -112,7 +123,7 @@ class RunProgress:
         self.tokens += line.tokens
 
     def status(self) -> RunStatus:
-        """The run as it is now."""
+        """Return the run as it is now."""
         moment = time.monotonic()
         with self._lock:
             lines = list(self.lines.values())
@@ -128,7 +139,7 @@ class RunProgress:
             cost=self.cost,
             tokens=self.tokens,
             elapsed=moment - self._began,
-            left=self._left(moment, len(lines)),
+            left=self._seconds_left(moment, len(lines)),
             stopping=self.stopping,
             time_limit=self.time_limit,
             nodes=self.nodes(),
@@ -136,14 +147,14 @@ class RunProgress:
         )
 
     def running(self) -> list[RunningSimulation]:
-        """The simulations that are under way, the slowest first."""
+        """Return the simulations that are under way, the slowest first."""
         moment = time.monotonic()
         with self._lock:
             running = dict(self._running)
         looked = (self._look_at(one, moment - since) for one, since in running.items())
         return sorted(looked, key=lambda each: -each.seconds)
 
-    def _left(self, moment: float, recorded: int) -> float | None:
+    def _seconds_left(self, moment: float, recorded: int) -> float | None:
         if not self.ran:
             return None
         return (moment - self._began) / self.ran * (self.planned - recorded)
@@ -157,7 +168,6 @@ class RunProgress:
 
 
 def _pass_1(lines: Sequence[SimulationLine]) -> Estimate:
-    """The number that the finished run will show, of what is there so far."""
     results = (((line.domain, line.task_id), line.outcome == "pass") for line in lines)
     return estimate([*count_trials(results).values()])
 
@@ -166,21 +176,11 @@ Display = Callable[[RunProgress], AbstractContextManager[object]]
 """Shows a run for as long as the context is open."""
 
 
-_EVERY = 0.5
-_LONGEST = 500
-# A run spends at most one part in so many on this, however much is in flight.
-_REST = 50
-
-
-LastSaid = Callable[[str, int], Said | None]
-"""The last message in a trial of a task that is running; None before there is one."""
-
-
 @contextmanager
-def published(
+def publish_progress(
     folder: Path, progress: RunProgress, last: LastSaid, secrets: Secrets
 ) -> Iterator[None]:
-    """While the context is open, the folder says what is going on."""
+    """While the context is open, write into the folder what is going on."""
     ended = threading.Event()
     view = _LiveView(folder, progress, last, secrets)
     thread = threading.Thread(target=view.keep_up, args=(ended,), daemon=True, name="maseval-live")

@@ -1,4 +1,4 @@
-"""A run that is sent elsewhere while it runs and when it ends, and does not depend on it.
+"""Tracking: sends a run elsewhere while it runs and when it ends; the run does not depend on it.
 
 Traces go through a background thread, whole runs through ``maseval sync`` in processes of its own
 that are ended if they take too long. What could not be sent is one sentence at the end.
@@ -8,12 +8,11 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.app.running.follower import Follower
 from maseval.app.sharing.destinations import SENT, Destination, SentLog
 from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
 from maseval.interface.telemetry.sender import END_SECONDS, Sender
 from maseval.interface.telemetry.simulation import trace_of
@@ -21,13 +20,7 @@ from maseval.interface.trackers.bounded import BoundedProcess
 from maseval.interface.trackers.sending import TRACKER_SECONDS
 
 
-@dataclass(frozen=True)
-class _Traced:
-    destination: Destination
-    sender: Sender[Report]
-
-
-class Tracking(Follower):
+class Tracking(BenchmarkCallback):
     """Sends every finished simulation of a run, and the run at its end."""
 
     def __init__(
@@ -35,9 +28,9 @@ class Tracking(Follower):
     ) -> None:
         self._folder = folder
         self._trackers = [each for each in destinations if not each.sends_traces]
-        self._traced = [
-            _Traced(each, self._sender(each, content)) for each in destinations if each.sends_traces
-        ]
+        self._senders = {
+            each: self._sender(each, content) for each in destinations if each.sends_traces
+        }
 
     def _sender(self, destination: Destination, content: bool) -> Sender[Report]:
         sent = SentLog(self._folder / SENT, destination)
@@ -48,25 +41,25 @@ class Tracking(Follower):
         return Sender(destination.receiver(self._folder.name, content=content), note)
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        for each in self._traced:
-            each.sender.put(report)
+        for sender in self._senders.values():
+            sender.put(report)
 
     def finish(self) -> list[str]:
-        """Wait for what is still to be sent, within bounds; returns what to say of the rest."""
+        """Wait, within bounds, for what is still to be sent; return a note on each failure."""
         notes = []
-        processes = [(each, self._started(each)) for each in self._trackers]
+        processes = [(each, self._start_sync(each)) for each in self._trackers]
         deadline = time.monotonic() + END_SECONDS
-        for traced in self._traced:
-            delivery = traced.sender.finish(max(0.0, deadline - time.monotonic()))
+        for destination, sender in self._senders.items():
+            delivery = sender.finish(max(0.0, deadline - time.monotonic()))
             if delivery.unsent:
-                notes.append(self._note(traced.destination, str(delivery)))
+                notes.append(self._note(destination, str(delivery)))
         deadline = time.monotonic() + TRACKER_SECONDS
         for destination, process in processes:
             if (failure := process.failure(deadline)) is not None:
                 notes.append(self._note(destination, f"the run was not sent ({failure})"))
         return notes
 
-    def _started(self, destination: Destination) -> BoundedProcess:
+    def _start_sync(self, destination: Destination) -> BoundedProcess:
         # The address as it was given, with the password it may hold.
         to = "=".join(filter(None, (destination.name, destination.where)))
         run = str(self._folder)

@@ -2,7 +2,7 @@ import json
 import time
 
 from maseval import AgentAdapter, MessageHistory
-from maseval.app.running.progress import RunProgress, published
+from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import run
 from maseval.core.context import Said
@@ -20,8 +20,8 @@ def nothing(task, trial):
 def published_once(folder, last=nothing, secrets=None):
     """What is published first; waits for it."""
     progress = RunProgress(3, None)
-    progress.started(ONE)
-    with published(folder, progress, last, Secrets.of(secrets or {})):
+    progress.start(ONE)
+    with publish_progress(folder, progress, last, Secrets.of(secrets or {})):
         while not (folder / LIVE).exists():
             time.sleep(0.01)
         return json.loads((folder / LIVE).read_bytes())

@@ -1,0 +1,160 @@
+"""RunWatch: keeps count of a run while it is running, and stops it when there is a reason to.
+
+Reasons are Ctrl-C, the budget, a row of equal failures, or an error at which the benchmark wants to
+stop. What is running is finished all the same; Ctrl-C twice stops at once.
+"""
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from types import FrameType
+
+from maseval.app.benchmarks import support_for
+from maseval.app.results.recording import SimulationLine, line_of, lines_of
+from maseval.app.results.results import RunResult, run_summary
+from maseval.app.running.limits import Budget, EqualFailures
+from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
+from maseval.core.engine.process import signal_handlers
+from maseval.core.exceptions import RunStoppedError
+from maseval.core.report import Report
+from maseval.core.storage.redaction import Secrets
+from maseval.core.task import Task
+from maseval.runs import RunFolder, Simulation
+from maseval.runs.live import note_event, note_finished
+
+INTERRUPTED = "interrupted"
+
+
+class RunWatch(BenchmarkCallback):
+    """Watches one call's part of a run; earlier parts are counted from the folder.
+
+    ``turn`` says what a running simulation waits for, if that is known. ``priced`` says that the
+    prices of all models are known, so that the budget believes a cost of nothing.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        benchmark: Benchmark,
+        secrets: Secrets,
+        *,
+        engine: Engine,
+        budget: Budget | None = None,
+        turn: Turn | None = None,
+        priced: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.folder, self.benchmark, self.secrets = folder, benchmark, secrets
+        self.engine, self.budget, self.priced = engine, budget, priced
+        self.began = time.monotonic()
+        self.progress = RunProgress(len(folder.planned), turn, time_limit)
+        for line in lines_of(folder):
+            self.progress.recall(line)
+        if isinstance(engine, SeveralNodes):
+            self.progress.nodes = partial(getattr, engine, "in_flight")
+        self.failures = EqualFailures(self.progress.lines.values())
+        self._check_budget()
+
+    @property
+    def is_stopping(self) -> bool:
+        """True once nothing more is to be started."""
+        return self.progress.stopping is not None
+
+    @contextmanager
+    def running(self, display: Display | None) -> Iterator[None]:
+        """Show and publish the progress; errors that only stop the run end here."""
+        show = display or (lambda progress: nullcontext())
+        held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
+        live = publish_progress(
+            self.folder.path, self.progress, self.benchmark.last_said, self.secrets
+        )
+        interruptible = signal_handlers({signal.SIGINT: self._interrupt})
+        with interruptible, show(self.progress), live, held:
+            try:
+                yield
+            except KeyboardInterrupt:
+                self.progress.stopping = INTERRUPTED
+            except RunStoppedError as error:
+                self.progress.stopping = self.secrets.removed_from_text(str(error))
+            except Exception as error:  # the benchmark's own code may raise anything
+                if not _stops_at_errors(self.benchmark):
+                    raise
+                words = f"the benchmark stops at errors, and there was a {type(error).__name__}"
+                self.progress.stopping = self.secrets.removed_from_text(f"{words}: {error}")
+
+    def result(self) -> RunResult:
+        """Note the score in the folder, and return all numbers."""
+        lines = self._recorded_lines()
+        conventions = support_for(self.folder).conventions(self.folder, lines)
+        summary = run_summary(lines, self.folder.planned, conventions)
+        self.folder.note_use(self.progress.cost, self.progress.tokens)
+        self.folder.note_score(summary.overall.pass_1)
+        return RunResult(
+            folder=self.folder.path,
+            summary=summary,
+            ran=self.progress.ran,
+            seconds=time.monotonic() - self.began,
+            stopped=self.progress.stopping,
+            config=self.folder.config.values,
+            errors=[line for line in lines if line.outcome == "error"],
+        )
+
+    def _recorded_lines(self) -> list[SimulationLine]:
+        """Return the lines of what is on disk, in the order of ``lines_of``, without reading it."""
+        recorded, lines = self.folder.recorded, self.progress.lines
+        ordered = dict.fromkeys([*self.folder.planned, *recorded])
+        return [lines[one] for one in ordered if one in recorded and one in lines]
+
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        # Every part is a run of its own, and forgets that the one before was stopped.
+        if self.is_stopping:
+            self.benchmark.stop()
+
+    def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
+        note_event(self.folder.path, event)
+        if event.kind != "started":
+            self.progress.incidents.append(event.text)
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        if isinstance(self.engine, SeveralNodes):
+            note_finished(self.folder.path, self.engine.finished_by_node)
+
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
+        self.progress.start(Simulation.of_task(task, repeat_idx))
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        line = line_of(report)
+        if line.error is not None:  # a provider may quote a key in its error
+            line = line._replace(error=self.secrets.removed_from_text(line.error))
+        self.progress.finish(line)
+        self._check_budget()
+        self._stop_if(self.failures.objection(line))
+
+    def _check_budget(self) -> None:
+        if self.budget is not None:
+            cost, tokens = self.progress.cost, self.progress.tokens
+            self._stop_if(self.budget.objection(cost, tokens, priced=self.priced))
+
+    def _stop_if(self, reason: str | None) -> None:
+        # The first reason is the one that is reported.
+        if reason is not None:
+            self.progress.stopping = self.progress.stopping or reason
+            self.benchmark.stop()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.is_stopping:
+            raise KeyboardInterrupt
+        self._stop_if(INTERRUPTED)
+
+
+def _stops_at_errors(benchmark: Benchmark) -> bool:
+    return (
+        benchmark.fail_on_setup_error
+        or benchmark.fail_on_task_error
+        or benchmark.fail_on_evaluation_error
+    )
