@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.limits import Budget
@@ -27,9 +26,6 @@ from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, default_root, run_into
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG
-
-if TYPE_CHECKING:  # only a run that is sent somewhere loads telemetry
-    from maseval.app.sharing.destinations import Destination
 
 
 @dataclass(frozen=True)
@@ -78,17 +74,18 @@ class FolderRun(ABC):
         """
         options, engine = self.options, self.options.chosen_engine
         command = {"command": options.command} if options.command else {}
-        destinations = self._destinations()
+        tracking = None
+        if names := options.destinations:
+            from maseval.app.running.tracking import Tracking  # loads telemetry
+
+            tracking = Tracking(names, content=options.otel_content)
         with RunFolder.open(self.path, {**self.config, **command}, fork=options.fork) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.
             benchmark.keep_reports = self.has_listeners(benchmark)
             benchmark.stop_when_hopeless = True
-            tracking = None
-            if destinations:
-                from maseval.app.running.tracking import Tracking  # loads telemetry
-
-                tracking = Tracking(destinations, folder.path, content=options.otel_content)
+            if tracking:
+                tracking.start(folder.path)
                 benchmark.add_callback(tracking)
             watch = RunWatch(
                 folder,
@@ -110,18 +107,6 @@ class FolderRun(ABC):
                         )
             result = watch.result()
         return replace(result, notes=tracking.finish() if tracking else [])
-
-    def _destinations(self) -> list["Destination"]:
-        """Return where the run is sent; raise, before anything is written, if it cannot be."""
-        options = self.options
-        otel = ["otel"] if options.otel else []
-        if options.otel_endpoint is not None:
-            otel = [f"otel={options.otel_endpoint}"]
-        if not (names := [*options.track, *otel]):
-            return []
-        from maseval.app.sharing.destinations import destinations_of  # loads telemetry
-
-        return destinations_of(names)
 
     @contextmanager
     def _page(self, folder: Path) -> Iterator[None]:

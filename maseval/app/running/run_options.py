@@ -135,8 +135,15 @@ class FolderRunOptions(OutputOptions):
         return chosen_engine(self.engine, self.ray_address, self.processes)
 
     @property
+    def destinations(self) -> list[str]:
+        """The names of where the run is sent, as ``--track`` takes them."""
+        if self.otel_endpoint is not None:
+            return [*self.track, f"otel={self.otel_endpoint}"]
+        return [*self.track, *(["otel"] if self.otel else [])]
+
+    @property
     def runs_elsewhere(self) -> bool:
-        """Whether simulations take place in other processes."""
+        """True if simulations take place in other processes."""
         return self.engine != DEFAULT
 
 

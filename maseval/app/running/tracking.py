@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from maseval.app.sharing.destinations import SENT, Destination, SentLog
+from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
@@ -23,22 +23,24 @@ from maseval.interface.trackers.sending import TRACKER_SECONDS
 class Tracking(BenchmarkCallback):
     """Sends every finished simulation of a run, and the run at its end."""
 
-    def __init__(
-        self, destinations: Sequence[Destination], folder: Path, *, content: bool = False
-    ) -> None:
-        self._folder = folder
-        self._trackers = [each for each in destinations if not each.sends_traces]
-        self._senders = {
-            each: self._sender(each, content) for each in destinations if each.sends_traces
-        }
+    def __init__(self, names: Sequence[str], *, content: bool = False) -> None:
+        self._destinations = destinations_of(names)  # raises if a run cannot be sent there
+        self._content = content
+        self._senders: dict[Destination, Sender[Report]] = {}
 
-    def _sender(self, destination: Destination, content: bool) -> Sender[Report]:
+    def start(self, folder: Path) -> None:
+        """Begin to send the run in ``folder``."""
+        self._folder = folder
+        traced = [each for each in self._destinations if each.sends_traces]
+        self._senders = {each: self._sender(each) for each in traced}
+
+    def _sender(self, destination: Destination) -> Sender[Report]:
         sent = SentLog(self._folder / SENT, destination)
 
         def note(reports: Sequence[Report]) -> None:
             sent.note_traces([f"{trace_of(report):032x}" for report in reports])
 
-        return Sender(destination.receiver(self._folder.name, content=content), note)
+        return Sender(destination.receiver(self._folder.name, content=self._content), note)
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         for sender in self._senders.values():
@@ -47,7 +49,9 @@ class Tracking(BenchmarkCallback):
     def finish(self) -> list[str]:
         """Wait, within bounds, for what is still to be sent; return a note on each failure."""
         notes = []
-        processes = [(each, self._start_sync(each)) for each in self._trackers]
+        processes = [
+            (each, self._start_sync(each)) for each in self._destinations if not each.sends_traces
+        ]
         deadline = time.monotonic() + END_SECONDS
         for destination, sender in self._senders.items():
             delivery = sender.finish(max(0.0, deadline - time.monotonic()))
