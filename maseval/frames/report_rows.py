@@ -17,7 +17,7 @@ from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_n
 from maseval.core.storage.redaction import redact_text
 from maseval.frames.columns import SIMULATIONS
 from maseval.frames.sources import OpenedSource
-from maseval.report.checks import ShownCheck, ShownVerdict, judged
+from maseval.report.checks import ShownCheck, ShownVerdict, shown_verdicts
 from maseval.report.conversation import ShownCall, ShownMessage, conversation, recorded_messages
 
 _KEY = tuple(column.name for column in SIMULATIONS.columns[1:4])
@@ -45,7 +45,7 @@ def simulation_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, o
         "recorded_reward": report.get("recorded_reward") if source.recomputed else reward,
         "recomputed": source.recomputed,
         "reward_breakdown": _reward_breakdown(report),
-        **_check_counts(judged(report, messages)),
+        **_check_counts(shown_verdicts(report, messages)),
         "termination": termination_of(report),
         "error_type": error.get("error_type"),
         "error": None if message is None else redact_text(text(message)),
@@ -155,7 +155,7 @@ _NAMES = ("name", "evaluator", "metric")
 def check_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
     """Yield a row for each check, or for the verdict of an evaluator that lists none."""
     key = key_of(report)
-    verdicts = zip(evaluations(report), judged(report, conversation(report)), strict=True)
+    verdicts = zip(evaluations(report), shown_verdicts(report, conversation(report)), strict=True)
     for evaluator, (returned, verdict) in enumerate(verdicts):
         listed = [_check_cells(each) for each in verdict.get("checks", ())]
         rows = listed if "checks" in verdict else [_verdict_cells(returned)]

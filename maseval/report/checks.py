@@ -1,7 +1,7 @@
-"""Why a verdict is what it is: each check, whether it counts, and what it rests on.
+"""The explanation of a verdict: each check, whether it counts, and its evidence.
 
 Verdicts with a ``reward_info`` are laid out check by check; of any other, what the evaluator
-returned is shown as it is.
+returned is shown as it is. A report may also come with an ``explanation`` of its verdict.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import evaluations, recorded_simulation
-from maseval.core.shapes import Shape, entries, mapping, number, text
+from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.report.conversation import ShownMessage
 
 
@@ -47,15 +47,15 @@ class StateChange(TypedDict):
     after: object
 
 
-def judged(report: Shape, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
-    """Each evaluator's verdict."""
+def shown_verdicts(report: Shape, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
+    """Return each evaluator's verdict."""
     return [_verdict(verdict, messages) for verdict in evaluations(report)]
 
 
 def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
     info = mapping(verdict.get("reward_info"))
-    if rows := _judged_assertions(verdict):
-        return {"checks": [_asserted(row) for row in rows], "notes": list(_doubts(verdict))}
+    if rows := _assertion_rows(verdict):
+        return {"checks": [_assertion_check(row) for row in rows], "notes": list(_doubts(verdict))}
     if not info:
         return {"returned": [(str(key), text(value)) for key, value in verdict.items()]}
     basis = [str(kind) for kind in entries(info.get("reward_basis"))]
@@ -68,13 +68,13 @@ def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
     }
 
 
-def _judged_assertions(verdict: Shape) -> list[Shape]:
-    """The assertions that a judge answered TRUE or FALSE, where a verdict consists of such."""
+def _assertion_rows(verdict: Shape) -> list[Shape]:
+    """Return the assertions that a judge answered, where a verdict consists of such."""
     rows = [mapping(row) for row in entries(verdict.get("report"))]
     return rows if all("assertion" in row and "answer" in row for row in rows) else []
 
 
-def _asserted(row: Shape) -> ShownCheck:
+def _assertion_check(row: Shape) -> ShownCheck:
     answer = text(row["answer"]).lower()
     evidence = row.get("evidence")
     return {
@@ -87,7 +87,7 @@ def _asserted(row: Shape) -> ShownCheck:
 
 
 def _doubts(verdict: Shape) -> Iterator[str]:
-    """What the numbers of judged assertions do not show."""
+    """Yield doubts about the judge's answers, which the numbers do not show."""
     errors = mapping(verdict.get("judge_errors"))
     for side, error in errors.items():
         yield f"the judge's answer about the {side} side cannot be read: {text(error)}"
@@ -174,7 +174,7 @@ def _calls_in(messages: Sequence[ShownMessage]) -> _Calls:
 
 
 def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
-    """The message with the call that an action asks for; ``arguments`` are the action's."""
+    """Return the message with the call that an action asks for; ``arguments`` are the action's."""
     wanted, expected = mapping(action.get("arguments")), None
     compared = action.get("compare_args")
     names = set(wanted) if compared is None else {str(name) for name in entries(compared)}
@@ -208,7 +208,7 @@ def _notes(info: Shape) -> Iterator[str]:
 
 
 def state_changes(report: Shape) -> list[StateChange]:
-    """Whose database the simulation changed."""
+    """Return the databases of the simulation and whether they changed."""
     environment = mapping(report, "traces", "environment")
     if not recorded_simulation(report):
         return []
@@ -225,3 +225,44 @@ def state_changes(report: Shape) -> list[StateChange]:
         "after": environment.get("final_user_db_hash"),
     }
     return [each for each in (company, customer) if each["after"] is not None]
+
+
+def shown_explanation(report: Shape) -> dict[str, object] | None:
+    """Return a report's ``explanation`` in the form that the page shows, or nothing."""
+    given = mapping(report, "explanation")
+    shown: dict[str, object] = {
+        "summary": text_or_none(given.get("summary")),
+        "label": _label(mapping(given.get("label"))),
+        "fields": [_wrong_field(mapping(each)) for each in entries(given.get("fields"))],
+        "sections": [_section(mapping(each)) for each in entries(given.get("sections"))],
+    }
+    return shown if any(shown.values()) else None
+
+
+def _label(label: Shape) -> dict[str, object] | None:
+    if not label:
+        return None
+    return {
+        "name": text(label.get("name", "")),
+        "rule": text_or_none(label.get("rule")),
+        "evidence": [text(line) for line in entries(label.get("evidence"))],
+    }
+
+
+def _wrong_field(field: Shape) -> dict[str, object]:
+    """Return a field with a wrong value in the end state; ``message`` is the one that wrote it."""
+    return {
+        "place": text(field.get("place", "")),
+        "expected": text_or_none(field.get("expected")),
+        "found": text_or_none(field.get("found")),
+        "message": number(field.get("message")),
+        "call": text_or_none(field.get("call")),
+        "remedy": text_or_none(field.get("remedy")),
+    }
+
+
+def _section(section: Shape) -> dict[str, object]:
+    return {
+        "title": text(section.get("title", "")),
+        "lines": [text(line) for line in entries(section.get("lines"))],
+    }

@@ -9,7 +9,7 @@ from maseval.core.shapes import Shape, entries, mapping, number, text
 
 
 class CallResult(TypedDict):
-    """What a tool returned."""
+    """The answer of a tool."""
 
     text: str
     failed: bool
@@ -46,16 +46,16 @@ class ShownMessage(TypedDict):
 
 
 def conversation(report: Shape) -> list[ShownMessage]:
-    """The simulation's messages where there is one, else those of each agent."""
+    """Return the simulation's messages where there is one, else those of each agent."""
     types = mapping(report, "config", "environment", "tool_types")
     messages: list[ShownMessage] = []
     for speaker, recorded in recorded_messages(report):
-        messages += _paired(recorded, types, speaker)
+        messages += _with_answers(recorded, types, speaker)
     return messages
 
 
 def recorded_messages(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
-    """The messages as they were recorded, with the agent's name where there are several agents."""
+    """Yield the recorded messages of each agent, with its name where there are several agents."""
     simulated = entries(recorded_simulation(report).get("messages"))
     if simulated:
         yield None, [mapping(message) for message in simulated]
@@ -70,15 +70,17 @@ _Waiting = list[tuple[object, ShownCall]]
 """Calls without an answer so far, with their ids."""
 
 
-def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> list[ShownMessage]:
-    """The messages in order, with each tool's answer beside the call it answers."""
+def _with_answers(
+    recorded: Sequence[Shape], types: Shape, speaker: str | None
+) -> list[ShownMessage]:
+    """Return the messages in order, with each tool's answer beside the call it answers."""
     moments = [_moment(message) for message in recorded]
     messages: list[ShownMessage] = []
     waiting: _Waiting = []
     for index, message in enumerate(recorded):
         role = message.get("role")
         took = _seconds(moments[index - 1], moments[index]) if index else None
-        if role == "tool" and (call := _answered(message, waiting)):
+        if role == "tool" and (call := _answered_call(message, waiting)):
             call["result"] = _result(message, took)
             continue
         shown = _message(index, message, _seconds(moments[0], moments[index]), took)
@@ -94,8 +96,8 @@ def _paired(recorded: Sequence[Shape], types: Shape, speaker: str | None) -> lis
     return messages
 
 
-def _answered(message: Shape, waiting: _Waiting) -> ShownCall | None:
-    """The call that a tool message answers; calls without ids are answered in order."""
+def _answered_call(message: Shape, waiting: _Waiting) -> ShownCall | None:
+    """Return the call that a tool message answers; calls without ids are answered in order."""
     answers = message.get("tool_call_id") or message.get("id")
     for position, (asked, call) in enumerate(waiting):
         if not answers or not asked or asked == answers:
@@ -138,7 +140,7 @@ _COUNTED = (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tok
 
 
 def _tokens(usage: Shape) -> int:
-    """The first way of counting that finds any."""
+    """Return the first way of counting that finds any."""
     counted = (sum(number(usage.get(name)) or 0 for name in names) for names in _COUNTED)
     return int(next(filter(None, counted), 0))
 

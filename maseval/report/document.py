@@ -3,6 +3,11 @@
 The file loads nothing from elsewhere, and nothing that a model said can run or become markup: data
 is kept in script blocks that browsers do not execute, the content security policy admits only our
 own script and style (by their hashes), and the script writes text, never markup.
+
+A page opened from disk may load no module, not even from its own folder, so a report carries the
+ES modules of the page as one script: each module after those it imports, without the words
+``import`` and ``export``. No name is given twice in all modules, which a test makes sure of, and so
+they may share one scope.
 """
 
 import base64
@@ -12,6 +17,7 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from string import Template
 
@@ -19,10 +25,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.report.facts import Fact
-from maseval.report.index import TaskFindings
+from maseval.report.index import Fact, TaskFindings
 from maseval.report.page import Page, build_page
-from maseval.report.script import asset, bundled
 
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
@@ -70,7 +74,7 @@ def write_report(
 
 
 def _document(page: Page) -> str:
-    script, style = bundled("report"), asset("page.css")
+    script, style = bundle_script("report"), asset("page.css")
     return Template(asset("page.html")).substitute(
         title=html.escape(_visible(str(page.index["title"]))),
         policy=_policy(script, style),
@@ -82,7 +86,7 @@ def _document(page: Page) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """No loads, no code but ours, and no way for a text to be parsed as markup."""
+    """Forbid loads, all code but ours, and every way for a text to be parsed as markup."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -102,7 +106,7 @@ def _hash(source: str) -> str:
 
 
 def _inert(value: object) -> str:
-    """JSON that can stand in a script block: nothing in it ends the block or opens a comment."""
+    """Return JSON for a script block: nothing in it ends the block or opens a comment."""
     return strict_json.dumps(value).translate(_UNSAFE)
 
 
@@ -114,5 +118,31 @@ def _packets(page: Page) -> Iterator[str]:
 
 
 def _visible(title: str) -> str:
-    """The title for the browser's tab, where the page's script cannot mark invisible characters."""
+    """Mark invisible characters of a title for the browser's tab, where no script can do it."""
     return _INVISIBLE.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", title)
+
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def asset(name: str) -> str:
+    """Return a file of the page."""
+    return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def bundle_script(entry: str) -> str:
+    """Return the module ``entry`` with all that it imports, as one script."""
+    return "\n".join(_plain(asset(f"{name}.js")) for name in module_order(entry))
+
+
+def module_order(entry: str) -> list[str]:
+    """Return the names of the modules, each after those that it imports."""
+    ordered: dict[str, None] = {}
+    for imported in _IMPORT.findall(asset(f"{entry}.js")):
+        ordered |= dict.fromkeys(module_order(imported))
+    return [*ordered, entry]
+
+
+def _plain(module: str) -> str:
+    return _EXPORT.sub("", _IMPORT.sub("", module))

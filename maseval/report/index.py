@@ -1,14 +1,17 @@
 """The index of a page: one row for each simulation, grouped by task, and the facts of the run.
 
-What the index says of a simulation is its *entry*. It is small, can be kept on the disk, and is
-made once from a report, which may be many times larger.
+The *entry* of a simulation in the index is small, can be kept on the disk, and is made once from a
+report, which may be many times larger. The facts say what was run: models, domains, trials, seeds,
+and the versions of rules, data and code.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from maseval.core.outcome import (
+    ComponentUsage,
     OutcomeKind,
     TaskKey,
     kind_of,
@@ -16,20 +19,22 @@ from maseval.core.outcome import (
     spent,
     task_key,
     termination_of,
+    usage_of,
 )
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
-from maseval.report.drawings import drawing
-from maseval.report.facts import Fact, facts_of, gathered
-from maseval.report.results import success_rates, summary_table
+from maseval.core.storage.redaction import redact_text
+from maseval.report.results import drawing, success_rates, summary_table
 
 _NOTE_LENGTH = 200
 
+Fact = tuple[str, str]
+
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
-"""What is wrong with tasks, by domain and id: pairs of a name and an explanation."""
+"""The faults of tasks, by domain and id: pairs of a name and an explanation."""
 
 
 class Entry(NamedTuple):
-    """What the index says of one simulation; ``at`` is where its report is.
+    """The entry of one simulation in the index; ``at`` is the place of its report.
 
     ``run`` is None unless reports name the run they belong to, and ``note`` is what its task is
     about.
@@ -53,7 +58,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(report: Shape, at: int) -> Entry:
-    """What the index says of a report."""
+    """Return the entry of a report."""
     used, status = spent(report), text_or_none(report.get("status"))
     return Entry(
         at,
@@ -74,8 +79,8 @@ def entry_of(report: Shape, at: int) -> Entry:
     )
 
 
-def wish_of(report: Shape) -> str | None:
-    """What the customer wants: as the report says, or the task that it brings along."""
+def task_title(report: Shape) -> str | None:
+    """Return what the customer wants, from the report's title or its task."""
     scenario = mapping(report, "task", "metadata", "user_scenario")
     told = mapping(scenario, "instructions").get("reason_for_call")
     return text_or_none(report.get("title") or told)
@@ -84,7 +89,7 @@ def wish_of(report: Shape) -> str | None:
 def _note(report: Shape) -> str:
     description = mapping(report, "task", "metadata", "description")
     query = mapping(report, "task").get("query")
-    return text(wish_of(report) or description.get("purpose") or query or "")[:_NOTE_LENGTH]
+    return text(task_title(report) or description.get("purpose") or query or "")[:_NOTE_LENGTH]
 
 
 Trials = Mapping[TaskKey, Sequence[tuple[str, Entry]]]
@@ -92,7 +97,7 @@ Trials = Mapping[TaskKey, Sequence[tuple[str, Entry]]]
 
 
 def by_task(known: Iterable[Entry]) -> Trials:
-    """The simulations ordered by domain, task and trial."""
+    """Return the simulations ordered by domain, task and trial."""
     tasks: dict[TaskKey, list[Entry]] = {}
     for entry in known:
         tasks.setdefault(entry.key, []).append(entry)
@@ -109,14 +114,14 @@ def index_of(
     facts: Iterable[Fact] = (),
     benchmarks: Iterable[Shape] = (),
 ) -> dict[str, object]:
-    """What a page knows at once; ``benchmarks`` are the settings that reports share."""
+    """Return the index of a page; ``benchmarks`` are the settings that reports share."""
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs = _runs(known)
     if summary is None:
         summary = success_rates((entry.key, entry.outcome) for entry in known)
     return {
         "title": title,
-        "facts": gathered(
+        "facts": run_facts(
             (entry.started for entry in known),
             facts,
             (entry.facts for entry in known),
@@ -135,7 +140,7 @@ def index_of(
 
 
 def row_of(entry: Entry, task: int, trial: str, runs: Sequence[str] = ()) -> dict[str, object]:
-    """A simulation in the index: ``task`` is the position of its task there."""
+    """Return a simulation in the index: ``task`` is the position of its task there."""
     return {
         **({"run": runs.index(entry.run or "")} if runs else {}),
         "outcome": entry.outcome,
@@ -165,13 +170,13 @@ def _parts(name: str) -> list[str]:
 
 
 def _runs(known: Iterable[Entry]) -> list[str]:
-    """The names of the runs, if there are several."""
+    """Return the names of the runs, if there are several."""
     names = list(dict.fromkeys(entry.run for entry in known if entry.run is not None))
     return names if len(names) > 1 else []
 
 
 def _trials(several: list[Entry], runs: list[str]) -> list[tuple[str, Entry]]:
-    """Each simulation with the name of its trial; the same number twice becomes 0, 0-2."""
+    """Return each simulation with the name of its trial; the same number twice becomes 0, 0-2."""
     named: dict[str, Entry] = {}
     for entry in sorted(several, key=lambda each: _number(each.trial)):
         name, times = entry.trial, 2
@@ -185,7 +190,7 @@ def _trials(several: list[Entry], runs: list[str]) -> list[tuple[str, Entry]]:
 
 
 def _number(trial: str) -> float:
-    """The place of a trial among others; what is not a number comes first."""
+    """Return the place of a trial among others; what is not a number comes first."""
     return float(trial) if trial.isdecimal() and trial.isascii() else 0.0
 
 
@@ -194,3 +199,122 @@ def _task(key: TaskKey, entry: Entry, findings: TaskFindings) -> dict[str, objec
     if found := findings.get(key):
         shown["findings"] = [{"name": name, "text": words} for name, words in found]
     return shown
+
+
+# What the engine records of every machine; anything beside it was put there by the benchmark.
+_MACHINE = frozenset({"environment", "git", "packages", "python", "system", "timestamp"})
+_SHOWN = 6
+
+
+def run_facts(
+    started: Iterable[str],
+    more: Iterable[Fact],
+    each: Iterable[Iterable[Fact]],
+    benchmarks: Iterable[Shape],
+) -> list[Fact]:
+    """Return the facts of a run, without anything that could be a secret.
+
+    ``started`` says when each simulation was, ``each`` has the facts of each, and ``benchmarks``
+    the settings that they share.
+    """
+    found: dict[str, dict[str, None]] = {}
+    when = _dates(started)
+    dated = [("Date", when)] if when else []
+    own = chain.from_iterable(each)
+    for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
+        found.setdefault(name, {})[value] = None
+    return [(name, _first_few([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
+
+
+def _dates(started: Iterable[str]) -> str:
+    """Return when the first simulation began, and the last one if that was another day."""
+    known = sorted(filter(None, started))
+    if not known:
+        return ""
+    first, last = known[0][:16].replace("T", " "), known[-1][:16].replace("T", " ")
+    return first if first[:10] == last[:10] else f"{first} to {last}"
+
+
+def facts_of(report: Shape) -> Iterator[Fact]:
+    """Yield the facts of the run that one report has; they may hold secrets."""
+    metadata = mapping(report, "task", "metadata")
+    for key in ("domain", "split", "attribution"):
+        if metadata.get(key) is not None:
+            yield key.capitalize(), text(metadata[key])
+    for agent in mapping(report, "config", "agents").values():
+        yield from _agent(mapping(agent))
+    yield from _models(report)
+    if report.get("seed") is not None:
+        yield "Seed", text(report["seed"])
+    if report.get("run_id"):
+        yield "Run", text(report["run_id"])
+
+
+def _agent(agent: Shape) -> Iterator[Fact]:
+    """Yield the name of a scripted agent; the type of any other."""
+    name = agent.get("player") or agent.get("agent_type")
+    if name is not None:
+        rate = agent.get("error_rate")
+        yield "Agent", text(name) if rate is None else f"{text(name)}, error rate {text(rate)}"
+
+
+def _models(report: Shape) -> Iterator[Fact]:
+    for name, model in mapping(report, "config", "models").items():
+        model_id = mapping(model).get("model_id")
+        if model_id is not None:
+            yield f"Model of {_role(str(name))}", text(model_id)
+
+
+def _role(name: str) -> str:
+    """Return the role of a model; agents or tools that have one each are named together."""
+    plain = name.removesuffix("_model")
+    kind, several, _ = plain.partition("_")
+    return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
+
+
+def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
+    """Yield all reports of a run share one object, which is looked at once."""
+    shared = {id(each): each for each in benchmarks}
+    for benchmark in shared.values():
+        for name, part in benchmark.items():
+            if name not in _MACHINE:
+                yield from _settings(str(name), part)
+        packages, git = mapping(benchmark, "packages"), mapping(benchmark, "git")
+        if "maseval" in packages:
+            yield "maseval", text(packages["maseval"])
+        if git.get("commit_hash_short"):
+            dirty = " with changes" if git.get("is_dirty") else ""
+            yield "Commit", f"{text(git['commit_hash_short'])}{dirty}"
+        if "version" in mapping(benchmark, "python"):
+            yield "Python", text(mapping(benchmark, "python")["version"])
+
+
+def _settings(name: str, value: object) -> Iterator[Fact]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _settings(f"{name} {str(key).replace('_', ' ')}", part)
+    else:
+        yield name, text(value)
+
+
+def _first_few(values: list[str]) -> str:
+    rest = len(values) - _SHOWN
+    return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def usage_rows(report: Shape) -> list[dict[str, object]]:
+    """Tokens and cost of each component that used any, with those of earlier attempts."""
+    rows = [_usage_row(each) for each in usage_of(report)]
+    return [row for row in rows if any(value for key, value in row.items() if key != "name")]
+
+
+def _usage_row(used: ComponentUsage) -> dict[str, object]:
+    category, _, name = used.component.partition(":")
+    attempt = "" if used.attempt is None else f" (attempt {used.attempt})"
+    return {
+        "name": f"{name or category}{attempt}",
+        "input": number(used.record.get("input_tokens")),
+        "cached": number(used.record.get("cached_input_tokens")),
+        "output": number(used.record.get("output_tokens")),
+        "cost": number(used.record.get("cost")),
+    }

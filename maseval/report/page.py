@@ -1,4 +1,4 @@
-"""The page as data: an index of all simulations, and what is shown when one is opened.
+"""The page as data: an index of all simulations, and the details of each.
 
 The index is read when the page opens; the details of a task's simulations lie in a packet of
 their own, which the page unpacks when one of them is opened.
@@ -12,15 +12,21 @@ from typing import TypedDict
 from maseval.core.outcome import checked_report
 from maseval.core.shapes import Shape, entries, mapping, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.report.checks import judged, state_changes
+from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
-from maseval.report.explanation import explanation
-from maseval.report.facts import Fact, usage_rows
-from maseval.report.index import TaskFindings, by_task, entry_of, index_of, wish_of
+from maseval.report.index import (
+    Fact,
+    TaskFindings,
+    by_task,
+    entry_of,
+    index_of,
+    task_title,
+    usage_rows,
+)
 from maseval.report.simulations import is_simulation, report_of_simulation
 
 Detail = dict[str, object]
-"""What is shown of a simulation, part by part."""
+"""The details of a simulation that the page shows, part by part."""
 
 
 class Packet(TypedDict):
@@ -41,13 +47,13 @@ NamedReport = tuple[str, Shape]
 
 @dataclass(frozen=True)
 class Page:
-    """What the page knows at once, and the reports of each task, in its order."""
+    """The index of the page, and the reports of each task in the order of the index."""
 
     index: dict[str, object]
     reports: Sequence[Sequence[NamedReport]]
 
     def packets(self) -> Iterator[Packet]:
-        """The details of each task's simulations, made one task at a time."""
+        """Return the details of each task's simulations, made one task at a time."""
         return map(packet_of, self.reports)
 
 
@@ -59,8 +65,8 @@ def build_page(
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
 ) -> Page:
-    """The page of these reports, ordered by domain, task and trial."""
-    known = [_known(report, f"reports[{i}]") for i, report in enumerate(reports)]
+    """Return the page of these reports, ordered by domain, task and trial."""
+    known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     tasks = by_task(entry_of(report, i) for i, report in enumerate(known))
     benchmarks = (mapping(each, "config", "benchmark") for each in known)
     index = index_of(tasks, title, summary, plots, findings, facts, benchmarks)
@@ -68,35 +74,35 @@ def build_page(
     return Page(index, named)
 
 
-def _known(report: object, name: str) -> Shape:
+def _check_report(report: object, name: str) -> Shape:
     checked = checked_report(report, name)
     return report_of_simulation(checked) if is_simulation(checked) else checked
 
 
 def packet_of(reports: Sequence[NamedReport]) -> Packet:
-    """The details of one task's simulations, from its reports in order."""
+    """Return the details of one task's simulations, from its reports in order."""
     _, first = reports[0]
     trials = [
-        _detail(each) if _same_task(each, first) else {**_of_task(each), **_detail(each)}
+        _detail(each) if _same_task(each, first) else {**_task_detail(each), **_detail(each)}
         for _, each in reports
     ]
-    return {"common": _of_task(first), "names": [name for name, _ in reports], "trials": trials}
+    return {"common": _task_detail(first), "names": [name for name, _ in reports], "trials": trials}
 
 
 def _same_task(one: Shape, other: Shape) -> bool:
-    """Whether ``_of_task`` is the same, without the trouble of writing it out."""
+    """Return whether ``_task_detail`` is the same, without the trouble of writing it out."""
     try:
-        return _told(one) == _told(other)
+        return _task_parts(one) == _task_parts(other)
     except (ValueError, RecursionError):  # arrays, and what contains itself
         return False
 
 
-def _told(report: Shape) -> tuple[object, ...]:
+def _task_parts(report: Shape) -> tuple[object, ...]:
     return report.get("task"), report.get("title"), mapping(report, "config").get("user")
 
 
-def _of_task(report: Shape) -> Detail:
-    return {"wish": wish_of(report), "task": _instructions(report)}
+def _task_detail(report: Shape) -> Detail:
+    return {"wish": task_title(report), "task": _instructions(report)}
 
 
 def _detail(report: Shape) -> Detail:
@@ -109,8 +115,8 @@ def _detail(report: Shape) -> Detail:
 _PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
     "error": lambda report, _: _error(mapping(report, "error")),
     "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
-    "verdicts": judged,
-    "explanation": lambda report, _: explanation(report),
+    "verdicts": shown_verdicts,
+    "explanation": lambda report, _: shown_explanation(report),
     "state": lambda report, _: state_changes(report),
     "messages": lambda _, messages: messages,
     "answer": lambda report, messages: (

@@ -1,7 +1,13 @@
-"""The table of results: each measure with its interval and the number counted."""
+"""The results on a page: a table of measures with their intervals, and plots.
 
+Plots are data, which the page's script draws element by element, so that no markup gets in.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree
 
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import OutcomeKind, TaskKey
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.stats.estimation import estimate
@@ -16,7 +22,7 @@ _NOTES = (
 
 
 def success_rates(outcomes: Iterable[tuple[TaskKey, OutcomeKind]]) -> dict[str, object]:
-    """The results of a run that comes without a summary: each domain's, and those of all."""
+    """Return the results of a run that comes without a summary: each domain's, and those of all."""
     domains: dict[str, list[_Judged]] = {}
     for task, kind in outcomes:
         domains.setdefault(task.group, []).append((task, kind))
@@ -41,7 +47,7 @@ def _success_rate(name: str, reports: Sequence[_Judged]) -> dict[str, object]:
 
 
 def summary_table(summary: Shape) -> dict[str, object]:
-    """A summary as columns and rows. Whatever is not a count is a measure, with or without a CI."""
+    """Return a summary as columns and rows; each key that is not a count is a measure."""
     rows = [mapping(row) for row in entries(summary.get("rows"))]
     counts = [key for key in ("tasks", "simulations") if any(key in row for row in rows)]
     known = {"name", *counts}
@@ -59,3 +65,53 @@ def summary_table(summary: Shape) -> dict[str, object]:
         ],
         "notes": [str(note) for note in entries(summary.get("notes"))],
     }
+
+
+_ELEMENTS = frozenset(
+    {
+        *("svg", "g", "title", "desc", "text", "rect", "line", "polyline", "polygon"),
+        *("circle", "path"),
+    }
+)
+_ATTRIBUTES = frozenset(
+    {
+        *("class", "role", "viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx"),
+        *("width", "height", "points", "d", "font-size", "font-weight", "text-anchor"),
+        *("stroke-width", "stroke-dasharray", "fill-opacity"),
+        *("data-simulation", "data-label"),
+    }
+)
+# A name that a plot shows may hold anything; XML cannot.
+_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def well_formed(svg: str) -> str:
+    """Return the drawing with a replacement character for each that no XML file may hold."""
+    return _NOT_IN_XML.sub("\ufffd", svg)
+
+
+def drawing(svg: str) -> list[object]:
+    """Return an SVG text as ``[element, attributes, children]``.
+
+    Elements and attributes that the page does not know are left out, styles among them: on the
+    page a drawing has the page's colours.
+    """
+    try:
+        root = ElementTree.fromstring(well_formed(svg))
+    except ElementTree.ParseError as error:
+        raise ConfigurationError(
+            f"a plot is not valid SVG ({error}): {svg[:60]!r}; give a plot of maseval.stats"
+        ) from None
+    return _node(root)
+
+
+def _node(element: ElementTree.Element) -> list[object]:
+    attributes = {name: value for name, value in element.items() if name in _ATTRIBUTES}
+    words = (element.text or "").strip()
+    inside: list[object] = [words] if words else []
+    inside += [_node(child) for child in element if _name(child) in _ELEMENTS]
+    return [_name(element), attributes, inside]
+
+
+def _name(element: ElementTree.Element) -> str:
+    return str(element.tag).rpartition("}")[2]

@@ -1,4 +1,4 @@
-"""A simulation as results files of tau2-bench hold it, in the form of a report."""
+"""Convert a simulation of a results file of tau2-bench into a report."""
 
 from maseval.core.report import TaskExecutionStatus
 from maseval.core.shapes import Shape, entries, mapping, number
@@ -16,14 +16,14 @@ _SIDES = {"agent_model": ("assistant", "agent_cost"), "user_model": ("user", "us
 
 
 def is_simulation(shape: Shape) -> bool:
-    """Whether it is a simulation and not a report: those have a status or what was evaluated."""
+    """Return whether it is a simulation and not a report, which has a status or an evaluation."""
     return "messages" in shape and not {"status", "eval", "traces"} & shape.keys()
 
 
 def report_of_simulation(
     simulation: Shape, *, domain: str = "", task: Shape | None = None, verdict: object = None
 ) -> dict[str, object]:
-    """The report on a simulation; ``verdict`` takes the place of its own ``reward_info``."""
+    """Return the report on a simulation; ``verdict`` takes the place of its own ``reward_info``."""
     info = mapping(simulation.get("reward_info") if verdict is None else verdict)
     ended = str(simulation.get("termination_reason") or "")
     return {
@@ -72,7 +72,7 @@ def _evaluation(info: Shape, ended: str) -> dict[str, object]:
 
 
 def _usage(simulation: Shape, model: str) -> dict[str, object]:
-    """What a side cost, and its tokens as far as its messages count them."""
+    """Return the cost of a side, and its tokens as far as its messages count them."""
     role, cost = _SIDES[model]
     messages = (mapping(each) for each in entries(simulation.get("messages")))
     counted = [mapping(each, "usage") for each in messages if each.get("role") == role]

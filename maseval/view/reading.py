@@ -6,8 +6,7 @@ from typing import NamedTuple, Protocol
 
 from maseval.core.report import Report
 from maseval.core.shapes import Shape
-from maseval.report.facts import Fact
-from maseval.report.index import Entry, TaskFindings
+from maseval.report.index import Entry, Fact, TaskFindings
 from maseval.runs.folder import Recording
 from maseval.runs.log import Score
 from maseval.stats.estimation import estimate

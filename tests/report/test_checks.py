@@ -1,10 +1,10 @@
-from maseval.report.checks import judged, state_changes
+from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from tests.report.builders import report, reward_info, simulated
 
 
 def verdict_on(finished):
-    (verdict,) = judged(finished, conversation(finished))
+    (verdict,) = shown_verdicts(finished, conversation(finished))
     return verdict
 
 
@@ -102,7 +102,7 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
     ]
     coverage = {"assertions": 4, "rows": 2}
     verdict = {"report": rows, "judge_errors": {}, "coverage": {"system": coverage}}
-    (shown,) = judged({"eval": [verdict]}, [])
+    (shown,) = shown_verdicts({"eval": [verdict]}, [])
     assert [
         (check["kind"], check["name"], check["met"], check["counts"], check["evidence"])
         for check in shown["checks"]
@@ -117,5 +117,5 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
 def test_an_answer_of_the_judge_that_cannot_be_read_is_noted():
     row = {"assertion": "told", "answer": "TRUE", "assertion_type": "user"}
     verdict = {"report": [row], "judge_errors": {"system": "no JSON"}, "coverage": {}}
-    (shown,) = judged({"eval": [verdict]}, [])
+    (shown,) = shown_verdicts({"eval": [verdict]}, [])
     assert shown["notes"] == ["the judge's answer about the system side cannot be read: no JSON"]

@@ -1,8 +1,8 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.report.drawings import drawing
 from maseval.report.page import build_page
+from maseval.report.results import drawing
 from maseval.stats import label_bars
 from tests.report.builders import report
 

@@ -1,17 +1,17 @@
 from maseval.core.shapes import mapping
-from maseval.report.facts import facts_of, gathered, usage_rows
+from maseval.report.index import facts_of, run_facts, usage_rows
 from tests.report.builders import report, simulated
 
 
-def run_facts(reports, more=()):
+def facts_in(reports, more=()):
     started = [each["started_at"] for each in reports]
     benchmarks = [mapping(each, "config", "benchmark") for each in reports]
-    return gathered(started, more, map(facts_of, reports), benchmarks)
+    return run_facts(started, more, map(facts_of, reports), benchmarks)
 
 
 def test_the_facts_of_all_reports_are_put_together():
     other = {"models": {"agent_model": {"model_id": "lab/agent-2"}}}
-    facts = dict(run_facts([simulated(), simulated(domain="airline", config=other)]))
+    facts = dict(facts_in([simulated(), simulated(domain="airline", config=other)]))
 
     assert facts["Domain"] == "retail, airline"
     assert facts["Model of agent"] == "lab/agent-1, lab/agent-2"
@@ -22,11 +22,11 @@ def test_a_player_is_named_with_its_error_rate():
     config = {
         "agents": {"a": {"agent_type": "ScriptedAgent", "player": "noisy", "error_rate": 0.1}}
     }
-    assert dict(run_facts([report(config=config)]))["Agent"] == "noisy, error rate 0.1"
+    assert dict(facts_in([report(config=config)]))["Agent"] == "noisy, error rate 0.1"
 
 
 def test_many_values_are_cut():
-    facts = dict(run_facts([report(seed=seed) for seed in range(9)]))
+    facts = dict(facts_in([report(seed=seed) for seed in range(9)]))
     assert facts["Seed"] == "0, 1, 2, 3, 4, 5 and 3 more"
 
 
@@ -38,7 +38,7 @@ def test_rules_and_data_of_the_benchmark_are_facts_and_the_machine_is_not():
         "git": {"commit_hash_short": "abc1234", "is_dirty": True},
         "tau2": {"rules": "tau2-bench v0.2.0", "data": {"retail": {"db.json": "413a"}}},
     }
-    facts = dict(run_facts([report(config={"benchmark": benchmark})]))
+    facts = dict(facts_in([report(config={"benchmark": benchmark})]))
 
     assert facts["tau2 rules"] == "tau2-bench v0.2.0"
     assert facts["tau2 data retail db.json"] == "413a"
@@ -50,7 +50,7 @@ def test_rules_and_data_of_the_benchmark_are_facts_and_the_machine_is_not():
 def test_a_key_in_a_model_address_is_not_a_fact():
     address = "http://me:canary-77@localhost/v1?api_key=canary-78"
     config = {"models": {"agent_model": {"model_id": address}}}
-    assert "canary" not in str(run_facts([report(config=config)]))
+    assert "canary" not in str(facts_in([report(config=config)]))
 
 
 def test_usage_has_a_row_for_each_component_that_used_something():
@@ -80,7 +80,7 @@ def test_what_else_is_known_of_the_run_comes_before_what_its_reports_say():
 def test_models_of_many_agents_and_tools_are_named_together():
     names = ("agent_desk", "agent_hotel", "tool_book", "user_simulator", "agent_model")
     models = {name: {"model_id": f"lab/{name[0]}"} for name in names}
-    facts = dict(run_facts([report(config={"models": models})]))
+    facts = dict(facts_in([report(config={"models": models})]))
     assert facts["Model of agents"] == "lab/a"
     assert facts["Model of tools"] == "lab/t"
     assert facts["Model of user simulator"] == "lab/u"
@@ -90,4 +90,4 @@ def test_models_of_many_agents_and_tools_are_named_together():
 def test_whose_texts_a_page_shows_is_a_fact_of_it():
     given = report()
     given["task"] = {"metadata": {"attribution": "Somebody, CC BY 4.0"}}
-    assert dict(run_facts([given]))["Attribution"] == "Somebody, CC BY 4.0"
+    assert dict(facts_in([given]))["Attribution"] == "Somebody, CC BY 4.0"

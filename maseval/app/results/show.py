@@ -19,7 +19,7 @@ from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.shapes import Shape
-from maseval.report.checks import judged, state_changes
+from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
@@ -168,7 +168,7 @@ def _simulation_view(
         trials=[line_of(folder.report(one)) for one in recorded],
         task=report["task"],
         messages=messages,
-        verdicts=judged(report, messages),
+        verdicts=shown_verdicts(report, messages),
         changes=state_changes(report),
         error=report["error"],
         title=support.task_title(report),

@@ -7,8 +7,7 @@ from typing import TypedDict
 
 from maseval.app.comparing.compare import RunComparison, compare, comparison_plots, for_report
 from maseval.core.outcome import Outcome, TaskKey
-from maseval.report.drawings import drawing
-from maseval.report.results import summary_table
+from maseval.report.results import drawing, summary_table
 from maseval.view.answers import Answers, Query
 from maseval.view.api import asked
 from maseval.view.library import Library
