@@ -105,7 +105,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     @property
     def loads_messages(self) -> bool:
-        """Whether the agent can continue an earlier conversation."""
+        """Return whether the agent can continue an earlier conversation."""
         return type(self).load_messages is not AgentAdapter.load_messages
 
     def gather_usage(self) -> Usage:
@@ -120,7 +120,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return usage if cost is None else replace(usage, cost=cost)
 
     def _gather_usage(self) -> Usage:
-        """What the framework counted; the cost may be left at zero."""
+        """Return the usage that the framework counted; the cost may be left at zero."""
         return Usage()
 
     def _resolve_cost_calculator(self) -> CostCalculator | None:

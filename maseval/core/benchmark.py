@@ -254,7 +254,7 @@ class Benchmark(ABC):
     ) -> Walkthrough:
         """One repetition of a task, step by step: for a notebook, a debugger or a unit test."""
         data = agent_data_for(task_queue(task), self._or_default(agent_data))(task)
-        setting = self._setting(self._components.shared(self.callbacks))
+        setting = self._setting(self._components.shared_registry(self.callbacks))
         return Walkthrough(Repetition.of(setting, task, repeat_idx, data))
 
     def stop(self) -> None:
@@ -265,7 +265,7 @@ class Benchmark(ABC):
         self._stopping = True
 
     def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
-        """What was said last in a repetition that is running; None if nobody knows.
+        """Return the last message of a repetition that is running; None if unknown.
 
         May be called from any thread. A benchmark that keeps its conversation elsewhere than in
         the messages of its agents and its user may know better.
@@ -320,7 +320,7 @@ class Benchmark(ABC):
         return twin
 
     def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
-        """What tasks of these domains depend on, as it is on this machine; nothing by default.
+        """Return the data that tasks of these domains depend on, as it is on this machine.
 
         Names of files with their SHA-256, for example. A machine on which it differs from that
         where the run was started is refused.
@@ -335,7 +335,7 @@ class Benchmark(ABC):
         return None
 
     def take_worker_note(self, report: Report, note: Any) -> None:
-        """What the copy in a worker has to tell of a repetition, before any callback is called."""
+        """Receive the ``worker_note`` of a repetition, before any callback is called."""
         return
 
     def __getstate__(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ _chance = random.Random()
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """How often and how long a model retries its provider.
+    """The rules by which a model retries its provider.
 
     A request that failed for a transient reason is repeated after a random time of up to
     ``base_delay`` seconds, then up to twice as long each time, but at most ``max_delay``. A
@@ -91,7 +91,7 @@ class CallPolicy:
             del _calls[key]
 
     def delay(self, error: ProviderError, attempt: int) -> float:
-        """How long to wait after the given attempt, counted from 1, failed with ``error``."""
+        """Return the seconds to wait after attempt number ``attempt`` failed with ``error``."""
         longest = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 60))
         return (error.retry_after or 0.0) + self.chance() * longest
 
@@ -113,7 +113,7 @@ class CallAttempt(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """What a call in progress is waiting for.
+    """A wait of a call in progress: for a free slot, an answer or the next attempt.
 
     ``since`` is a time of ``time.monotonic()``; ``simulation`` is the task's id and repetition.
     """
@@ -148,7 +148,7 @@ class _Call(Generic[T]):
 
     def result(self) -> T:
         while True:
-            answer = self._tried()
+            answer = self._try_once()
             if not isinstance(answer, ProviderError):
                 return answer
             # Not where the error was caught: each would drag all earlier ones along as its context.
@@ -157,7 +157,7 @@ class _Call(Generic[T]):
     def now(self) -> Wait:
         return Wait(self._model_id, self._since, self._reason, self._clock.simulation)
 
-    def _tried(self) -> T | ProviderError:
+    def _try_once(self) -> T | ProviderError:
         slot = self._throttle.enter(self._clock, rested=self._rested)
         self._attempts += 1
         self._waits_for("an answer")
@@ -243,7 +243,7 @@ _calls: dict[int, _Call[Any]] = {}
 
 
 def waiting() -> list[Wait]:
-    """What each call in progress in this process is waiting for, longest wait first."""
+    """Return the wait of each call in progress in this process, longest first."""
     # Copied in one step, as other threads add and remove calls all the time.
     return sorted((call.now() for call in _calls.copy().values()), key=lambda wait: wait.since)
 

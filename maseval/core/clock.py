@@ -10,7 +10,7 @@ from maseval.core.exceptions import TaskTimeoutError
 
 
 class Clock:
-    """How long a repetition has run, how long it may, and whether it has been abandoned."""
+    """The time of a repetition: its start, its deadline, and whether it was abandoned."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Clock:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the deadline has passed."""
+        """True once the deadline has passed."""
         return self.deadline is not None and self.elapsed >= self.deadline
 
     def check_timeout(self) -> None:

@@ -104,7 +104,7 @@ class Conversations:
             self._elsewhere.pop(key, None)
 
     def last(self, key: RepetitionKey) -> Said | None:
-        """What was said last in a repetition; None if nobody knows."""
+        """Return the last message of a repetition; None if unknown."""
         with self._lock:
             registry, noted = self._here.get(key), self._elsewhere.get(key)
         return noted if registry is None else last_said(registry)
@@ -184,7 +184,7 @@ class BenchmarkComponents:
     @contextmanager
     def whole_run(self, callbacks: Iterable[object]) -> Iterator[ComponentRegistry]:
         """The registry of a run that takes place in this thread."""
-        shared = self.shared(callbacks)
+        shared = self.shared_registry(callbacks)
         self._of_run, self._run_thread = shared, threading.current_thread()
         try:
             yield shared
@@ -193,7 +193,7 @@ class BenchmarkComponents:
             shared.close()
             self._of_run = self._run_thread = None
 
-    def shared(self, callbacks: Iterable[object]) -> ComponentRegistry:
+    def shared_registry(self, callbacks: Iterable[object]) -> ComponentRegistry:
         """The components of several repetitions: callbacks that gather traces of their own."""
         shared = ComponentRegistry(self._benchmark_config(), totals=self._totals)
         shared.include_all_of(self._by_hand, _CALLBACKS)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def settle(value: Any) -> Any:
-    """What a hook returned; if that is awaitable, what it returns in the end."""
+    """Return the result of a hook; if that is awaitable, wait for it first."""
     return run_async(_wait_for(value)) if inspect.isawaitable(value) else value
 
 

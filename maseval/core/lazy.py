@@ -48,10 +48,10 @@ class _Name:
 
 
 def _listing(names: list[str]) -> object:
-    def listed(package: ModuleType) -> list[str]:
+    def list_names(package: ModuleType) -> list[str]:
         return sorted({*vars(package), *names})
 
-    return listed
+    return list_names
 
 
 def _homes(stub: Path) -> dict[str, str]:

@@ -66,7 +66,7 @@ class ToolInvocation(TypedDict):
 
 
 class MessageForm(StrEnum):
-    """How an adapter of OpenAI's protocol sends messages."""
+    """The form in which an adapter of OpenAI's protocol sends messages."""
 
     PLAIN = "plain"
     """Only what the protocol defines, because strict servers refuse the rest."""

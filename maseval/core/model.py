@@ -121,7 +121,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         }
 
         def ask(attempt: CallAttempt) -> ChatResponse:
-            with self._logged(asked, attempt) as entry:
+            with self._log_attempt(asked, attempt) as entry:
                 answer = self._chat_impl(
                     list(messages),
                     generation_params=generation_params,
@@ -139,7 +139,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return response
 
     @contextmanager
-    def _logged(self, asked: ModelCallRecord, attempt: CallAttempt) -> Iterator[ModelCallRecord]:
+    def _log_attempt(
+        self, asked: ModelCallRecord, attempt: CallAttempt
+    ) -> Iterator[ModelCallRecord]:
         """Log an attempt, however it ends."""
         entry: ModelCallRecord = {
             "timestamp": now(),
@@ -151,7 +153,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         try:
             yield entry
         except UnreadableAnswerError as unreadable:
-            error = self._failed(MalformedResponseError, unreadable)
+            error = self._error(MalformedResponseError, unreadable)
             entry |= _failure(error)
             raise error from None
         except BaseException as error:
@@ -213,13 +215,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             )
         answer = checked_answer(response)
         if (size := size_of(answer)) > self.max_answer_mb * 1e6:
-            raise self._failed(
+            raise self._error(
                 AnswerTooLargeError, f"{size} characters, at most {self.max_answer_mb:g} MB"
             )
         return answer
 
-    def _failed(self, kind: type[ProviderError], text: object) -> ProviderError:
-        """A failure of this model's provider."""
+    def _error(self, kind: type[ProviderError], text: object) -> ProviderError:
         return kind(str(text), provider=type(self).__name__, model_id=self.model_id)
 
     def _account_for(self, response: ChatResponse) -> None:

@@ -1,4 +1,4 @@
-"""How a repetition came out: the one place where a report is read for its result.
+"""The outcome of a repetition: the one place where a report is read for its result.
 
 Every repetition counts. It passed if it ran to its end (status ``success``) and an evaluator says
 so: by ``passed`` where an entry of ``eval`` has it, else by a ``reward`` of 1. A report without a
@@ -53,12 +53,12 @@ class Outcome:
 
 
 def is_successful(reward: float) -> bool:
-    """Whether a reward is 1, give or take rounding."""
+    """Return whether a reward is 1, give or take rounding."""
     return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
 
 
 def outcome_of(report: Shape) -> Outcome:
-    """What statistics need to know of a report."""
+    """Reduce a report to what statistics need."""
     group, task, trial = simulation_key(report)
     return Outcome(group, task, trial, kind_of(report) == "pass", cost_of(report))
 
@@ -100,14 +100,14 @@ def kind_of(report: Shape) -> OutcomeKind:
     status = report.get("status")
     if status not in (None, TaskExecutionStatus.SUCCESS.value):
         return "error"
-    verdicts = [_passed(entry) for entry in _counted(report)]
+    verdicts = [_verdict(entry) for entry in _counted_evaluations(report)]
     known = [passed for passed in verdicts if passed is not None]
     if not known:
         return "unjudged"
     return "pass" if any(known) else "fail"
 
 
-def _passed(entry: Shape) -> bool | None:
+def _verdict(entry: Shape) -> bool | None:
     if entry.get("passed") is not None:
         return bool(entry["passed"])
     reward = number(entry.get("reward"))
@@ -116,16 +116,16 @@ def _passed(entry: Shape) -> bool | None:
 
 def reward_of(report: Shape) -> float | None:
     """The best reward that an evaluator gave to a finished repetition; None if there is none."""
-    rewards = (number(entry.get("reward")) for entry in _counted(report))
+    rewards = (number(entry.get("reward")) for entry in _counted_evaluations(report))
     return max((each for each in rewards if each is not None), default=None)
 
 
 def evaluations(report: Shape) -> list[Shape]:
-    """What the evaluators returned, whether or not it counts."""
+    """Return the evaluators' results, whether or not they count."""
     return [found for entry in entries(report.get("eval")) if (found := mapping(entry))]
 
 
-def _counted(report: Shape) -> list[Shape]:
+def _counted_evaluations(report: Shape) -> list[Shape]:
     finished = report.get("status") == TaskExecutionStatus.SUCCESS.value
     return evaluations(report) if finished else []
 
@@ -136,7 +136,7 @@ def recorded_simulation(report: Shape) -> Shape:
 
 
 def termination_of(report: Shape) -> str | None:
-    """Why the conversation ended, as the environment or an evaluator recorded it."""
+    """Return why the conversation ended, as the environment or an evaluator recorded it."""
     reasons = [entry.get("termination_reason") for entry in evaluations(report)]
     known = (recorded_simulation(report).get("termination_reason"), *reasons)
     return next((text_or_none(reason) for reason in known if reason), None)
@@ -159,7 +159,7 @@ def usage_of(report: Shape) -> Iterator[ComponentUsage]:
 
 
 def cost_of(report: Shape) -> float | None:
-    """What a repetition cost with all its attempts, as far as it is known."""
+    """Return the cost of a repetition with all its attempts, as far as it is known."""
     return spent(report).cost
 
 
@@ -169,7 +169,7 @@ def tokens_of(report: Shape) -> int:
 
 
 class Spent(NamedTuple):
-    """What a repetition cost, as far as that is known, and its tokens."""
+    """The cost of a repetition, as far as it is known, and its tokens."""
 
     cost: float | None
     tokens: int

@@ -1,4 +1,4 @@
-"""How a request to a language model can fail, whoever provides the model.
+"""The failures of a request to a language model, whoever provides the model.
 
 Adapters turn the errors of each provider's library into these few, so that one policy serves all::
 
@@ -63,7 +63,7 @@ class ProviderError(MASEvalError):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.text = visible(_shortened(redact_text(" ".join(text.split()))))
+        self.text = visible(_shorten(redact_text(" ".join(text.split()))))
         self.provider = provider
         self.model_id = model_id
         self.status = status
@@ -121,7 +121,7 @@ def model_of(component: Literal["user", "tool"]) -> Iterator[None]:
         raise
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 

@@ -63,17 +63,17 @@ class Providers(Generic[MadeT]):
     def _factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
         if prefix in self.registered:
             return self.registered[prefix]
-        provider = self._built_in.get(prefix) or self._installed().get(prefix)
+        provider = self._built_in.get(prefix) or self._entry_points().get(prefix)
         if provider is None:
             raise UnknownModelError(self._nobody(prefix, model_id))
         factory: Callable[..., MadeT] = provider.load()
         return factory
 
-    def _installed(self) -> dict[str, EntryPoint]:
+    def _entry_points(self) -> dict[str, EntryPoint]:
         return {found.name: found for found in entry_points(group=self._group)}
 
     def _nobody(self, prefix: str, model_id: str) -> str:
-        known = sorted({*self.registered, *self._built_in, *self._installed()})
+        known = sorted({*self.registered, *self._built_in, *self._entry_points()})
         alike = difflib.get_close_matches(prefix.lower(), known, n=1)
         hint = f"did you mean '{alike[0]}/…'? " if alike else ""
         way = f"maseval.register_{self.kind}({prefix!r}, factory)"

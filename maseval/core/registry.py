@@ -34,7 +34,7 @@ class UsageTotals:
         self._accounts: dict[object, dict[str, Usage]] = {}
 
     def __reduce__(self) -> tuple[type["UsageTotals"], tuple[()]]:
-        """In another process counting begins anew."""
+        """Pickle as empty totals: another process counts anew."""
         return UsageTotals, ()
 
     def open(self, account: object) -> None:
@@ -236,7 +236,7 @@ def _free_key(category: str, component: object, taken: Mapping[Key, object]) -> 
 
 
 def _gathers(component: object) -> bool:
-    """Whether a component has traces beyond those that every component has."""
+    """Return whether a component has traces beyond those that every component has."""
     own = getattr(type(component), "gather_traces", TraceableMixin.gather_traces)
     return isinstance(component, TraceableMixin) and own is not TraceableMixin.gather_traces
 

@@ -267,23 +267,23 @@ def normalise(report: Mapping[str, object]) -> dict[str, object]:
     ``config["benchmark"]`` (machine, packages) goes too. Two runs with the same seed, tasks and
     scripted models have equal normalised reports, whatever the number of workers.
     """
-    kept = {key: _normalised(item) for key, item in report.items() if key not in _VARYING}
+    kept = {key: _without_varying(item) for key, item in report.items() if key not in _VARYING}
     config = kept.get("config")
     if isinstance(config, dict):
         kept["config"] = {key: item for key, item in config.items() if key != "benchmark"}
     return kept
 
 
-def _normalised(value: object) -> object:
+def _without_varying(value: object) -> object:
     match value:
         case Mapping():
             return {
-                key: _normalised(item)
+                key: _without_varying(item)
                 for key, item in value.items()
                 if key not in _VARYING and not (key == "id" and _is_uuid(item))
             }
         case list() | tuple():
-            return [_normalised(item) for item in value]
+            return [_without_varying(item) for item in value]
         case str():
             return _ADDRESS.sub("at 0x…", _ELAPSED.sub("after some time", value))
         case _:

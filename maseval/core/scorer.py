@@ -46,7 +46,7 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
     @property
     @abstractmethod
     def model_id(self) -> str:
-        """Which model it is."""
+        """The id of the model."""
 
     @abstractmethod
     def _loglikelihood_impl(self, context: str, continuation: str) -> float:
@@ -57,13 +57,13 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
         return [self._loglikelihood_impl(*pair) for pair in pairs]
 
     def loglikelihood(self, context: str, continuation: str) -> float:
-        """How likely the model finds ``continuation`` after ``context``."""
-        with self._logged({"type": "loglikelihood"}):
+        """Return the log-likelihood of ``continuation`` after ``context``."""
+        with self._log_call({"type": "loglikelihood"}):
             return self._loglikelihood_impl(context, continuation)
 
     def loglikelihood_batch(self, pairs: Sequence[TextPair]) -> list[float]:
         """``loglikelihood`` of many pairs, in their order."""
-        with self._logged({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
+        with self._log_call({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
             found = list(self._loglikelihood_batch_impl(pairs))
             if len(found) != len(pairs):
                 raise HookResultError(
@@ -74,11 +74,11 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
     def loglikelihood_choices(
         self, context: str, choices: Sequence[str], delimiter: str = " "
     ) -> list[float]:
-        """How likely the model finds each of the choices, with ``delimiter`` before it."""
+        """Return the log-likelihood of each choice, with ``delimiter`` before it."""
         return self.loglikelihood_batch([(context, delimiter + choice) for choice in choices])
 
     @contextmanager
-    def _logged(self, entry: ScoringRecord) -> Iterator[None]:
+    def _log_call(self, entry: ScoringRecord) -> Iterator[None]:
         entry = {"timestamp": now(), **entry, "status": "success"}
         started = time.perf_counter()
         try:

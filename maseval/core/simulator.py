@@ -31,7 +31,7 @@ Parsed = TypeVar("Parsed")
 
 
 class SimulatorCallStatus(Enum):
-    """How one attempt went."""
+    """The result of one attempt."""
 
     ModelCallError = "ModelCallError"
     ModelParsingError = "ModelParsingError"
@@ -207,7 +207,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
         self.tool_inputs = tool_inputs
 
     def _fill_prompt_template(self, **kwargs: object) -> str:
-        return _filled(self.template, **self._values(kwargs))
+        return _fill(self.template, **self._values(kwargs))
 
     def _values(self, arguments: Mapping[str, object]) -> dict[str, object]:
         return {
@@ -228,7 +228,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
 
 
 class _PersonSimulator(LLMSimulator[Parsed]):
-    """What both simulated users share: their profile and their stop condition."""
+    """The common part of both simulated users: a profile and a stop condition."""
 
     plays = "user"
 
@@ -263,7 +263,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
 
     def _fill_prompt_template(self, **kwargs: object) -> str:
         said = cast(Sequence[Message], kwargs["conversation_history"])
-        return _filled(self.template, **self._values(said))
+        return _fill(self.template, **self._values(said))
 
     def _values(self, conversation_history: Sequence[Message]) -> dict[str, object]:
         return {
@@ -282,7 +282,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
             f"When it does, and only then, end your text with `{self.stop_token}`.\n"
         )
 
-    def _spoken(self, answer: Mapping[str, object], output: str) -> str:
+    def _text_with_stop_token(self, answer: Mapping[str, object], output: str) -> str:
         """The text, with the stop token even if the model put it elsewhere in its response."""
         text = _text(answer)
         if self.stop_token and self.stop_token in output and self.stop_token not in text:
@@ -301,7 +301,7 @@ class UserLLMSimulator(_PersonSimulator[str]):
     template_name = "user_llm_simulator_template.txt"
 
     def _parse_output(self, output: str) -> str:
-        return self._spoken(_json_object(output), output)
+        return self._text_with_stop_token(_json_object(output), output)
 
 
 class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]]]]):
@@ -338,7 +338,7 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]
         tool_calls = answer.get("tool_calls") or []
         if not isinstance(tool_calls, list) or not all(isinstance(c, dict) for c in tool_calls):
             raise json.JSONDecodeError("tool_calls must be a list of objects", output, 0)
-        return self._spoken(answer, output), tool_calls
+        return self._text_with_stop_token(answer, output), tool_calls
 
 
 @cache
@@ -346,7 +346,7 @@ def _packaged_template(name: str) -> str:
     return (files("maseval.core") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _filled(template: str | None, **values: object) -> str:
+def _fill(template: str | None, **values: object) -> str:
     """The template with its ``{{names}}`` replaced in one pass: values are not expanded."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)

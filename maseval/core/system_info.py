@@ -1,4 +1,4 @@
-"""Where a run took place: the code, the interpreter, the machine, the installed packages.
+"""The place of a run: the code, the interpreter, the machine, the installed packages.
 
 Facts that cannot change during the process are looked up once. The dictionaries are shared by all
 callers and must not be modified.

@@ -19,7 +19,7 @@ POLL = 0.1
 
 
 def is_complaint(error: BaseException | None) -> bool:
-    """Whether a provider says that it gets too many requests."""
+    """Return whether a provider says that it gets too many requests."""
     return isinstance(error, RateLimitError | OverloadedError)
 
 
@@ -41,7 +41,7 @@ complaints = Tally()
 
 
 class AdaptiveLimit:
-    """How many requests may be in progress, learned from the provider's answers and complaints."""
+    """The limit of concurrent requests, learned from the provider's answers and complaints."""
 
     def __init__(self) -> None:
         self.value = math.inf
@@ -52,7 +52,7 @@ class AdaptiveLimit:
         self._rest_until = -math.inf
 
     def has_room(self, under_way: int) -> bool:
-        """Whether one more may be in progress."""
+        """Return whether one more may be in progress."""
         return under_way + 1 <= self.value
 
     def rest_left(self) -> float:
@@ -111,7 +111,7 @@ class Throttle:
         return len(self._held)
 
     def has_answered(self, model_id: str) -> bool:
-        """Whether a model has answered at least once."""
+        """Return whether a model has answered at least once."""
         return model_id in self._answered
 
     def note_answer_of(self, model_id: str) -> None:

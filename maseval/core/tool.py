@@ -100,7 +100,7 @@ def _parameters_schema(
     signature = _signature(function)
     takes_more = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature)
     fields: dict[str, Any] = {}
-    for parameter in _named(signature, function):
+    for parameter in _named_parameters(signature, function):
         field = Field(
             ... if parameter.default is parameter.empty else parameter.default,
             alias=parameter.name,
@@ -131,7 +131,7 @@ def _signature(function: Callable[..., object]) -> list[inspect.Parameter]:
         ) from error
 
 
-def _named(
+def _named_parameters(
     signature: list[inspect.Parameter], function: Callable[..., object]
 ) -> list[inspect.Parameter]:
     named = [p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

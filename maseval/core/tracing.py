@@ -1,4 +1,4 @@
-"""What a component reports after a repetition: its traces and its configuration.
+"""Components report two things after a repetition: their traces and their configuration.
 
 Subclasses extend the result with ``{**super().gather_traces(), ...}``; everything in it must be
 JSON-serialisable, because it becomes part of the report.
@@ -20,7 +20,7 @@ class TraceableMixin:
     """A component that reports what happened to it."""
 
     def gather_traces(self) -> JsonObject:
-        """What happened, as JSON-friendly data."""
+        """Return what happened, as JSON-friendly data."""
         return {"type": type(self).__name__, "gathered_at": now()}
 
 

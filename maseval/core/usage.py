@@ -57,7 +57,7 @@ class Usage:
             return NotImplemented
         if isinstance(other, TokenUsage):
             return other + self
-        return _added(Usage(), self, other)
+        return _add_shared_fields(Usage(), self, other)
 
     def __radd__(self, other: int) -> Self:
         """Let ``sum`` start from its zero."""
@@ -93,7 +93,7 @@ class TokenUsage(Usage):
     def __add__(self, other: Usage) -> "TokenUsage":
         if not isinstance(other, Usage):
             return NotImplemented
-        total = _added(TokenUsage(), self, other)
+        total = _add_shared_fields(TokenUsage(), self, other)
         for name in TOKEN_FIELDS:
             setattr(total, name, getattr(self, name) + getattr(other, name, 0))
         return total
@@ -121,7 +121,7 @@ _LABELS = ("provider", "category", "component_name", "kind")
 UsageT = TypeVar("UsageT", bound=Usage)
 
 
-def _added(total: UsageT, one: Usage, other: Usage) -> UsageT:
+def _add_shared_fields(total: UsageT, one: Usage, other: Usage) -> UsageT:
     """``total`` with the sums of cost and units, and with the labels that both records share."""
     total.cost = one.cost + other.cost
     for unit in [*one.units, *other.units]:
@@ -211,7 +211,7 @@ class UsageReporter:
 
     @classmethod
     def from_reports(cls, reports: Iterable[Mapping[str, object]]) -> Self:
-        """What the reports of a run say about usage; what could not be collected is left out."""
+        """Read the usage in the reports of a run; what could not be collected is left out."""
         return cls(
             UsageEntry(str(report["task_id"]), component, Usage.from_dict(record))
             for report in reports
@@ -224,11 +224,11 @@ class UsageReporter:
 
     def by_task(self) -> dict[str, Usage]:
         """One sum for each task id, over its repetitions and components."""
-        return self._grouped(lambda entry: entry.task_id)
+        return self._sum_by(lambda entry: entry.task_id)
 
     def by_component(self) -> dict[str, Usage]:
         """One sum for each ``category:name``, over all repetitions."""
-        return self._grouped(lambda entry: entry.component)
+        return self._sum_by(lambda entry: entry.component)
 
     def summary(self) -> dict[str, object]:
         """All three sums as plain dictionaries."""
@@ -238,7 +238,7 @@ class UsageReporter:
             "by_component": {key: usage.to_dict() for key, usage in self.by_component().items()},
         }
 
-    def _grouped(self, key_of: Callable[[UsageEntry], str]) -> dict[str, Usage]:
+    def _sum_by(self, key_of: Callable[[UsageEntry], str]) -> dict[str, Usage]:
         sums: dict[str, Usage] = {}
         for entry in self.entries:
             key = key_of(entry)

@@ -26,7 +26,7 @@ OUT_OF_STEPS = "I need to stop checking things now."
 
 
 class TerminationReason(Enum):
-    """Why a user stopped, if it did."""
+    """The reason why a user stopped, if it did."""
 
     NOT_TERMINATED = "not_terminated"
     MAX_TURNS = "max_turns"
@@ -61,15 +61,15 @@ class User(ABC, TraceableMixin, ConfigurableMixin):
 
     @abstractmethod
     def get_initial_query(self) -> str:
-        """What the user says first."""
+        """Return the user's first message."""
 
     @abstractmethod
     def respond(self, message: str) -> str:
-        """What the user answers to the agent's ``message``."""
+        """Return the user's answer to the agent's ``message``."""
 
     @abstractmethod
     def is_done(self) -> bool:
-        """Whether the user has nothing more to say."""
+        """Return whether the user has nothing more to say."""
 
     def get_tool(self) -> Any | None:
         """The user as a tool of the agent's framework, for agents that ask questions that way."""
@@ -163,7 +163,7 @@ class LLMUser(User):
 
     @property
     def termination_reason(self) -> TerminationReason:
-        """Why the user is done, if it is."""
+        """The reason why the user is done, if it is."""
         out_of_turns = self._turn_count >= self.max_turns
         if self._stop_reason is None:
             return TerminationReason.MAX_TURNS if out_of_turns else TerminationReason.NOT_TERMINATED
@@ -173,7 +173,7 @@ class LLMUser(User):
 
     @property
     def _stopped(self) -> bool:
-        """Whether the user ended the conversation; subclasses may set it, as in MASEval."""
+        """True if the user ended the conversation; subclasses may set it, as in MASEval."""
         return self._stop_reason is not None
 
     @_stopped.setter
@@ -215,7 +215,7 @@ class LLMUser(User):
         return answer
 
     def _generate(self, entry: dict[str, object]) -> str:
-        """What the model says next; ``entry`` is the log entry, to which more may be added."""
+        """Return the model's next message; more may be added to the log ``entry``."""
         answer: str = self.simulator(conversation_history=self.messages.to_list())
         return answer
 

@@ -24,7 +24,7 @@ from maseval.core.storage.zip_archive import (
     ArchiveReader,
     ArchiveWriter,
     FileDigest,
-    opened_archive,
+    open_archive,
 )
 from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.exceptions import RunFolderError
@@ -164,7 +164,7 @@ def open_bundle(
 
 
 def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
-    with opened_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
+    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from maseval.core.report import Report
 from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import RecordWriter, mend, sealed_json
+from maseval.core.storage.records import RecordWriter, mend, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.runs.chain import LINK, Link, lines_of, link_to_end
@@ -299,7 +299,7 @@ class RunFolder:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
                 self._end = link_to_end(self.log)
-            line = sealed_json(f'{{"{LINK}": "{self._end}", {text[1:]}')
+            line = seal_json(f'{{"{LINK}": "{self._end}", {text[1:]}')
             offset = writer.append_line(line)
             self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
             return offset

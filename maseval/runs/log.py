@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.shapes import excerpt, mapping, number
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import broken_seal
+from maseval.core.storage.records import seal_problem
 from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError
@@ -129,7 +129,7 @@ class LogContents:
 
 def _read_record(line: bytes, *, skim: bool) -> dict[str, object]:
     """Return the record of a line; raises if anything in it is not as it was written."""
-    problem = broken_seal(line)
+    problem = seal_problem(line)
     record = skim_report(line) if skim and problem is None else None
     if record is None:
         record = strict_json.loads_object(line)

@@ -19,7 +19,13 @@ from typing import BinaryIO, NamedTuple
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import LocksUnavailableError, lock
-from maseval.core.storage.records import RecordWriter, TornRecordWarning, broken_seal, mend, sealed
+from maseval.core.storage.records import (
+    RecordWriter,
+    TornRecordWarning,
+    mend,
+    seal_problem,
+    seal_record,
+)
 from maseval.server.completion import Completion
 from maseval.server.matching import Canonical
 
@@ -100,7 +106,7 @@ class Tape:
         """Add an exchange; when this returns it is on the disk."""
         if self._writer is None:
             raise TapeError(f"{self.path} was opened for playing; open it with growing=True")
-        line = sealed(exchange._asdict())
+        line = seal_record(exchange._asdict())
         with self._lock:
             offset = self._writer.append_line(line)
             self._lines += 1
@@ -133,7 +139,7 @@ class Tape:
 
     def _check_torn(self, line: bytes) -> None:
         if line.endswith(b"\n"):
-            raise self._damage(self._lines, broken_seal(line) or "it is not an exchange")
+            raise self._damage(self._lines, seal_problem(line) or "it is not an exchange")
         warnings.warn(
             f"{self.path}: the last line is cut off; {len(line)} bytes are left out",
             TornRecordWarning,
@@ -207,4 +213,4 @@ def _open(path: Path) -> BinaryIO:
 def _key_in(line: bytes) -> str | None:
     """Return the key of an exchange; None if its line is not as it was written."""
     head = _HEAD.match(line)
-    return None if head is None or broken_seal(line) else head[1].decode()
+    return None if head is None or seal_problem(line) else head[1].decode()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maseval.core.storage.records import sealed
+from maseval.core.storage.records import seal_record
 
 LOG, CONFIG, LOCK, RESCUED = "log.jsonl", "config.json", "lock", "log.rescued.jsonl"
 
@@ -38,7 +38,7 @@ def edited(line: bytes, **parts: object) -> bytes:
     """The line with other values for these keys, and a checksum that is right again."""
     record: dict[str, Any] = {**json.loads(line), **parts}
     record.pop("crc", None)
-    return sealed(record) + b"\n"
+    return seal_record(record) + b"\n"
 
 
 def rewritten(folder: Path, change: Callable[[list[bytes], int], object]) -> None:

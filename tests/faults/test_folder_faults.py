@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from maseval.core.storage.records import sealed
+from maseval.core.storage.records import seal_record
 from maseval.runs import RunFolder, RunFolderError, list_runs, run_into
 from maseval.testing import DAMAGES, results_in
 from maseval.testing.damage import edited, first_report, log_lines, rewritten
@@ -193,7 +193,7 @@ def test_a_log_of_an_earlier_release_is_read_resumed_and_linked_from_there(run):
 
 def edited_without_link(line):
     record = {key: part for key, part in json.loads(line).items() if key not in ("crc", "after")}
-    return sealed(record) + b"\n"
+    return seal_record(record) + b"\n"
 
 
 def test_a_line_without_a_link_among_others_is_reported(run):

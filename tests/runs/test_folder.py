@@ -4,7 +4,7 @@ import logging
 import pytest
 
 from maseval import normalise
-from maseval.core.storage.records import sealed
+from maseval.core.storage.records import seal_record
 from maseval.runs import (
     DamagedRecord,
     RunConfigError,
@@ -38,7 +38,7 @@ def line_of(folder, task_id):
 
 
 def sealed_line(record):
-    return sealed(record) + b"\n"
+    return seal_record(record) + b"\n"
 
 
 def test_a_report_comes_back_as_it_was(tmp_path):

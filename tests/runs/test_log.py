@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.core.storage.records import sealed
+from maseval.core.storage.records import seal_record
 from maseval.runs import Simulation
 from maseval.runs.log import contents_of, heads_of, last_record, report_at
 from maseval.runs.report_line import report_record
@@ -10,7 +10,7 @@ from tests.runs.worlds import report
 
 
 def written(path, *records, tail=b""):
-    path.write_bytes(b"".join(sealed(one) + b"\n" for one in records) + tail)
+    path.write_bytes(b"".join(seal_record(one) + b"\n" for one in records) + tail)
     return path
 
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from maseval.core.outcome import termination_of
-from maseval.core.storage.records import sealed
+from maseval.core.storage.records import seal_record
 from maseval.runs.report_line import report_record, skim_report
 from tests.browser.hostile import PAYLOADS, hostile_reports
 from tests.report.builders import broken, simulated
 
 
 def line_of(report):
-    return sealed(report_record(report, "shared")) + b"\n"
+    return seal_record(report_record(report, "shared")) + b"\n"
 
 
 def with_traces(**traces):

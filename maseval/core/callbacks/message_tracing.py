@@ -111,7 +111,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self._conversations.clear()
 
     def get_statistics(self) -> JsonObject:
-        """How many conversations and messages there were, in all and for each agent."""
+        """Count the conversations and messages, in all and for each agent."""
         by_agent: dict[str, list[int]] = {}
         for talk in self.get_all_conversations():
             by_agent.setdefault(talk["agent_name"], []).append(talk["message_count"])

@@ -52,7 +52,7 @@ class _Heartbeat:
 
 
 def _is_redrawn() -> bool:
-    """Whether standard error replaces what it showed: a terminal does, and so does a notebook."""
+    """Return whether standard error can be redrawn: a terminal can, and so can a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 

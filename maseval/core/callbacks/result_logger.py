@@ -72,7 +72,7 @@ class ResultLogger(BenchmarkCallback):
 
     @abstractmethod
     def validate(self) -> bool:
-        """Whether exactly the expected repetitions were stored; called after ``finalize``."""
+        """Return whether exactly the expected repetitions are stored; called after ``finalize``."""
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         self.n_tasks = len(benchmark.tasks)
@@ -90,8 +90,8 @@ class ResultLogger(BenchmarkCallback):
         self.expected.add((str(task.id), repeat_idx))
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        unwanted = self._unwanted()
-        self.log_iteration({key: part for key, part in report.items() if key not in unwanted})
+        excluded = self._excluded_parts()
+        self.log_iteration({key: part for key, part in report.items() if key not in excluded})
         self.logged.add((report["task_id"], report["repeat_idx"]))
 
     def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
@@ -99,7 +99,7 @@ class ResultLogger(BenchmarkCallback):
         if self.validate_on_completion and not self.validate():
             logger.warning("%s: the results are not those of the whole run", type(self).__name__)
 
-    def _unwanted(self) -> set[str]:
+    def _excluded_parts(self) -> set[str]:
         wanted = {
             "traces": self.include_traces,
             "config": self.include_config,
@@ -148,7 +148,7 @@ class FileResultLogger(ResultLogger):
         self.atomic_writes = atomic_writes
         self.overwrite = overwrite
         self._writer: RecordWriter | None = None
-        self._rescue = Rescue(self._intended())
+        self._rescue = Rescue(self._planned_path())
         self._run_file_written = False
         self._shared: object = None
 
@@ -162,7 +162,7 @@ class FileResultLogger(ResultLogger):
         if self._writer:
             self._writer.close()
         self._writer = None
-        self._rescue = Rescue(self._intended())
+        self._rescue = Rescue(self._planned_path())
         self._run_file_written = False
         self._shared = None
         self._writer = self._open()
@@ -186,15 +186,15 @@ class FileResultLogger(ResultLogger):
     def validate(self) -> bool:
         problems = self._problems()
         for problem in problems:
-            logger.warning("%s: %s", self.output_file or self._intended(), problem)
+            logger.warning("%s: %s", self.output_file or self._planned_path(), problem)
         return not problems
 
-    def _intended(self) -> Path:
+    def _planned_path(self) -> Path:
         timestamp = datetime.now().strftime("%Y%m%d_%H%M%S")
         return self.output_dir / self.filename_pattern.replace("{timestamp}", timestamp)
 
     def _open(self) -> RecordWriter:
-        path = self._intended()
+        path = self._planned_path()
         if "{timestamp}" in self.filename_pattern:
             return new_record_file(path, sync=self.atomic_writes)
         return RecordWriter(path, overwrite=self.overwrite, sync=self.atomic_writes)
@@ -207,7 +207,7 @@ class FileResultLogger(ResultLogger):
         return {**report, "config": own}
 
     def _is_shared(self, report: Mapping[str, object], benchmark: object, path: Path) -> bool:
-        """Whether the run's file holds ``benchmark``, after writing it if it is the first."""
+        """Return whether the run's file holds ``benchmark``; the first report writes it."""
         first = self._shared is None and benchmark is not None
         if first or not self._run_file_written:
             try:

@@ -153,7 +153,7 @@ DEFAULT = "threads"
 
 @dataclass(frozen=True)
 class WorkerEvent:
-    """What became of a worker outside this process, in a sentence."""
+    """Something that happened to a worker outside this process, in a sentence."""
 
     kind: Literal["started", "died", "refused", "given_up"]
     node: str
@@ -182,7 +182,7 @@ class Job:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Where repetitions take place; one engine may serve many runs, one after the other."""
+    """The place where repetitions run; one engine may serve many runs, one after the other."""
 
     def workers(self, job: Job) -> Workers:
         """The workers of one run; raises if it cannot be run here."""
@@ -190,15 +190,15 @@ class Engine(Protocol):
 
 @runtime_checkable
 class SeveralNodes(Protocol):
-    """What an engine may offer in addition, for whoever watches a run."""
+    """An engine on several machines, whose load can be shown while it runs."""
 
     @property
     def in_flight(self) -> Mapping[str, int]:
-        """How many repetitions each machine has now; asked from any thread."""
+        """The number of repetitions on each machine now; read from any thread."""
 
     @property
     def finished_by_node(self) -> Mapping[str, int]:
-        """How many repetitions of the current run, or of the last one, each machine finished."""
+        """The number of repetitions of the current or last run that each machine finished."""
 
 
 class ThreadEngine:
@@ -217,7 +217,7 @@ AnyEngine = str | Engine
 
 def engine_of(engine: AnyEngine, **options: object) -> Engine:
     """The engine itself; one that is named is made with the options."""
-    made = _made(engine, **options) if isinstance(engine, str) else engine
+    made = _make_engine(engine, **options) if isinstance(engine, str) else engine
     if not isinstance(made, Engine):
         raise ConfigurationError(
             f"engine is {made!r}; give the name of an engine, or an object with workers(job)"
@@ -225,8 +225,8 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
     return made
 
 
-def _made(name: str, **options: object) -> object:
-    known = _known()
+def _make_engine(name: str, **options: object) -> object:
+    known = _known_engines()
     if name not in known:
         alike = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {alike[0]!r}? " if alike else ""
@@ -238,7 +238,7 @@ def _made(name: str, **options: object) -> object:
     return make(**options)
 
 
-def _known() -> dict[str, EntryPoint]:
+def _known_engines() -> dict[str, EntryPoint]:
     here = EntryPoint(DEFAULT, f"{__name__}:{ThreadEngine.__name__}", GROUP)
     return {**{found.name: found for found in entry_points(group=GROUP)}, DEFAULT: here}
 

@@ -93,7 +93,7 @@ def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterato
     with ExitStack() as installed:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
-                installed.enter_context(_handled(number, handler))
+                installed.enter_context(_handle_signal(number, handler))
         yield
 
 
@@ -109,7 +109,7 @@ _handlers: dict[signal.Signals, list[_Installed]] = {}
 
 
 @contextmanager
-def _handled(number: signal.Signals, handler: SignalHandler) -> Iterator[None]:
+def _handle_signal(number: signal.Signals, handler: SignalHandler) -> Iterator[None]:
     original = signal.getsignal(number)
     if original is None:  # installed from C: it could not be put back
         yield

@@ -133,7 +133,7 @@ _KINDS: dict[str, Providers[Any]] = {
 
 @dataclass(frozen=True)
 class ProcessSettings:
-    """What a program has set for its whole process, to be repeated in others.
+    """Settings of a whole process, to be repeated in others.
 
     The default policy of calls, and the factories of models, embedders and scorers that it
     registered, by kind and prefix.

@@ -1,1 +1,1 @@
-"""What is kept on disk: strict JSON, sealed lines, atomic files, locks, and no secrets."""
+"""Files on disk: strict JSON, sealed lines, atomic files, locks, and no secrets."""

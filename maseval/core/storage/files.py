@@ -32,7 +32,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     make_room(path)
     hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
-        with _created(hidden, path) as file:
+        with _create(hidden, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -54,7 +54,7 @@ def make_room(path: Path) -> None:
         ) from None
 
 
-def _created(hidden: Path, path: Path) -> BinaryIO:
+def _create(hidden: Path, path: Path) -> BinaryIO:
     try:
         return hidden.open("xb")
     except OSError as error:  # whoever reads it knows only the name that the file is to get
@@ -110,7 +110,7 @@ else:
 
 
 def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Whether the open file is locked now, or somebody else holds it.
+    """Lock an open file; return whether that worked, or False if somebody else holds it.
 
     With ``wait``, until it is free. Any number of ``shared`` locks can be held at the same time.
     Raises ``LocksUnavailableError`` where there are no locks.

@@ -194,19 +194,19 @@ def _warn_of(path: str | os.PathLike[str]) -> Callable[[bytes], object]:
 _SEAL = re.compile(rb'\{"crc": (\d+), ')
 
 
-def sealed(record: Mapping[str, object]) -> bytes:
+def seal_record(record: Mapping[str, object]) -> bytes:
     """The line of a record, which must not be empty; its end is not part of it."""
-    return sealed_json(strict_json.dumps(record))
+    return seal_json(strict_json.dumps(record))
 
 
-def sealed_json(text: str) -> bytes:
-    """``sealed`` for a record that is JSON already, as ``strict_json`` writes it."""
+def seal_json(text: str) -> bytes:
+    """``seal_record`` for a record that is JSON already, as ``strict_json`` writes it."""
     plain = text.encode("ascii")
     return b'{"crc": %d, %b' % (zlib.crc32(plain), plain[1:])
 
 
-def broken_seal(line: bytes) -> str | None:
-    """Why a line is not as it was written; None if it is."""
+def seal_problem(line: bytes) -> str | None:
+    """Return the reason why a line is not as it was written; None if it is."""
     seal = _SEAL.match(line)
     if seal is None:
         return "it has no checksum"
@@ -306,13 +306,13 @@ class Rescue:
         yield from list(self._writers)
         if not self._writers:
             with suppress(OSError):
-                yield self._opened(self._beside)
+                yield self._open(self._beside)
         if len(self._writers) < 2:
             with suppress(OSError):
                 folder = Path(tempfile.mkdtemp(prefix="maseval-rescued-"))
-                yield self._opened(folder / self._beside.name)
+                yield self._open(folder / self._beside.name)
 
-    def _opened(self, path: Path) -> RecordWriter:
+    def _open(self, path: Path) -> RecordWriter:
         writer = new_record_file(path)
         self._writers.append(writer)
         return writer

@@ -1,4 +1,4 @@
-"""What must not reach a log, a trace or a report: keys, tokens and passwords."""
+"""Keys, tokens and passwords are kept out of everything that is written."""
 
 import json
 import os
@@ -127,10 +127,10 @@ class Secrets:
     def __init__(self, values: Iterable[str]) -> None:
         known = {value for value in values if len(value) >= _SHORTEST}
         # Within the arguments of a tool call a key is spelled as JSON spells it.
-        spellings = {*known, *map(_escaped, known)}
+        spellings = {*known, *map(_escape, known)}
         # Longest first: one secret may contain another.
         self._values = sorted(spellings, key=lambda value: (-len(value), value))
-        self._written = list(map(_escaped, self._values))
+        self._written = list(map(_escape, self._values))
 
     @property
     def spellings(self) -> list[str]:
@@ -155,7 +155,7 @@ class Secrets:
         }
 
     def occur_in(self, text: str) -> bool:
-        """Whether JSON text holds any of them."""
+        """Return whether JSON text holds any of them."""
         return any(value in text for value in self._written)
 
     def removed_from_text(self, text: str) -> str:
@@ -166,11 +166,11 @@ class Secrets:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether ``name`` says that ``value`` is a secret."""
+    """Return whether ``name`` says that ``value`` is a secret."""
     return bool(redact({name: value})[name] == REDACTED)
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return json.dumps(value)[1:-1]
 
 
@@ -218,7 +218,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _cut_out(text: str) -> Iterator[str]:
-    """What ``redact_text`` takes out of a text; of ``user:password`` also the password."""
+    """Yield what ``redact_text`` takes out of a text; of ``user:password`` also the password."""
     around = redact_text(text).split(REDACTED)
     if len(around) == 1:
         return

@@ -54,7 +54,7 @@ def loads_object(line: bytes) -> dict[str, Any]:
 
 
 def is_shallow(value: object, depth: int) -> bool:
-    """Whether lists and objects are nested at most ``depth`` deep; a text is 0 deep."""
+    """Return whether lists and objects are nested at most ``depth`` deep; a text is 0 deep."""
     level = [value]
     for _ in range(depth + 1):
         containers = [each for each in level if isinstance(each, dict | list | tuple)]

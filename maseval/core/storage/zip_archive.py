@@ -41,19 +41,19 @@ class ArchiveError(MASEvalError, ValueError):
 
 
 class ArchiveLimits(NamedTuple):
-    """What an archive may unpack to: in all, and times its own size beyond ``any_ratio`` bytes."""
+    """Limits of an archive's content: in all, and times its own size beyond ``any_ratio`` bytes."""
 
     total: int = 64 << 30
     ratio: int = 200
     any_ratio: int = 64 << 20
 
-    def allowed(self, size: int) -> int:
-        """How many bytes an archive of that size may unpack to."""
+    def allowed_bytes(self, size: int) -> int:
+        """Return the bytes that an archive of that size may unpack to."""
         return min(self.total, max(self.any_ratio, self.ratio * size))
 
 
 class FileDigest(NamedTuple):
-    """What identifies a file's content."""
+    """The checksum and size that identify a file's content."""
 
     sha256: str
     size: int
@@ -71,7 +71,7 @@ class ArchiveWriter:
         info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         with self._archive.open(info, "w", force_zip64=True) as target:
-            return _copied(content, target)
+            return _copy(content, target)
 
     def close(self) -> None:
         """Write the list of files."""
@@ -104,11 +104,11 @@ class ArchiveReader:
         self, path: Path, file: BinaryIO, expected: Collection[str], limits: ArchiveLimits
     ) -> None:
         self._path = path
-        self._allowed = limits.allowed(path.stat().st_size)
+        self._allowed = limits.allowed_bytes(path.stat().st_size)
         self._unpacked = 0
         with self._named_errors():
             self._archive = zipfile.ZipFile(_Reluctant(file))
-            self.names = [_checked(each, expected) for each in self._archive.infolist()]
+            self.names = [_checked_name(each, expected) for each in self._archive.infolist()]
             twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             raise ArchiveError(f"{path} holds {min(twice)!r} twice; ask for another copy")
@@ -116,7 +116,7 @@ class ArchiveReader:
     def copy(self, name: str, target: IO[bytes], most: int | None = None) -> FileDigest:
         """Copy a file's content, and say what it was; ``most`` bytes, if that is given."""
         with self._named_errors(), self._archive.open(name) as source:
-            return _copied(self._counted(name, source, most), target)
+            return _copy(_CountedReader(self, name, source, most), target)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -128,9 +128,6 @@ class ArchiveReader:
             raise ArchiveError(
                 f"{self._path} is not a zip archive, or is damaged ({error}); ask for another copy"
             ) from error
-
-    def _counted(self, name: str, source: IO[bytes], most: int | None) -> "_CountedReader":
-        return _CountedReader(self, name, source, most)
 
     def count(self, size: int) -> None:
         """Refuse to unpack more than is allowed in all."""
@@ -155,7 +152,7 @@ class _CountedReader:
         return piece
 
 
-def _copied(source: "IO[bytes] | _CountedReader", target: IO[bytes]) -> FileDigest:
+def _copy(source: "IO[bytes] | _CountedReader", target: IO[bytes]) -> FileDigest:
     digest, size = hashlib.sha256(), 0
     while piece := source.read(CHUNK):
         target.write(piece)
@@ -164,7 +161,7 @@ def _copied(source: "IO[bytes] | _CountedReader", target: IO[bytes]) -> FileDige
     return FileDigest(digest.hexdigest(), size)
 
 
-def _checked(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
+def _checked_name(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
     name = info.orig_filename
     if name not in expected:
         raise ArchiveError(f"it holds {name[:120]!r}, which does not belong there")
@@ -179,7 +176,7 @@ def _checked(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
 
 
 @contextmanager
-def opened_archive(
+def open_archive(
     path: str | os.PathLike[str], expected: Collection[str], limits: ArchiveLimits | None = None
 ) -> Iterator[ArchiveReader]:
     """An archive that may hold the files ``expected`` and no others."""

@@ -26,7 +26,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = self._checked(tasks)
+        self._tasks = self._check_tasks(tasks)
 
     @abstractmethod
     def __iter__(self) -> Iterator[Task]:
@@ -51,7 +51,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         return task in self._tasks
 
     def count(self, value: object) -> int:
-        """How many of the tasks equal ``value``."""
+        """Count the tasks that equal ``value``."""
         return self._tasks.count(value)  # type: ignore[arg-type]
 
     def append(self, task: Task) -> None:
@@ -60,7 +60,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
 
     def extend(self, tasks: Iterable[Task]) -> None:
         """Add tasks."""
-        self._tasks.extend(self._checked(tasks))
+        self._tasks.extend(self._check_tasks(tasks))
 
     def to_list(self) -> list[Task]:
         """All tasks, in a new list."""
@@ -72,7 +72,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         other._tasks = tasks
         return other
 
-    def _checked(self, tasks: Iterable[Task]) -> list[Task]:
+    def _check_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         checked = list(tasks)
         for task in checked:
             if not isinstance(task, Task):
@@ -147,7 +147,7 @@ class PriorityTaskQueue(BaseTaskQueue):
 
     def extend(self, tasks: Iterable[Task]) -> None:
         """Add tasks, each at the place its priority gives it."""
-        for task in self._checked(tasks):
+        for task in self._check_tasks(tasks):
             insort(self._tasks, task, key=self._rank)
 
     def _rank(self, task: Task) -> int:

@@ -12,7 +12,7 @@ from maseval.core.tracing import JsonObject
 
 
 class TimeoutAction(Enum):
-    """What to do with a repetition that timed out."""
+    """The treatment of a repetition that timed out."""
 
     SKIP = "skip"
     RETRY = "retry"
@@ -21,7 +21,7 @@ class TimeoutAction(Enum):
 
 @dataclass
 class TaskProtocol:
-    """How a task is run: time limit, retries, priority and tags."""
+    """The rules by which a task is run: time limit, retries, priority and tags."""
 
     timeout_seconds: float | None = None
     timeout_action: TimeoutAction = TimeoutAction.SKIP
@@ -100,16 +100,16 @@ class FrozenDict(dict[str, object]):
         return type(self), (dict(self),)
 
 
-def frozen(value: object) -> object:
+def freeze_dicts(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    return FrozenDict({key: frozen(inner) for key, inner in value.items()})
+    return FrozenDict({key: freeze_dicts(inner) for key, inner in value.items()})
 
 
-def thawed(value: object) -> object:
+def thaw_dicts(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    return {key: thawed(inner) for key, inner in value.items()}
+    return {key: thaw_dicts(inner) for key, inner in value.items()}
 
 
 RepetitionKey = tuple[str, int]
@@ -163,7 +163,7 @@ class Task:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the task refuses to be changed."""
+        """True while the task refuses to be changed."""
         return self._frozen
 
     def freeze(self) -> Self:
@@ -171,7 +171,7 @@ class Task:
         if self._frozen:
             raise TaskFrozenError(f"task {self.id!r} is already frozen", component="Task")
         for name in _DATA_FIELDS:
-            setattr(self, name, frozen(getattr(self, name)))
+            setattr(self, name, freeze_dicts(getattr(self, name)))
         self._frozen = True
         return self
 
@@ -181,14 +181,14 @@ class Task:
             raise TaskFrozenError(f"task {self.id!r} is not frozen", component="Task")
         object.__setattr__(self, "_frozen", False)
         for name in _DATA_FIELDS:
-            setattr(self, name, thawed(getattr(self, name)))
+            setattr(self, name, thaw_dicts(getattr(self, name)))
         return self
 
     def __post_init__(self) -> None:
         # ``dataclasses.replace`` on a frozen task hands its data to a task that is not.
         for name in _DATA_FIELDS:
             if isinstance(getattr(self, name), FrozenDict):
-                setattr(self, name, thawed(getattr(self, name)))
+                setattr(self, name, thaw_dicts(getattr(self, name)))
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:

@@ -70,7 +70,7 @@ class HuggingFaceModelScorer(ModelScorer):
         before = {tuple(head) for head, _ in encoded}
         if len(before) != 1 or any(len(tail) != 1 for _, tail in encoded):
             return self.loglikelihood_batch(pairs)
-        with self._logged({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
+        with self._log_call({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
             [likely] = self._log_probabilities([encoded[0][0]])
             return [float(likely[-1, tail[0]]) for _, tail in encoded]
 

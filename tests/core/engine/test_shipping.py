@@ -74,7 +74,7 @@ def test_a_setup_that_fails_is_reported_without_traces():
     away = WorkResult(1, dict(report), report["status"], None, {})
 
     class Repetition:
-        setting = here._setting(here._components.shared([Counter()]))
+        setting = here._setting(here._components.shared_registry([Counter()]))
 
         class context:
             registry = here._components.here()

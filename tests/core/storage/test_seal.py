@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.core.storage.records import broken_seal, sealed
+from maseval.core.storage.records import seal_problem, seal_record
 
 # Written by an earlier release: lines like these are in the run folders and tapes of users.
 KEPT = (
@@ -12,22 +12,22 @@ KEPT = (
 
 
 def line(record):
-    return sealed(record) + b"\n"
+    return seal_record(record) + b"\n"
 
 
 def test_the_checksum_comes_first_and_the_record_is_whole():
-    items = list(json.loads(sealed({"b": 1, "a": (2, float("nan"))})).items())
+    items = list(json.loads(seal_record({"b": 1, "a": (2, float("nan"))})).items())
     assert items[1:] == [("b", 1), ("a", [2, "NaN"])]
     assert line({"b": 1}).startswith(b'{"crc": ')
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 def test_the_line_end_is_not_sealed(end):
-    assert broken_seal(line({"text": "hello\n"}).rstrip() + end) is None
+    assert seal_problem(line({"text": "hello\n"}).rstrip() + end) is None
 
 
 def test_lines_of_earlier_releases_are_intact():
-    assert broken_seal(KEPT) is None
+    assert seal_problem(KEPT) is None
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_lines_of_earlier_releases_are_intact():
     ],
 )
 def test_a_changed_line_is_noticed(change, problem):
-    assert problem in broken_seal(change(line({"text": "hello", "n": 7})))
+    assert problem in seal_problem(change(line({"text": "hello", "n": 7})))

@@ -13,7 +13,7 @@ from maseval.core.storage.zip_archive import (
     ArchiveError,
     ArchiveLimits,
     ArchiveWriter,
-    opened_archive,
+    open_archive,
 )
 
 EXPECTED = ("a.json", "b.txt")
@@ -28,7 +28,7 @@ def written(path, **files):
 
 
 def read(path, name="a.json", limits=None, most=None):
-    with opened_archive(path, EXPECTED, limits) as archive:
+    with open_archive(path, EXPECTED, limits) as archive:
         target = io.BytesIO()
         digest = archive.copy(name, target, most)
     return target.getvalue(), digest
@@ -154,7 +154,7 @@ def test_a_bomb_is_noticed_while_it_is_unpacked_whatever_its_header_says(tmp_pat
 def test_all_files_together_are_limited(tmp_path):
     path = tmp_path / "x.zip"
     written(path, **{"a.json": b"a" * 600, "b.txt": b"b" * 600})
-    with opened_archive(path, EXPECTED, ArchiveLimits(total=1000)) as archive:
+    with open_archive(path, EXPECTED, ArchiveLimits(total=1000)) as archive:
         archive.copy("a.json", io.BytesIO())
         with pytest.raises(ArchiveError, match="more than 1,000 bytes"):
             archive.copy("b.txt", io.BytesIO())
