@@ -73,8 +73,8 @@ RANKS = {
         app
         players default_benchmark
         benchmark
-        certify rescoring
-        recount
+        certify
+        rescoring
         labels audit timeline
         explain
         results evaluator

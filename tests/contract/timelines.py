@@ -29,7 +29,7 @@ def timeline_differences(
     )
     found = timeline_of(case)
     try:
-        world = case.replayed()
+        world = case.replay()
     except ReplayError as error:
         if error.index not in places_of_mismatches(found):
             yield f"{name}: {error.index} is not among {places_of_mismatches(found)}"

@@ -220,7 +220,7 @@ def _print_bounds(score: "FileScore", console: Console) -> None:
 
 
 def _print_release(score: "FileScore", console: Console) -> None:
-    chosen = score.found.whole.version_from
+    chosen = score.found.record.version_from
     console.print(f"  judged by tau2-bench {score.found.version} ({chosen})", highlight=False)
 
 

@@ -7,11 +7,11 @@ from rich.console import Console
 from maseval.cli.console import inert, shortened
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.recount.panel import Panel
+    from maseval.benchmark.tau2.rescoring.judges import JudgePanel
     from maseval.stats.agreement import Agreement
 
 
-def print_judges(panel: "Panel", console: Console) -> None:
+def print_judges(panel: "JudgePanel", console: Console) -> None:
     """Who was asked how often, and how far they agree."""
     for judge in panel.judges:
         kept = f"{judge.remembered} known from {judge.memory.path.name}"
@@ -67,7 +67,7 @@ def _print_file(file: "FileUnder", console: Console) -> None:
 
 
 def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
-    from maseval.benchmark.tau2.rescoring.change import counted_reasons  # help must not load it
+    from maseval.benchmark.tau2.rescoring.releases import counted_reasons  # help must not load it
 
     changes = file.changes(name)
     reasons = counted_reasons(changes).most_common()

@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.explain.subject import subject_of
+from maseval.benchmark.tau2.explain.findings import score_case
 from maseval.benchmark.tau2.labels import (
     Label,
     Labelled,
@@ -29,7 +29,7 @@ def writing_tasks(domain, step=1):
         places = [n for n, action in enumerate(gold(raw)) if is_write(domain, action)]
         if not places:
             continue
-        setting = subject_of(staged(domain, raw), domain).case.setting
+        setting = score_case(staged(domain, raw), domain).case.setting
         told, world = json.dumps(raw["user_scenario"]), setting.world()
         calls = [action.call() for action in setting.task.actions]
         if forbidden_steps(setting) or any(unspoken_reasons(world, call, told) for call in calls):

@@ -4,15 +4,15 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.recount.judged import contradiction
-from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, split_of
-from maseval.benchmark.tau2.recount.tasks import KnownTasks, differing_parts, meaning
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, planned_trials, smallest_split
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, differing_parts, task_content
+from maseval.benchmark.tau2.rescoring.verdict import contradiction
 
 
 def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there():
     seen = [PlannedTrial("library", "a", 0), PlannedTrial("library", "b", 2)]
 
-    found = planned_slots("library", ["a", "c"], 2, seen)
+    found = planned_trials("library", ["a", "c"], 2, seen)
 
     assert found == [PlannedTrial("library", task, trial) for task in "abc" for trial in range(3)]
 
@@ -82,7 +82,7 @@ def test_what_differs_in_a_task_is_named():
     assert differing_parts(other_words, ours) == ["instructions"]
     assert differing_parts(emptied, ours) == ["criteria removed"]
     assert differing_parts(foreign, ours) == ["criteria"]
-    assert meaning(other_words) != meaning(ours) == meaning({**ours, "ticket": None})
+    assert task_content(other_words) != task_content(ours) == task_content({**ours, "ticket": None})
 
 
 @pytest.mark.data
@@ -95,7 +95,7 @@ def test_the_smallest_split_that_has_the_tasks_is_the_one_that_should_be_whole(t
     only_in_base = next(each for each in ids["base"] if each not in ids["small"])
     only_in_full = next(each for each in ids["full"] if each not in ids["base"] + ids["small"])
 
-    assert split_of(telecom, ids["small"][:3])[0] == "small"
-    assert split_of(telecom, [only_in_base])[0] == "base"
-    assert split_of(telecom, [only_in_full])[0] == "full"
-    assert split_of(telecom, ["no such task"]) is None
+    assert smallest_split(telecom, ids["small"][:3])[0] == "small"
+    assert smallest_split(telecom, [only_in_base])[0] == "base"
+    assert smallest_split(telecom, [only_in_full])[0] == "full"
+    assert smallest_split(telecom, ["no such task"]) is None

@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.benchmark.tau2.recount.suspicion import (
-    Passport,
+from maseval.benchmark.tau2.rescoring.suspicion import (
+    SimulationIdentity,
     copies,
     fingerprint,
     missing_trials,
@@ -101,7 +101,7 @@ def test_a_fingerprint_depends_on_what_was_said_and_done_and_on_nothing_else():
 
 
 def passport(where, trial=0, task_id="t", id="", print_="p", talks=True, domain="d"):
-    return Passport(where, domain, task_id, trial, id, print_, talks)
+    return SimulationIdentity(where, domain, task_id, trial, id, print_, talks)
 
 
 def test_one_id_for_two_simulations_is_a_copy():

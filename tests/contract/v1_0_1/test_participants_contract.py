@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.formats.message import (
     is_user_stop,
     message_text_of_1_0_1,
 )
-from maseval.benchmark.tau2.recount.suspicion import passport_of
+from maseval.benchmark.tau2.rescoring.suspicion import identity_of
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
@@ -212,7 +212,7 @@ def test_messages_are_the_same_conversation_whenever_the_original_calls_them_equ
     assert user_sim["equality"]
     for case in user_sim["equality"]:
         one, other = (
-            passport_of("airline", {"task_id": "1", "messages": [case[name]]}).fingerprint
+            identity_of("airline", {"task_id": "1", "messages": [case[name]]}).fingerprint
             for name in ("a", "b")
         )
         assert (one == other) == case["equal"]

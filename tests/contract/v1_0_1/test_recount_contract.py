@@ -14,8 +14,8 @@ def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other
     (own,) = tau2.score([path])
     (other,) = tau2.score([path], data_version="0.2.0")
 
-    assert (own.found.version, own.found.whole.version_from) == ("1.0.1", "by the file's form")
-    assert (other.found.version, other.found.whole.version_from) == ("0.2.0", "as asked")
+    assert (own.found.version, own.found.record.version_from) == ("1.0.1", "by the file's form")
+    assert (other.found.version, other.found.record.version_from) == ("0.2.0", "as asked")
     assert (own.agreeing, own.compared, own.causes) == (5, 5, [])
     assert other.agreeing == 4
     (cause,) = other.causes

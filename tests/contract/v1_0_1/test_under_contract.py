@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from maseval.benchmark.tau2.rescoring import score_under
-from maseval.benchmark.tau2.rescoring.change import counted_reasons
+from maseval.benchmark.tau2.rescoring.releases import counted_reasons
 from maseval.core.scoring_options import ScoringOptions
 
 GOLD, SAID, JUDGE = "changed gold", "COMMUNICATE no longer counts", "judge needed"

@@ -1,7 +1,6 @@
 """``python -m maseval.benchmark.tau2.audit`` prints the page of findings."""
 
-from maseval.benchmark.tau2.audit.auditing import audit
-from maseval.benchmark.tau2.audit.document import document
+from maseval.benchmark.tau2.audit.auditing import audit, document
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 
 if __name__ == "__main__":

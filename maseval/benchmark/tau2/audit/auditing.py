@@ -1,16 +1,16 @@
 """audit: proof-read a benchmark, offline and without a model."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.audit import (
-    criteria,
-    documents,
-    knowledge,
-    preconditions,
-    references,
+from maseval.benchmark.tau2.audit import criteria, knowledge, references
+from maseval.benchmark.tau2.audit.subject import (
+    KINDS,
+    SEVERITIES,
+    AuditedTask,
+    Finding,
+    audited_domain,
 )
-from maseval.benchmark.tau2.audit.audited import AuditedTask, audited_domain
-from maseval.benchmark.tau2.audit.finding import SEVERITIES, Finding
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
@@ -18,15 +18,26 @@ from maseval.core.exceptions import TaskFormatError
 from maseval.data.store import AnyPath
 
 _TASK_CHECKS = (
-    *criteria.TASK_CHECKS,
-    *knowledge.TASK_CHECKS,
-    *references.TASK_CHECKS,
-    *preconditions.TASK_CHECKS,
+    criteria.gold_raises,
+    criteria.gold_is_refused,
+    criteria.initial_data_is_ignored,
+    criteria.gold_changes_nothing,
+    criteria.gold_misses_its_checks,
+    criteria.criteria_can_only_pass,
+    criteria.doing_nothing_passes,
+    criteria.assertions_not_counted,
+    criteria.text_can_never_match,
+    criteria.text_matches_by_chance,
+    knowledge.ids_nobody_can_know,
+    references.persona_contradictions,
+    criteria.broken_preconditions,
 )
 _DOMAIN_CHECKS = (
-    *criteria.DOMAIN_CHECKS,
-    *references.DOMAIN_CHECKS,
-    *documents.DOMAIN_CHECKS,
+    criteria.checks_can_only_pass,
+    criteria.equal_tasks,
+    references.unknown_tools_in_policy,
+    references.unknown_tools_in_documents,
+    references.documents_that_disagree,
 )
 
 
@@ -73,4 +84,68 @@ def _of_task(task: AuditedTask) -> Iterator[Finding]:
             yield from look(task)
     except Exception as error:  # a task's own functions: their faults are findings
         text = f"it cannot be played: {type(error).__name__}: {error}"
-        yield criteria.found(task, "task cannot be read", "error", text)
+        yield criteria.finding_about(task, "task cannot be read", "error", text)
+
+
+_MOST_SHOWN = 200
+
+
+def counts(findings: Sequence[Finding]) -> dict[tuple[str, str], int]:
+    """How many findings of each kind there are in each domain."""
+    return dict(Counter((finding.domain, finding.kind) for finding in findings))
+
+
+def text(findings: Sequence[Finding]) -> str:
+    """One line a finding, the worst first."""
+    return "\n".join(
+        f"{f.severity:<8}{f.domain}{'' if f.task_id is None else f' task {f.task_id}'}: "
+        f"{f.kind}: {f.text}"
+        for f in findings
+    )
+
+
+def document(findings: Sequence[Finding], version: str) -> str:
+    """The page: a table of counts, and every finding that is more than a note."""
+    return "\n".join([*_head(findings, version), *_details(findings)]) + "\n"
+
+
+def _head(findings: Sequence[Finding], version: str) -> Iterator[str]:
+    domains = list(dict.fromkeys(sorted(finding.domain for finding in findings)))
+    yield f"# Audit findings for tau2-bench {version}"
+    yield ""
+    yield (
+        "What `audit()` finds in the published tasks. Scoring follows the original to the letter "
+        "all the same; this page says where a number should be read with care. It is written by "
+        "`python -m maseval.benchmark.tau2.audit`, and a test checks that it is up to date."
+    )
+    yield ""
+    yield f"| finding | meaning | {' | '.join(domains)} |"
+    yield f"|---|---|{'---:|' * len(domains)}"
+    found = counts(findings)
+    for kind, meaning in KINDS.items():
+        row = [found.get((domain, kind), 0) for domain in domains]
+        if any(row):
+            yield f"| {kind} | {meaning} | {' | '.join(map(str, row))} |"
+
+
+def _details(findings: Sequence[Finding]) -> Iterator[str]:
+    for severity in SEVERITIES:
+        chosen = [finding for finding in findings if finding.severity == severity]
+        if not chosen:
+            continue
+        yield from ("", f"## {severity.capitalize()}s" if severity != "info" else "## To know")
+        for kind in KINDS:
+            of_kind = [finding for finding in chosen if finding.kind == kind]
+            if of_kind:
+                yield from ("", f"### {kind.capitalize()}", "")
+                yield from map(_line, of_kind[:_MOST_SHOWN])
+
+
+def _line(finding: Finding) -> str:
+    where = finding.domain if finding.task_id is None else (f"{finding.domain} `{finding.task_id}`")
+    return f"- {where}: {_plain(finding.text)}"
+
+
+def _plain(words: str) -> str:
+    """Text that a page shows as it is."""
+    return " ".join(words.replace("|", "\\|").replace("<", "&lt;").split())

@@ -1,18 +1,26 @@
 """Findings about what a task counts: criteria that cannot fail, cannot pass, or say nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask
-from maseval.benchmark.tau2.audit.finding import Finding, Severity
+from maseval.benchmark.tau2.audit.subject import (
+    AuditedDomain,
+    AuditedTask,
+    Finding,
+    Severity,
+    no_tool,
+    toolkit_with,
+)
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.explain.text import shown_call
+from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
+from maseval.benchmark.tau2.world.policy import why_forbidden
 from maseval.benchmark.tau2.world.reference import shortfall
-from maseval.benchmark.tau2.world.tasks import RewardType
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
 
 
-def found(
+def finding_about(
     task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
 ) -> Finding:
     """A finding about one task."""
@@ -25,13 +33,13 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
     for fault in task.gold.errors:
         call = actions[fault.action_id].call()
         writes = task.setting.may_write(call)
-        yield found(
+        yield finding_about(
             task,
             "gold raises",
             "error" if writes else "warning",
             f"{fault.name} raises {fault.error_type}: {fault.error}",
             action_id=fault.action_id,
-            call=shown_call(call),
+            call=render_call(call),
             error=fault.error,
             writes=writes,
         )
@@ -47,13 +55,13 @@ def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
         answer = world.respond(action.call())
         text = answer["content"] or ""
         if text.startswith("Error:") and not answer["error"]:
-            yield found(
+            yield finding_about(
                 task,
                 "gold is refused",
                 "warning",
                 f"{action.name} answers {text!r}",
                 action_id=action.action_id,
-                call=shown_call(action.call()),
+                call=render_call(action.call()),
             )
 
 
@@ -66,7 +74,7 @@ def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
     ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
     if ignored:
         text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
-        yield found(task, "initial data is ignored", "warning", text, tables=ignored)
+        yield finding_about(task, "initial data is ignored", "warning", text, tables=ignored)
 
 
 def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
@@ -74,7 +82,7 @@ def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
         count = len(task.spec.actions)
         text = f"its {count} gold actions leave the database unchanged"
-        yield found(task, "gold changes nothing", "info", text, gold_actions=count)
+        yield finding_about(task, "gold changes nothing", "info", text, gold_actions=count)
 
 
 def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
@@ -82,17 +90,17 @@ def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
     missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
     if missed:
         text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
-        yield found(task, "gold misses its own checks", "error", text, checks=missed)
+        yield finding_about(task, "gold misses its own checks", "error", text, checks=missed)
 
 
 def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
     """A task in which nothing counts that could fail."""
     if task.criteria is None:
-        yield found(task, "criteria can only pass", "error", "the task has no criteria")
+        yield finding_about(task, "criteria can only pass", "error", "the task has no criteria")
     elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
         basis = [kind.value for kind in task.criteria.reward_basis]
         text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
-        yield found(task, "criteria can only pass", "error", text, basis=basis)
+        yield finding_about(task, "criteria can only pass", "error", text, basis=basis)
 
 
 def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
@@ -110,7 +118,7 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
     if task.counts(RewardType.ENV_ASSERTION) and not _holds_at_the_start(task):
         return
     text = "an agent that does nothing and says nothing gets the full reward"
-    yield found(task, "doing nothing passes", "warning", text)
+    yield finding_about(task, "doing nothing passes", "warning", text)
 
 
 def _holds_at_the_start(task: AuditedTask) -> bool:
@@ -158,7 +166,7 @@ def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
         count = len(criteria.nl_assertions)
         text = f"{count} natural-language assertions are not scored"
         assertions = list(criteria.nl_assertions)
-        yield found(task, "assertions not counted", "info", text, assertions=assertions)
+        yield finding_about(task, "assertions not counted", "info", text, assertions=assertions)
 
 
 def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
@@ -166,7 +174,7 @@ def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
     for info in (task.criteria and task.criteria.communicate_info) or ():
         if "," in info and task.counts(RewardType.COMMUNICATE):
             text = f"{info!r} has a comma, and commas are removed from what the agent says"
-            yield found(task, "text can never match", "error", text, info=info)
+            yield finding_about(task, "text can never match", "error", text, info=info)
 
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
@@ -183,10 +191,14 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
         places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
         if len(wanted) <= 2:
             text = f"{info!r} also matches inside any longer number or word"
-            yield found(task, "text matches by chance", "warning", text, info=info, also_in=places)
+            yield finding_about(
+                task, "text matches by chance", "warning", text, info=info, also_in=places
+            )
         elif places:
             text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
-            yield found(task, "text matches by chance", "info", text, info=info, also_in=places)
+            yield finding_about(
+                task, "text matches by chance", "info", text, info=info, also_in=places
+            )
 
 
 def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
@@ -194,7 +206,7 @@ def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterato
     same: dict[str, list[str]] = defaultdict(list)
     alike: dict[str, list[str]] = defaultdict(list)
     for task in tasks:
-        counted = (task.spec.gold_key, _counted(task))
+        counted = (task.spec.gold_key, _count_noun(task))
         alike[canonical_json(counted)].append(task.id)
         same[canonical_json((*counted, task.raw.get("user_scenario")))].append(task.id)
     equal = [ids for ids in same.values() if len(ids) > 1]
@@ -213,7 +225,7 @@ def _of_several(
     return Finding(audited.domain.name, None, kind, severity, text, {"tasks": list(ids)})
 
 
-def _counted(task: AuditedTask) -> object:
+def _count_noun(task: AuditedTask) -> object:
     """What a task's verdict depends on besides the reference solution."""
     if task.criteria is None:
         return None
@@ -222,16 +234,31 @@ def _counted(task: AuditedTask) -> object:
     )
 
 
-TASK_CHECKS = (
-    gold_raises,
-    gold_is_refused,
-    initial_data_is_ignored,
-    gold_changes_nothing,
-    gold_misses_its_checks,
-    criteria_can_only_pass,
-    doing_nothing_passes,
-    assertions_not_counted,
-    text_can_never_match,
-    text_matches_by_chance,
-)
-DOMAIN_CHECKS = (checks_can_only_pass, equal_tasks)
+def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
+    """Play the reference solution, and before each step ask whether the policy allows it."""
+    world = task.begun()
+    for action in task.spec.actions:
+        for text in (*_outside_the_schema(task, action), *why_forbidden(world, action.call())):
+            yield finding_about(
+                task,
+                "gold breaks a precondition",
+                "warning",
+                text,
+                action_id=action.action_id,
+                call=render_call(action.call()),
+            )
+        world.respond(action.call())
+
+
+def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
+    """Arguments that the tool's own description does not offer."""
+    kit = toolkit_with(task.audited.domain, action)
+    if kit is None:
+        yield no_tool(action)
+        return
+    inputs: Mapping[str, Any] = kit.get_tool_metadata(action.name)["inputs"]
+    for name, value in action.arguments.items():
+        if name not in inputs:
+            yield f"{action.name} has no argument {name}"
+        elif "enum" in inputs[name] and value not in inputs[name]["enum"]:
+            yield f"{name} is {value!r}, which {action.name} does not offer"

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask, words_of
-from maseval.benchmark.tau2.audit.criteria import found
-from maseval.benchmark.tau2.audit.finding import Finding
+from maseval.benchmark.tau2.audit.criteria import finding_about
+from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding, words_of
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
 from maseval.benchmark.tau2.world.world import World, to_json_str
 
@@ -21,7 +20,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
     for value in sorted(_Reader(task).never_learns(wanted)) if wanted else ():
         text = f"{value!r} is in no text and in no answer of a reading tool"
         actions = [a.action_id for a in task.spec.actions if value in [*_ids(a.arguments)]]
-        yield found(task, "id nobody can know", "warning", text, id=value, actions=actions)
+        yield finding_about(task, "id nobody can know", "warning", text, id=value, actions=actions)
 
 
 def _ids(value: object) -> Iterator[str]:
@@ -170,6 +169,3 @@ def _values_named(key: str, value: object) -> Iterator[object]:
         case list():
             for each in value:
                 yield from _values_named(key, each)
-
-
-TASK_CHECKS = (ids_nobody_can_know,)

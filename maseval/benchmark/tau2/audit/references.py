@@ -1,14 +1,21 @@
 """Findings about words that name what is not there: in a persona, in a policy."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from maseval.benchmark.tau2.audit.audited import AuditedDomain, AuditedTask, words_of
-from maseval.benchmark.tau2.audit.criteria import found
-from maseval.benchmark.tau2.audit.finding import Finding, Severity
+from maseval.benchmark.tau2.audit.criteria import finding_about
+from maseval.benchmark.tau2.audit.subject import (
+    AuditedDomain,
+    AuditedTask,
+    Finding,
+    Severity,
+    words_of,
+)
 from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.domains.domain import DomainDocument
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
@@ -23,27 +30,27 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
     for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
         for value in dict.fromkeys(pattern.findall(text)):
             if not task.is_in_the_world(value):
-                yield _denied(task, what, value, "no record has it")
+                yield _contradiction(task, what, value, "no record has it")
     for value, table in _unknown_ids(task):
-        yield _denied(task, f"id in {table}", value, f"{table} has no such record")
+        yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
     user = _user_of(task)
     if user is None:
         return
     record = str(user[1]).lower()
     for first, last in dict.fromkeys(_NAME.findall(text)):
         if first.lower() not in record or last.lower() not in record:
-            yield _denied(task, "name", f"{first} {last}", f"{user[0]} has another name")
+            yield _contradiction(task, "name", f"{first} {last}", f"{user[0]} has another name")
     for value in dict.fromkeys(_ZIP.findall(text)):
         if value not in record:
-            yield _denied(task, "zip code", value, f"{user[0]} lives elsewhere")
+            yield _contradiction(task, "zip code", value, f"{user[0]} lives elsewhere")
     for value in dict.fromkeys(_EMAIL.findall(text)):
         if value.lower() in database.lower() and value.lower() not in record:
-            yield _denied(task, "email address", value, f"it is not that of {user[0]}")
+            yield _contradiction(task, "email address", value, f"it is not that of {user[0]}")
 
 
-def _denied(task: AuditedTask, what: str, value: str, why: str) -> Finding:
+def _contradiction(task: AuditedTask, what: str, value: str, why: str) -> Finding:
     text = f"the user is told the {what} {value!r}, but {why}"
-    return found(
+    return finding_about(
         task, "persona contradicts the database", "warning", text, fact=what, value=value, why=why
     )
 
@@ -129,5 +136,51 @@ def _parameter_names(kit: type[ToolKitBase[Any]]) -> Iterator[str]:
         yield from definition["function"]["parameters"].get("properties", {})
 
 
-TASK_CHECKS = (persona_contradictions,)
-DOMAIN_CHECKS = (unknown_tools_in_policy,)
+# Tools that are found by reading have a number at the end, which no other word has.
+_FOUND_TOOL = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+_\d{4}\b")
+_FIGURE = re.compile(r"\$\d[\d,]*(?:\.\d+)?|\d+(?:\.\d+)?%|\b\d+ (?:hours?|days?|months?|years?)\b")
+
+
+def unknown_tools_in_documents(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Tools that an agent is told to use and that nobody has."""
+    kits = [kit for kit in (audited.domain.toolkit, audited.domain.user_toolkit) if kit]
+    for document in audited.documents:
+        for name in dict.fromkeys(_FOUND_TOOL.findall(document.content)):
+            if not any(kit.has_tool(name) for kit in kits):
+                text = f"{document.id} ({document.title}) names {name}, which neither side has"
+                yield _document_finding(audited, "document names an unknown tool", text, document)
+
+
+def documents_that_disagree(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Documents of one title, each with figures that the other does not have."""
+    by_title: dict[str, list[DomainDocument]] = defaultdict(list)
+    for document in audited.documents:
+        by_title[document.title].append(document)
+    for title, (first, *others) in by_title.items():
+        for other in others:
+            mine, theirs = _figures(first), _figures(other)
+            if mine - theirs and theirs - mine:
+                text = (
+                    f"both {first.id} and {other.id} have the title {title!r}; only the former "
+                    f"has {_join(mine - theirs)}, only the latter {_join(theirs - mine)}"
+                )
+                yield _document_finding(audited, "documents disagree", text, first, other)
+
+
+def _figures(document: DomainDocument) -> set[str]:
+    return set(_FIGURE.findall(document.content))
+
+
+def _join(figures: set[str]) -> str:
+    return ", ".join(sorted(figures))
+
+
+def _document_finding(
+    audited: AuditedDomain, kind: str, text: str, *documents: DomainDocument
+) -> Finding:
+    evidence = {"documents": [document.id for document in documents]}
+    return Finding(audited.domain.name, None, kind, "warning", text, evidence)

@@ -7,7 +7,7 @@ reference solutions earn the reward, before a model is paid for failing at them.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.audit.audited import (
+from maseval.benchmark.tau2.audit.subject import (
     AuditedDomain,
     AuditedTask,
     audited_domain,

@@ -18,26 +18,25 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_con
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.recount.causes import causes
-from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
-from maseval.benchmark.tau2.recount.panel import Panel
-from maseval.benchmark.tau2.recount.policies import policies
-from maseval.benchmark.tau2.recount.recount import Recount
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
-from maseval.benchmark.tau2.recount.sources import (
+from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.record import (
     MALFORMED,
-    Certifiable,
-    Collection,
-    Item,
-    collection,
+    PlannedTrial,
+    RecordItem,
+    RecordSource,
+    SimulationRecord,
+    open_record,
 )
-from maseval.benchmark.tau2.recount.suspicion import (
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.suspicion import (
     Suspicion,
     copies,
     missing_trials,
     oddities,
 )
-from maseval.benchmark.tau2.recount.tasks import differing_tasks
+from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.data.store import AnyPath
 from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks, measure_name
 
@@ -45,14 +44,14 @@ _TOLERANCE = 1e-9
 
 
 def certify(
-    source: Certifiable | Collection,
+    source: RecordSource | SimulationRecord,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
     data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
-    panel: Panel | None = None,
+    panel: JudgePanel | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
@@ -69,7 +68,11 @@ def certify(
         panel: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
     """
-    whole = source if isinstance(source, Collection) else collection(source, domain, solo, version)
+    whole = (
+        source
+        if isinstance(source, SimulationRecord)
+        else open_record(source, domain, solo, version)
+    )
     run = _Certification(whole, data_dir, partial, panel)
     for item in whole.items:
         run.add(item)
@@ -78,13 +81,13 @@ def certify(
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
-    source: Certifiable | Collection,
+    source: RecordSource | SimulationRecord,
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
-    panel: Panel | None = None,
+    panel: JudgePanel | None = None,
 ) -> list[str]:
     """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
 
@@ -117,15 +120,15 @@ class _Certification:
 
     def __init__(
         self,
-        whole: Collection,
+        whole: SimulationRecord,
         data_dir: AnyPath | None,
         partial: bool,
-        panel: Panel | None = None,
+        panel: JudgePanel | None = None,
     ) -> None:
         self._whole = whole
         self._data_dir = data_dir
         planned = bool(whole.tasks or whole.planned)
-        self._found = Recount(
+        self._found = RescoredRecord(
             whole, whole_split=planned and not partial, data_dir=data_dir, panel=panel
         )
         self._hash = hashlib.sha256()
@@ -134,18 +137,18 @@ class _Certification:
         self._suspicions: list[Suspicion] = []
         self._agreement: Counter[str] = Counter()
 
-    def add(self, item: Item) -> None:
+    def add(self, item: RecordItem) -> None:
         judged = self._found.add(item)
-        where = judged.passport.where
+        where = judged.identity.where
         self._modes |= {"lenient order ids"} if item.lenient else set()
         self._modes |= {"solo"} if item.solo else set()
         self._texts |= {item.texts} if item.texts else set()
         self._hash.update(canonical_json((where, item.simulation)).encode())
         if item.problem is None:
             self._suspicions += oddities(item.simulation, where)
-        self._look_at(judged, where)
+        self._note_doubts(judged, where)
 
-    def _look_at(self, judged: Judged, where: str) -> None:
+    def _note_doubts(self, judged: RescoredSimulation, where: str) -> None:
         if judged.problem == FOREIGN_TASK:
             text = f"{judged.slot.domain} has no task {judged.named!r}"
             self._suspicions.append(Suspicion("unknown task", where, text))
@@ -166,7 +169,7 @@ class _Certification:
 
     def certificate(self) -> Certificate:
         whole, found = self._whole, self._found
-        passports = [each.passport for each in found.judged]
+        passports = [each.identity for each in found.simulations]
         suspicions = [
             *self._suspicions,
             *copies(passports),
@@ -181,7 +184,7 @@ class _Certification:
                 "rules": self._rules(),
                 "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
                 "simulations_sha256": self._hash.hexdigest(),
-                "omitted": self._omitted(),
+                "omitted": self._count_omitted(),
                 "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
                 "agreement": {
                     "compared": self._agreement["compared"],
@@ -204,7 +207,7 @@ class _Certification:
             "tasks": _LISTED if found.split is None else found.split[0],
         }
 
-    def _omitted(self) -> dict[str, int]:
+    def _count_omitted(self) -> dict[str, int]:
         counted = self._found.problems
         del counted[FOREIGN_TASK]  # listed one by one
         if self._whole.malformed:
@@ -216,7 +219,7 @@ class _Certification:
         domain = self._found.domain
         if domain is None:
             return
-        known = self._found.known(domain)
+        known = self._found.known_tasks(domain)
         for task_id in self._whole.tasks:
             if known.raw(task_id) is None:
                 text = f"{domain.name} has no task {task_id!r}"
@@ -234,7 +237,7 @@ class _Certification:
             yield Suspicion("edited policy", domain.name, text)
 
 
-def _numbers(found: Recount, domain: str) -> DomainNumbers:
+def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
     """What was recomputed for one domain; every planned simulation counts."""
     passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
     tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
@@ -250,13 +253,13 @@ def _numbers(found: Recount, domain: str) -> DomainNumbers:
             for k in range(1, fewest_trials(tasks) + 1)
         },
         "not_scorable": sum(
-            each.fault is not None for each in found.judged if each.slot.domain == domain
+            each.fault is not None for each in found.simulations if each.slot.domain == domain
         ),
     }
 
 
-def _reward(found: Recount, slot: PlannedTrial) -> float:
-    several: Iterable[Judged] = found.by_slot.get(slot, ())
+def _reward(found: RescoredRecord, slot: PlannedTrial) -> float:
+    several: Iterable[RescoredSimulation] = found.by_slot.get(slot, ())
     return min((each.reward or 0.0 for each in several), default=0.0)
 
 

@@ -7,12 +7,12 @@ from maseval.benchmark.tau2.explain.evidence import (
     CommunicationEvidence,
     Quote,
 )
+from maseval.benchmark.tau2.explain.explaining import explain
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.findings import CheckSummary, ReplayFault
 from maseval.benchmark.tau2.explain.repair import CallChange, Repair
 from maseval.benchmark.tau2.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.explain.tracing import CallAt, WrongField
-from maseval.benchmark.tau2.explain.verdict import explain
 
 __all__ = [
     "ABSENT",

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
-from maseval.benchmark.tau2.explain.course import Course
 from maseval.benchmark.tau2.explain.snapshot import (
     FieldPath,
     FieldPlace,
     WorldSnapshot,
     differing_records,
 )
-from maseval.benchmark.tau2.explain.tracing import CallAt
+from maseval.benchmark.tau2.explain.tracing import CallAt, WorldHistory
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,12 @@ class Divergence:
 
 
 def divergence(
-    domain: Domain, played: Course, gold: WorldSnapshot, last_message: int, *, open_to_the_end: bool
+    domain: Domain,
+    played: WorldHistory,
+    gold: WorldSnapshot,
+    last_message: int,
+    *,
+    open_to_the_end: bool,
 ) -> Divergence:
     """Find the point of no return of a conversation that did not end in the gold state."""
     rules = domain.permanence

@@ -5,11 +5,97 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from maseval.benchmark.tau2.explain.watching import facts_read
+from pydantic import BaseModel
+
+from maseval.benchmark.tau2.explain.snapshot import FieldPath
 from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
 from maseval.benchmark.tau2.formats.simulation import CommunicateCheck, EnvAssertionCheck
 from maseval.benchmark.tau2.world.tasks import EnvAssertion
 from maseval.benchmark.tau2.world.world import World
+
+WorldFacts = dict[str, object]
+
+
+def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
+    """The values of the world that decide an assertion; empty if they cannot be found out."""
+    toolkit = world.tools if assertion["env_type"] == "assistant" else world.user_tools
+    if toolkit is None:
+        return {}
+    facts: dict[FieldPath, object] = {}
+    original = toolkit.db
+    try:
+        toolkit.db = _Watched(original, (), facts)
+        toolkit.task_function(assertion["func_name"])(**assertion["arguments"])
+    except Exception:  # a function that cannot be watched gives no facts
+        return {}
+    finally:
+        toolkit.db = original
+    return {_path_text(path): value for path, value in facts.items()}
+
+
+def _path_text(path: FieldPath) -> str:
+    parts = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return parts.lstrip(".")
+
+
+class _Watched:
+    """Stands for a part of a database; parts of it are watched too, single values are noted."""
+
+    def __init__(self, value: object, path: FieldPath, facts: dict[FieldPath, object]) -> None:
+        vars(self).update(_value=value, _path=path, _facts=facts)
+
+    def _watch(self, step: str | int, value: object) -> object:
+        path = (*self._path, step)
+        if isinstance(value, BaseModel | Mapping | list):
+            return _Watched(value, path, self._facts)
+        self._facts[path] = value
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._value, name)
+        if callable(value):
+            return self._method(name, value)
+        return self._watch(name, value)
+
+    def _method(self, name: str, method: Any) -> object:
+        if name == "get":
+            return lambda key, default=None: self[key] if key in self._value else default
+        if name == "view":  # a table's record for reading only
+            return lambda key: self._watch(key, method(key))
+        if name in ("items", "values"):
+            pairs = [(key, self._watch(key, each)) for key, each in self._value.items()]
+            return lambda: pairs if name == "items" else [each for _, each in pairs]
+        if isinstance(self._value, BaseModel) and name in vars(type(self._value)):
+            # A record's own method reads the record: let it read the watched one.
+            return vars(type(self._value))[name].__get__(self)
+        return method
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._value, name, value)
+
+    def __getitem__(self, key: Any) -> object:
+        return self._watch(key, self._value[key])
+
+    def __iter__(self) -> Iterator[object]:
+        if isinstance(self._value, list):
+            return (self._watch(index, each) for index, each in enumerate(self._value))
+        return iter(self._value)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._value
+
+    def __len__(self) -> int:
+        length = self._facts[(*self._path, "(length)")] = len(self._value)
+        return length
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._value == (other._value if isinstance(other, _Watched) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared, not looked up
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # A number by itself, with or without a currency: no part of an id, a date or a time of day, and
@@ -86,10 +172,10 @@ def communication_evidence(
     messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
 ) -> tuple[CommunicationEvidence, ...]:
     """Each thing to be said with the sentence that says it, or the nearest one."""
-    return tuple(_communicated(messages, check["info"], check["met"]) for check in checks)
+    return tuple(_evidence_for(messages, check["info"], check["met"]) for check in checks)
 
 
-def _communicated(messages: Sequence[Tau2Message], info: str, met: bool) -> CommunicationEvidence:
+def _evidence_for(messages: Sequence[Tau2Message], info: str, met: bool) -> CommunicationEvidence:
     wanted = info.lower()
     if met:
         return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
@@ -128,14 +214,14 @@ def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
     """The agent's sentence with the closest number, or with the most words in common."""
     closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
     best: tuple[float, Quote | None] = (0.0, None)
-    for index, sentence in _said(messages):
+    for index, sentence in _agent_sentences(messages):
         near = closeness(sentence)
         if near > best[0]:
             best = near, Quote(index, "assistant", _short(sentence))
     return best[1]
 
 
-def _said(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, str]]:
+def _agent_sentences(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, str]]:
     for index, message in enumerate(messages):
         if message["role"] == "assistant" and has_text(message):
             for sentence in _SENTENCE.split(spoken_text(message)):

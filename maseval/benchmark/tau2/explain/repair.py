@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from maseval.benchmark.tau2.explain.course import recorded_calls
-from maseval.benchmark.tau2.explain.subject import Subject
+from maseval.benchmark.tau2.explain.findings import ScoredCase
+from maseval.benchmark.tau2.explain.tracing import recorded_calls
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
@@ -55,10 +55,10 @@ class Repair:
         return bool(self.changes) and all(c.kind == "add" for c in self.changes or ())
 
 
-class Workshop:
+class RepairSearch:
     """Where sets of changes to one conversation are tried out."""
 
-    def __init__(self, subject: Subject, *, most_trials: int = MOST_TRIALS) -> None:
+    def __init__(self, subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> None:
         self.case = subject.case
         self.setting = self.case.setting
         self.tried = 0
@@ -77,7 +77,7 @@ class Workshop:
                 yield action
 
     def _call(self, action: Action) -> Tau2ToolCall:
-        return _own(action, self.setting.solo)
+        return _make_call(action, self.setting.solo)
 
     def place(self, dropped: Sequence[int] = (), added: Sequence[Action] = ()) -> Placement | None:
         """Where the added calls must stand for all that tool calls decide to be right.
@@ -146,8 +146,8 @@ class Workshop:
         most = len(found) if found else len(everything) + 1
         for chosen in _by_size(everything, most, musts):
             if self.tried >= self.most_trials:
-                return self._unproved(found)
-            if self.place(*_parted(chosen)):
+                return self._unproved_repair(found)
+            if self.place(*_split_changes(chosen)):
                 return self._repair(chosen, smallest=True)
         if found:
             return self._repair(found, smallest=True)
@@ -158,26 +158,26 @@ class Workshop:
         guesses = [suspects, list(range(len(self.writes)))]
         for dropped in guesses if guesses[0] != guesses[1] else guesses[:1]:
             chosen: list[int | Action] = [*dropped, *self.missing]
-            if chosen and self.place(*_parted(chosen)):
-                return self._thinned(chosen, needed)
+            if chosen and self.place(*_split_changes(chosen)):
+                return self._thin_out(chosen, needed)
         return None
 
-    def _thinned(self, chosen: list[int | Action], needed: Sequence[Needed]) -> list[int | Action]:
+    def _thin_out(self, chosen: list[int | Action], needed: Sequence[Needed]) -> list[int | Action]:
         for each in list(chosen):
             fewer = [other for other in chosen if other is not each]
             worth_it = fewer and _has(fewer, needed) and self.tried < self.most_trials
-            if worth_it and self.place(*_parted(fewer)):
+            if worth_it and self.place(*_split_changes(fewer)):
                 chosen = fewer
         return chosen
 
-    def _unproved(self, found: Sequence[int | Action] | None) -> Repair:
+    def _unproved_repair(self, found: Sequence[int | Action] | None) -> Repair:
         if found is None:
             return Repair(None, False, self.tried, f"none was found in {self.tried} trials")
         note = f"there may be a smaller set: {self.tried} trials were not enough to rule it out"
         return self._repair(found, smallest=False, note=note)
 
     def _repair(self, chosen: Sequence[int | Action], *, smallest: bool, note: str = "") -> Repair:
-        dropped, added = _parted(chosen)
+        dropped, added = _split_changes(chosen)
         placement = self.place(dropped, added) or "end"
         return Repair(self._changes(dropped, added), smallest, self.tried, note, placement)
 
@@ -216,7 +216,7 @@ def _has(chosen: Sequence[int | Action], needed: Sequence[Needed]) -> bool:
     return all(ids & some for some in needed)
 
 
-def _parted(chosen: Sequence[int | Action]) -> tuple[list[int], list[Action]]:
+def _split_changes(chosen: Sequence[int | Action]) -> tuple[list[int], list[Action]]:
     dropped = [each for each in chosen if isinstance(each, int)]
     return dropped, [each for each in chosen if isinstance(each, Action)]
 
@@ -227,7 +227,7 @@ def _missing(
     """The actions for which no recorded call stands; one call stands for one action."""
     left = [call for _, call in made]
     for action in actions:
-        wanted = _own(action, solo)
+        wanted = _make_call(action, solo)
         for number, call in enumerate(left):
             if call["name"] == wanted["name"] and call["arguments"] == wanted["arguments"]:
                 del left[number]
@@ -236,7 +236,7 @@ def _missing(
             yield action
 
 
-def _own(action: Action, solo: bool) -> Tau2ToolCall:
+def _make_call(action: Action, solo: bool) -> Tau2ToolCall:
     """The action as a call of whoever would make it: alone, the agent makes the user's too."""
     call = action.call()
     return {**call, "requestor": "assistant"} if solo else call

@@ -90,7 +90,7 @@ class WorldSnapshot:
         else:
             loaded = self._loaded[place.side, place.table]
             fragment = loaded.fragment(place.record) if place.record in loaded.raw else None
-        return ABSENT if fragment is None else parsed(fragment)
+        return ABSENT if fragment is None else parse_fragment(fragment)
 
     def rows(self, side: DatabaseSide, table: str) -> Iterator[str | None]:
         """The records of a table that may differ from those of another snapshot."""
@@ -184,7 +184,7 @@ def _same(one: object, other: object) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def parsed(fragment: str) -> object:
+def parse_fragment(fragment: str) -> object:
     """A record's hashed form as values, which nobody may change."""
     return json.loads(fragment)
 

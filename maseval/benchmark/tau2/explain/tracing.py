@@ -1,17 +1,106 @@
 """Who wrote what: each wrong value with the call that wrote it, and the action that should have."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from maseval.benchmark.tau2.explain.course import Course, WorldStep
 from maseval.benchmark.tau2.explain.snapshot import (
     FieldDifference,
     FieldPlace,
+    WorldSnapshot,
     differences,
     differing_records,
 )
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.world.reference import evaluators_call, evaluators_world, gold_state
+from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action
+from maseval.benchmark.tau2.world.world import World
+
+
+class WorldStep(NamedTuple):
+    """A call, where it stands, and the world after it.
+
+    ``position`` is the index of the message that holds the call, or of the action in a reference
+    solution.
+    """
+
+    position: int
+    call: Tau2ToolCall
+    after: WorldSnapshot
+
+
+class WorldHistory(NamedTuple):
+    """A world's way from its start to its end.
+
+    ``steps`` are the calls that changed it; ``failures`` counts the writes that raised.
+    """
+
+    start: WorldSnapshot
+    steps: Sequence[WorldStep]
+    end: WorldSnapshot
+    failures: int
+
+    def before(self, number: int) -> WorldSnapshot:
+        """The world just before a step."""
+        return self.steps[number - 1].after if number else self.start
+
+
+def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall]]:
+    """Every answered call with the index of the message that holds it."""
+    for index, call, _ in calls_with_answers(messages):
+        position = index - 1
+        while messages[position]["role"] == "tool":
+            position -= 1
+        yield position, call
+
+
+def conversation_history(case: Case) -> WorldHistory:
+    """Play a conversation again, whose replay is known to come out as recorded."""
+    setting, calls = case.setting, list(recorded_calls(case.messages))
+    writes = [each for each in calls if setting.may_write(each[1])]
+    course = _play(setting.world(), writes, _respond)
+    if course.end.state != case.replay().state():
+        # A tool that is declared as reading has written: then every call is played.
+        course = _play(setting.world(), calls, _respond)
+    return course
+
+
+def gold_history(setting: Setting) -> WorldHistory:
+    """Carry out the reference solution in the evaluator's way."""
+    calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
+    writes = [each for each in calls if setting.may_write(each[1])]
+    course = _play(evaluators_world(setting), writes, _carry_out)
+    if course.end.state != gold_state(setting).state:
+        # A tool that is declared as reading writes.
+        course = _play(evaluators_world(setting), calls, _carry_out)
+    return course
+
+
+def _play(
+    world: World,
+    calls: Iterable[tuple[int, Tau2ToolCall]],
+    make: Callable[[World, Tau2ToolCall], bool],
+) -> WorldHistory:
+    start = last = WorldSnapshot(world)
+    steps, failures = [], 0
+    for position, call in calls:
+        failures += make(world, call)
+        after = WorldSnapshot(world)
+        if after.state != last.state:
+            steps.append(WorldStep(position, call, after))
+            last = after
+    return WorldHistory(start, steps, last, failures)
+
+
+def _respond(world: World, call: Tau2ToolCall) -> bool:
+    return world.respond(call)["error"]
+
+
+def _carry_out(world: World, call: Tau2ToolCall) -> bool:
+    return evaluators_call(world, call) is not None
 
 
 @dataclass(frozen=True)
@@ -38,18 +127,20 @@ class WrongField:
     gold_action: Action | None = None
 
 
-def wrong_fields(played: Course, gold: Course, actions: Sequence[Action]) -> list[WrongField]:
+def wrong_fields(
+    played: WorldHistory, gold: WorldHistory, actions: Sequence[Action]
+) -> list[WrongField]:
     """Every field in which a conversation ended elsewhere than the reference solution."""
     return [
-        _traced(difference, played, gold, actions)
+        _trace_field(difference, played, gold, actions)
         for difference in differences(gold.end, played.end)
     ]
 
 
-def _traced(
+def _trace_field(
     difference: FieldDifference,
-    played: Course,
-    gold: Course,
+    played: WorldHistory,
+    gold: WorldHistory,
     actions: Sequence[Action],
 ) -> WrongField:
     place = difference.place
@@ -64,7 +155,7 @@ def _traced(
     )
 
 
-def last_writer(course: Course, place: FieldPlace) -> WorldStep | None:
+def last_writer(course: WorldHistory, place: FieldPlace) -> WorldStep | None:
     """The step after which a value stayed as it is in the end."""
     final = course.end.value(place)
     for number in range(len(course.steps) - 1, -1, -1):
@@ -74,7 +165,7 @@ def last_writer(course: Course, place: FieldPlace) -> WorldStep | None:
 
 
 def needed_actions(
-    played: Course, gold: Course, wrong: Sequence[WrongField], actions: Sequence[Action]
+    played: WorldHistory, gold: WorldHistory, wrong: Sequence[WrongField], actions: Sequence[Action]
 ) -> list[set[str]]:
     """For each wrong record that no recorded call touched: the actions that can touch it.
 
@@ -83,8 +174,8 @@ def needed_actions(
     """
     if played.failures or gold.failures:
         return []
-    changed = _touched(played)
-    writers = _touched(gold)
+    changed = _writers_by_record(played)
+    writers = _writers_by_record(gold)
     records = dict.fromkeys(each.place.whole for each in wrong)
     return [
         {actions[position].action_id for position in writers.get(record, ())}
@@ -93,7 +184,7 @@ def needed_actions(
     ]
 
 
-def _touched(course: Course) -> dict[FieldPlace, set[int]]:
+def _writers_by_record(course: WorldHistory) -> dict[FieldPlace, set[int]]:
     """The positions of the steps that changed each record."""
     touched: dict[FieldPlace, set[int]] = {}
     for number, step in enumerate(course.steps):

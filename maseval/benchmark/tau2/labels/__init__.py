@@ -1,14 +1,14 @@
 """Who failed: rule-based labels for failed simulations, and what they add up to."""
 
-from maseval.benchmark.tau2.labels.counting import (
+from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
+from maseval.benchmark.tau2.labels.label import explain_and_label, label
+from maseval.benchmark.tau2.labels.summary import (
     Labelled,
     LabelSummary,
     PassHatK,
     summarise_labels,
     summary_text,
 )
-from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
-from maseval.benchmark.tau2.labels.label import explain_and_label, label
 
 __all__ = [
     "WHO",

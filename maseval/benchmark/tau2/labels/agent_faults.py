@@ -1,8 +1,8 @@
 """Failures of the agent: what it did, did not do, or did not say."""
 
-from itertools import takewhile
+from itertools import product, takewhile
 
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels import words
@@ -14,13 +14,90 @@ from maseval.benchmark.tau2.labels.failure import (
     differences,
     is_error,
 )
-from maseval.benchmark.tau2.labels.leaving import TRANSFER_TOOL, transferred_at
-from maseval.benchmark.tau2.labels.topics import (
+from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
+from maseval.benchmark.tau2.labels.words import (
     mentions,
     proposes,
     record,
+    reports_it_done,
     telling_values,
 )
+
+
+def forbidden_write(failure: Failure) -> Label | None:
+    """A wrong write is one that the policy forbids."""
+    broken = [
+        (index, call, failure.forbidden[index, render_call(call)])
+        for index, call in failure.wrong_writes
+        if (index, render_call(call)) in failure.forbidden and not failure.is_gold(call)
+    ]
+    if not broken:
+        return None
+    evidence = [f"message {index}: {render_call(call)}: {why}" for index, call, why in broken]
+    missing = {change.call["name"]: change.call for change in failure.to_add}
+    instead = [(call, missing[call["name"]]) for _, call, _ in broken if call["name"] in missing]
+    evidence += [line for pair in instead for line in differences(*pair)]
+    what = "wrong arguments" if len(instead) == len(broken) else "extra write"
+    return Label("agent", what, "forbidden write", tuple(evidence))
+
+
+def made_impossible(failure: Failure) -> Label | None:
+    """A call of the reference solution was tried and failed, because of a write before it."""
+    for change in failure.to_leave_out:
+        before = change.message_index or 0
+        for index, call, answer in failure.writes:
+            if index >= before and is_error(answer) and failure.is_gold(call):
+                evidence = (
+                    f"message {before}: {render_call(change.call)}",
+                    f"message {index}: then {render_call(call)} fails: "
+                    f"{format_value(answer.get('content'))}",
+                )
+                return Label("agent", "extra write", "made impossible", evidence)
+    return None
+
+
+def said_and_not_done(failure: Failure) -> Label | None:
+    """The agent says that it has done what is missing, and has never called that tool."""
+    worked = {call["name"] for _, call, answer in failure.calls if not is_error(answer)}
+    undone = [
+        call
+        for call in (change.call for change in failure.to_add)
+        if call["requestor"] == "assistant" and call["name"] not in worked
+    ]
+    said = [
+        (index, sentence)
+        for index, text in (failure.said_by("assistant") if undone else ())
+        for sentence in words.sentences(text)
+    ]
+    for call, (index, sentence) in product(undone, said):
+        if reports_it_done(sentence, call):
+            evidence = (
+                f"message {index}, the agent: {format_value(sentence)}",
+                f"never called: {render_call(call)}",
+            )
+            return Label("agent", "said and not done", "said and not done", evidence)
+    return None
+
+
+def transferred_at_once(failure: Failure) -> Label | None:
+    """The agent handed over to a human before it had looked anything up."""
+    at = transferred_at(failure)
+    if at is None or TRANSFER_TOOL in {action.name for action in failure.gold}:
+        return None
+    looked = [call for index, call, _ in failure.calls if index <= at]
+    if any(call["name"] != TRANSFER_TOOL for call in looked):
+        return None
+    evidence = (f"message {at}: the agent transfers, and has looked nothing up",)
+    return Label("agent", "transferred too early", "transferred at once", evidence)
+
+
+SHOWN_RULES: tuple[LabelRule, ...] = (
+    forbidden_write,
+    made_impossible,
+    said_and_not_done,
+    transferred_at_once,
+)
+
 
 _OFTEN = 3
 
@@ -33,14 +110,14 @@ def ran_out_of_steps(failure: Failure) -> Label | None:
     last, times = _repeated_at_the_end(failure)
     if times < _OFTEN:
         return Label("agent", what, what, (evidence,))
-    repeated = f"the last {times} calls of the {last['requestor']} are {shown_call(last)}"
+    repeated = f"the last {times} calls of the {last['requestor']} are {render_call(last)}"
     who: Who = "agent" if last["requestor"] == "assistant" else "unclear"
     return Label(who, what, what, (evidence, repeated))
 
 
 def _repeated_at_the_end(failure: Failure) -> tuple[Tau2ToolCall, int]:
     """The last call, and how often it was made without anything else in between."""
-    calls = [(call["requestor"], shown_call(call), call) for _, call, _ in failure.calls]
+    calls = [(call["requestor"], render_call(call), call) for _, call, _ in failure.calls]
     if not calls:
         return {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}, 0
     same = list(takewhile(lambda each: each[:2] == calls[-1][:2], reversed(calls)))
@@ -91,7 +168,7 @@ def wrong_arguments(failure: Failure) -> Label | None:
     for index, call in _suspicious(failure):
         for wanted in missing:
             if wanted["name"] == call["name"] and _about_the_same(wanted, call, failure):
-                evidence = (f"message {index}: {shown_call(call)}", *differences(call, wanted))
+                evidence = (f"message {index}: {render_call(call)}", *differences(call, wanted))
                 return Label("agent", "wrong arguments", "wrong arguments", evidence)
     return None
 
@@ -148,7 +225,7 @@ def refused_wrongly(failure: Failure) -> Label | None:
         return None
     for change in failure.to_add:
         for index, text in reversed(failure.refusals_of(change.call)):
-            how = f"message {index}: {shown(words.around_refusal(text))}"
+            how = f"message {index}: {format_value(words.around_refusal(text))}"
             return Label("agent", "refused wrongly", "refused wrongly", (how, *_missing(failure)))
     return None
 
@@ -157,7 +234,7 @@ def extra_write(failure: Failure) -> Label | None:
     """Something was done that the reference solution does not do."""
     if not failure.to_leave_out:
         return None
-    extra = (f"message {c.message_index}: {shown_call(c.call)}" for c in failure.to_leave_out)
+    extra = (f"message {c.message_index}: {render_call(c.call)}" for c in failure.to_leave_out)
     return Label("agent", "extra write", "extra write", (*extra, *_missing(failure)))
 
 
@@ -167,7 +244,7 @@ def permanent_write(failure: Failure) -> Label | None:
     if found is None or found.call is None:
         return None
     evidence = (
-        f"message {found.call.message_index}: {shown_call(found.call.call)}",
+        f"message {found.call.message_index}: {render_call(found.call.call)}",
         f"{found.place}: {found.reason}",
     )
     return Label("agent", "extra write", "permanent write", evidence)
@@ -179,7 +256,7 @@ def never_looked_up(failure: Failure) -> Label | None:
         name = record(change.call)
         if name is None or change.call["requestor"] == "user":
             continue
-        listed = next((i for i, _, answer in failure.calls if _lists(answer, name)), None)
+        listed = next((i for i, _, answer in failure.calls if _lists_record(answer, name)), None)
         asked = any(name in telling_values(call["arguments"]) for _, call, _ in failure.calls)
         if listed is not None and not asked and not _settled_for_another(failure, change.call):
             evidence = (
@@ -190,7 +267,7 @@ def never_looked_up(failure: Failure) -> Label | None:
     return None
 
 
-def _lists(answer: Tau2Message, name: str) -> bool:
+def _lists_record(answer: Tau2Message, name: str) -> bool:
     return not is_error(answer) and mentions(answer.get("content") or "", name)
 
 
@@ -211,7 +288,7 @@ def missing_write(failure: Failure) -> Label | None:
     """Something was not done that the user asked for, or that nobody told the user to do."""
     if not failure.to_add:
         return None
-    ignored = [why for change in failure.to_add if (why := _ignored(failure, change.call))]
+    ignored = [why for change in failure.to_add if (why := _sign_of_neglect(failure, change.call))]
     if not ignored:
         return None
     writes = [
@@ -221,7 +298,7 @@ def missing_write(failure: Failure) -> Label | None:
     return Label("agent", what, "missing write", (*ignored, *_missing(failure)))
 
 
-def _ignored(failure: Failure, call: Tau2ToolCall) -> str | None:
+def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
     """What shows that the agent passed over a call; None if nothing does."""
     if failure.subject.case.setting.solo:
         return "the agent works alone"
@@ -239,7 +316,7 @@ def _ignored(failure: Failure, call: Tau2ToolCall) -> str | None:
 
 
 def _missing(failure: Failure) -> list[str]:
-    return [f"missing: {shown_call(change.call)}" for change in failure.to_add]
+    return [f"missing: {render_call(change.call)}" for change in failure.to_add]
 
 
 AGENT_RULES: tuple[LabelRule, ...] = (

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from maseval.benchmark.tau2.explain.explanation import Explanation
+from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
+from maseval.benchmark.tau2.explain.findings import ScoredCase
 from maseval.benchmark.tau2.explain.repair import CallChange
-from maseval.benchmark.tau2.explain.subject import Subject
-from maseval.benchmark.tau2.explain.text import shown, shown_call
 from maseval.benchmark.tau2.explain.tracing import CallAt
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
@@ -18,17 +17,15 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.labels.topics import (
-    proposes,
-    says_the_like,
-    speaks_of,
-)
 from maseval.benchmark.tau2.labels.words import (
     agrees,
     asks,
     declines,
+    proposes,
     refusal,
+    says_the_like,
     sentences,
+    speaks_of,
 )
 from maseval.benchmark.tau2.world.policy import forbidden_calls
 from maseval.benchmark.tau2.world.tasks import Action
@@ -53,16 +50,16 @@ class Label:
 
     def text(self) -> str:
         """In words, the evidence below."""
-        return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *self._indented()])
+        return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *self._evidence_lines()])
 
-    def _indented(self) -> Iterator[str]:
+    def _evidence_lines(self) -> Iterator[str]:
         return (f"  {line}" for line in self.evidence)
 
 
 class Failure:
     """A failed simulation and its explanation."""
 
-    def __init__(self, subject: Subject, explanation: Explanation) -> None:
+    def __init__(self, subject: ScoredCase, explanation: Explanation) -> None:
         self.subject = subject
         self.explanation = explanation
         self.messages = subject.case.recording.messages
@@ -103,7 +100,7 @@ class Failure:
     @cached_property
     def calls(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
         """Every recorded call with its place and answer."""
-        return list(_answered(self.messages))
+        return list(_calls_with_answers(self.messages))
 
     def calls_of(self, tool: str) -> list[Tau2ToolCall]:
         """The recorded calls of one tool."""
@@ -128,7 +125,7 @@ class Failure:
         """The writes that the policy forbids, by their message and text, and why."""
         calls = [call for _, call, _ in self.writes]
         why = forbidden_calls(self.subject.case.setting, calls)
-        places = [(index, shown_call(call)) for index, call, _ in self.writes]
+        places = [(index, render_call(call)) for index, call, _ in self.writes]
         return {places[number]: text for number, text in why.items()}
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
@@ -223,7 +220,7 @@ class Failure:
         """The writes that would have to be left out or that left a wrong value, in order."""
         found = [(change.message_index or 0, change.call) for change in self.to_leave_out]
         found += [(at.message_index, at.call) for at in self.wrong_writers]
-        once = {(index, shown_call(call)): (index, call) for index, call in found}
+        once = {(index, render_call(call)): (index, call) for index, call in found}
         return [once[key] for key in sorted(once)]
 
     @cached_property
@@ -262,10 +259,15 @@ def differences(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[str]:
     """The arguments in which a call differs from the one that was wanted, in words."""
     one, other = made["arguments"], wanted["arguments"]
     names = [name for name in {**other, **one} if one.get(name) != other.get(name)]
-    return [f"{name}: {shown(one.get(name))} instead of {shown(other.get(name))}" for name in names]
+    return [
+        f"{name}: {format_value(one.get(name))} instead of {format_value(other.get(name))}"
+        for name in names
+    ]
 
 
-def _answered(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
+def _calls_with_answers(
+    messages: Sequence[Tau2Message],
+) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
     """Every call with the answer of the same id that follows; without one it is left out."""
     for index, message in enumerate(messages):
         for call in tool_calls_of(message) or ():

@@ -9,19 +9,18 @@ from collections.abc import Mapping, Sequence
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
-from maseval.benchmark.tau2.explain.subject import subject_of
-from maseval.benchmark.tau2.explain.verdict import explain_subject
-from maseval.benchmark.tau2.labels.agent_faults import AGENT_RULES
-from maseval.benchmark.tau2.labels.doubts import DOUBT_RULES, out_of_scope
+from maseval.benchmark.tau2.explain.findings import score_case
+from maseval.benchmark.tau2.labels.agent_faults import AGENT_RULES, SHOWN_RULES
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.labels.outer_faults import (
     INFRASTRUCTURE_RULES,
     POLICY_RULES,
     TASK_RULES,
+    value_nobody_can_know,
 )
-from maseval.benchmark.tau2.labels.shown_faults import SHOWN_RULES
-from maseval.benchmark.tau2.labels.unknowable import value_nobody_can_know
+from maseval.benchmark.tau2.labels.unclear_faults import DOUBT_RULES, out_of_scope
 from maseval.benchmark.tau2.labels.user_faults import USER_RULES
 from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.core.model import ModelAdapter
@@ -76,7 +75,7 @@ def explain_and_label(
     version: AnyVersion = None,
 ) -> tuple[Explanation, Label | None]:
     """Both at once, for the price of one."""
-    subject = subject_of(
+    subject = score_case(
         simulation,
         domain,
         task,

@@ -1,13 +1,16 @@
 """Failures that are neither side's: the recording is broken, or the task is."""
 
+import json
 import re
+from collections.abc import Iterator
 
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.domains.records import Table
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.labels.leaving import TRANSFER_TOOL
-from maseval.benchmark.tau2.labels.topics import speaks_of
+from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, Who, is_error
+from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
+from maseval.benchmark.tau2.labels.words import OWNERS, id_like, speaks_of, telling_values
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
@@ -74,8 +77,8 @@ def gold_raises(failure: Failure) -> Label | None:
             if action.action_id in faults and same:
                 text = faults[action.action_id].error
                 evidence = (
-                    f"gold action {shown_call(action.model_dump())} raises: {text}",
-                    f"message {change.message_index}: {shown_call(change.call)} worked",
+                    f"gold action {render_call(action.model_dump())} raises: {text}",
+                    f"message {change.message_index}: {render_call(change.call)} worked",
                 )
                 return Label("task", "gold raises", "gold raises", evidence)
     return None
@@ -90,7 +93,7 @@ def gold_against_the_policy(failure: Failure) -> Label | None:
     broken = [each for each in failure.not_made if each.action_id in forbidden]
     if not broken:
         return None
-    evidence = tuple(f"{shown_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
+    evidence = tuple(f"{render_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
     return _against_the_policy(failure, [each.call() for each in broken], evidence)
 
 
@@ -98,7 +101,7 @@ def reason_not_given(failure: Failure) -> Label | None:
     """All that is missing is allowed only for a reason, and the task does not give it."""
     if not failure.to_add:
         return None
-    world = failure.subject.case.replayed()
+    world = failure.subject.case.replay()
     calls = [change.call for change in failure.to_add]
     found = [unspoken_reasons(world, call, failure.scenario) for call in calls]
     if not all(found):
@@ -142,8 +145,11 @@ def payment_left_open(failure: Failure) -> Label | None:
     if not differing or not all("payment" in name for name in differing):
         return None
     evidence = (
-        f"message {index}: {shown_call(made)}",
-        *(f"{name}: {shown(wanted['arguments'].get(name))} expected" for name in sorted(differing)),
+        f"message {index}: {render_call(made)}",
+        *(
+            f"{name}: {format_value(wanted['arguments'].get(name))} expected"
+            for name in sorted(differing)
+        ),
         "the task says nothing about how to pay",
     )
     return Label("task", "choice left open", "payment left open", evidence)
@@ -167,3 +173,66 @@ TASK_RULES: tuple[LabelRule, ...] = (
     gold_raises,
     payment_left_open,
 )
+
+
+def value_nobody_can_know(failure: Failure) -> Label | None:
+    """A missing call has a date or an id that the task, the talk and the database do not have.
+
+    If more than that is wrong, it would have failed anyhow.
+    """
+    for change in failure.to_add:
+        call = change.call
+        values = dict.fromkeys(telling_values(call["arguments"]))
+        unknown = {value for value in values if _is_unknown(failure, call, value)}
+        if unknown:
+            evidence = tuple(
+                f"{call['name']} needs {value!r}, which no text and no record has"
+                for value in sorted(unknown)
+            )
+            who: Who = "task" if _only_these_differ(failure, unknown) else "unclear"
+            return Label(who, "gold cannot be known", "value nobody can know", evidence)
+    return None
+
+
+def _only_these_differ(failure: Failure, unknown: set[str]) -> bool:
+    expected = [field.expected for field in failure.explanation.wrong_fields]
+    return all(isinstance(value, str) and value in unknown for value in expected)
+
+
+def _is_unknown(failure: Failure, call: Tau2ToolCall, value: str) -> bool:
+    if call["requestor"] != "assistant" or id_like(value) != [value]:
+        return False
+    if value.lower() in failure.scenario:
+        return False
+    sources = (
+        _message_texts(failure),
+        _records_of_person(failure, call),
+        _earlier_answers(failure, call),
+    )
+    return not any(value in text for source in sources for text in source)
+
+
+def _message_texts(failure: Failure) -> Iterator[str]:
+    return (message.get("content") or "" for message in failure.messages)
+
+
+def _records_of_person(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
+    """The records of the database that are this person's, or nobody's."""
+    person = {call["arguments"].get(key) for key in OWNERS}
+    for _, table in failure.subject.case.setting.world().tools.db:
+        if not isinstance(table, Table):
+            yield str(table)
+            continue
+        for key, record in table.shared.raw.items():
+            owners = {record[name] for name in OWNERS if name in record}
+            if not owners or owners & person or not any(person):
+                yield f"{key} {json.dumps(record, ensure_ascii=False)}"
+
+
+def _earlier_answers(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
+    """What the tools answer to the steps of the reference solution before this one."""
+    world = failure.subject.case.setting.world()
+    for action in failure.gold:
+        if action.action_id == call["id"]:
+            return
+        yield world.respond(action.call())["content"] or ""

@@ -2,24 +2,253 @@
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
 
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import (
+    OUT_OF_SCOPE,
+    STOP,
+    Tau2Message,
     Tau2ToolCall,
     has_text,
     is_tool_call,
+    is_user_stop,
+    spoken_text,
     tool_calls_of,
 )
 from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.labels.instructions import INSTRUCTION_RULES
-from maseval.benchmark.tau2.labels.leaving import LEAVING_RULES
-from maseval.benchmark.tau2.labels.topics import (
+from maseval.benchmark.tau2.labels.words import (
     id_like,
+    means,
     mentions,
+    names_its_values,
+    other_ids,
+    proposes,
+    speaks_of,
     spellings,
     telling_values,
 )
+
+_CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
+
+_WHATEVER = re.compile(
+    r"\b(?:proceed|it|that|this|changes?|everything|anything|original|current|as is|for now|no)\b",
+    re.IGNORECASE,
+)
+
+
+def change_of_mind_missed(failure: Failure) -> Label | None:
+    """The user was to change its mind when asked to confirm, and did not, or in another way."""
+    if not _CHANGE_OF_MIND.search(failure.scenario):
+        return None
+    missed = turned_down(failure, outright=True)
+    found = next(chain(_agreed_to_wrong_calls(failure), missed), None)
+    if found is None:
+        return None
+    evidence = ("the task: the user is to change its mind when it is asked to confirm", *found)
+    return Label("user", "instructions not followed", "change of mind missed", evidence)
+
+
+def _agreed_to_wrong_calls(failure: Failure) -> Iterator[tuple[str, str]]:
+    wrong = [(at.message_index, at.call) for at in failure.wrong_writers]
+    for index, call in wrong:
+        reply = failure.consent_to(index)
+        if reply is not None and words.agrees(reply[1]):
+            yield f"message {reply[0]}: the user agrees", f"message {index}: {render_call(call)}"
+
+
+def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[str, str]]:
+    """Where the agent offered what is missing, and the user said no and never came back to it.
+
+    Unless ``outright``, asking for less counts as well, if the offer was exact.
+    """
+    if not failure.nothing_wrong_done or failure.attempts or transferred_at(failure) is not None:
+        return
+    for change in failure.to_add:
+        for index, offer in failure.offers_of(change.call):
+            reply = failure.reply_after(index)
+            if reply is None:
+                continue
+            refused = any(at <= index for at, _ in failure.refusals_of(change.call))
+            said_no = _says_no_to(reply[1], change.call) or (
+                not outright and words.narrows(reply[1]) and names_its_values(offer, change.call)
+            )
+            if refused or not said_no or _asked_again(failure, reply[0], change.call):
+                continue
+            yield (
+                f"message {index}: the agent offers {render_call(change.call)}",
+                f"message {reply[0]}, the user: {format_value(reply[1])}",
+            )
+
+
+def _says_no_to(text: str, call: Tau2ToolCall) -> bool:
+    """Whether a sentence says no to a call, or to whatever was offered."""
+    declined = [each for each in words.sentences(text) if words.declines(each)]
+    return any(_WHATEVER.search(each) or proposes(each, call) for each in declined)
+
+
+def _asked_again(failure: Failure, after: int, call: Tau2ToolCall) -> bool:
+    later = [text for index, text in failure.said_by("user") if index > after]
+    wishes = [
+        sentence
+        for text in later
+        for sentence in words.sentences(text)
+        if not words.declines(sentence) and not words.closes(sentence)
+    ]
+    return any(speaks_of(each, call) for each in wishes)
+
+
+def named_another_value(failure: Failure) -> Label | None:
+    """The agent did as the user said; the task has another value, or leaves it open."""
+    if failure.swap is None:
+        return None
+    index, made, wanted = failure.swap
+    differing = _differing(made, wanted)
+    if not differing or not all(_said_by_user(failure, index, m) for m, _ in differing):
+        return None
+    evidence = tuple(f"the user says {m!r}, the reference {w!r}" for m, w in differing)
+    if all(w.lower() in failure.scenario for _, w in differing):
+        what = "instructions not followed"
+        return Label("user", what, "named another value", evidence)
+    return Label("task", "choice left open", "choice left open", evidence)
+
+
+def _differing(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[tuple[str, str]]:
+    """The plain words in which two calls differ; empty if anything else does."""
+    pairs = []
+    for name in {**made["arguments"], **wanted["arguments"]}:
+        one, other = made["arguments"].get(name), wanted["arguments"].get(name)
+        if one == other:
+            continue
+        if not isinstance(one, str) or not isinstance(other, str) or id_like(one + other):
+            return []
+        pairs.append((one, other))
+    return pairs
+
+
+def _said_by_user(failure: Failure, before: int, value: str) -> bool:
+    said = (text for index, text in failure.said_by("user") if index < before)
+    reply = failure.reply_before(before)
+    return any(mentions(text, value) for text in said) or bool(
+        reply and words.agrees(reply[1]) and _was_offered(failure, reply[0], value)
+    )
+
+
+def _was_offered(failure: Failure, before: int, value: str) -> bool:
+    said = [text for index, text in failure.said_by("assistant") if index < before]
+    return any(mentions(text, value) for text in said[-1:])
+
+
+INSTRUCTION_RULES: tuple[LabelRule, ...] = (
+    change_of_mind_missed,
+    named_another_value,
+)
+
+
+TRANSFER_TOOL = "transfer_to_human_agents"
+
+
+def transferred_at(failure: Failure) -> int | None:
+    """The message in which the agent hands over to a human, with the tool or in the set words."""
+    for index, message in enumerate(failure.messages):
+        if message["role"] == "assistant":
+            tools = [call["name"] for call in tool_calls_of(message) or ()]
+            if TRANSFER_TOOL in tools or "YOU ARE BEING TRANSFERRED" in spoken_text(message):
+                return index
+    return None
+
+
+class _Leave:
+    """The last exchange of a conversation that the user ended."""
+
+    def __init__(self, failure: Failure, last: Tau2Message, asked: tuple[int, str]) -> None:
+        self._failure = failure
+        self._last = last
+        self._at, self.asked = asked
+        self.content = last.get("content") or ""
+        self.reply = words.plain(self.content)
+
+    @cached_property
+    def confirmed(self) -> bool:
+        """Whether it was asked to confirm something missing, and did, or said nothing at all."""
+        if STOP not in self.content or not words.asks(self.asked):
+            return False
+        if self.reply and not words.agrees(self.reply):
+            return False
+        missing = [change.call for change in self._failure.to_add]
+        return not self._is_about_other_ids and any(means(self._exchange, c) for c in missing)
+
+    @property
+    def _exchange(self) -> str:
+        return f"{self.asked}\n{self.reply}"
+
+    @property
+    def _is_about_other_ids(self) -> bool:
+        """Whether what was open is another action than the missing one, by the ids it names."""
+        return any(other_ids(self._exchange, change.call) for change in self._failure.to_add)
+
+    @cached_property
+    def too_early(self) -> bool:
+        """Whether it was asked for something, or was to wait, and left without saying no."""
+        if words.speaks_of_a_transfer(self.asked) or transferred_at(self._failure) is not None:
+            return False
+        if words.refusal(self.asked) or words.declines(self.reply):
+            return False
+        if self._is_about_other_ids:
+            return False
+        if OUT_OF_SCOPE in self.content:  # the token says that the task does not go on from here
+            return False
+        if words.requests(self.asked):
+            return not words.says_goodbye(self.reply) or words.agrees(self.reply)
+        return not self.reply and words.announces(self.asked)
+
+    def evidence(self) -> Iterator[str]:
+        last = len(self._failure.messages) - 1
+        yield f"message {self._at}, the agent: {format_value(self.asked[-200:])}"
+        yield f"message {last}, the user ends it: {format_value(self.content)}"
+        for change in self._failure.to_add:
+            yield f"still missing: {render_call(change.call)}"
+
+
+def _leave(failure: Failure) -> _Leave | None:
+    """The user's leave, if nothing wrong was done and what is missing could still have followed."""
+    ended_by_user = failure.subject.case.recording.termination_reason == "user_stop"
+    if not failure.messages or not ended_by_user or not failure.nothing_wrong_done:
+        return None
+    last = failure.messages[-1]
+    asked = next(iter(reversed(list(failure.said_by("assistant")))), None)
+    if last["role"] != "user" or not is_user_stop(last) or asked is None:
+        return None
+    return None if _done_otherwise(failure) else _Leave(failure, last, asked)
+
+
+def _done_otherwise(failure: Failure) -> bool:
+    """Whether the agent has already done, in another way, what is missing."""
+    worked = {i for i, _, answer in failure.writes if not is_error(answer)}
+    return any(index in worked for index, _ in failure.attempts)
+
+
+def stopped_before_the_action(failure: Failure) -> Label | None:
+    """The user agreed and ended the conversation with that message."""
+    leave = _leave(failure)
+    if leave is None or not leave.confirmed:
+        return None
+    what = "stopped before the confirmed action"
+    return Label("user", what, "stopped before the action", tuple(leave.evidence()))
+
+
+def left_too_early(failure: Failure) -> Label | None:
+    """The user was asked for something, or was to wait, and ended the conversation."""
+    leave = _leave(failure)
+    if leave is None or not leave.too_early:
+        return None
+    return Label("user", "left too early", "left too early", tuple(leave.evidence()))
+
+
+LEAVING_RULES: tuple[LabelRule, ...] = (stopped_before_the_action, left_too_early)
+
 
 _OFTEN = 5
 
@@ -66,7 +295,7 @@ def _first_told_by_user(failure: Failure, value: str, before: int) -> int | None
         return None
     for index, message in enumerate(failure.messages[:before]):
         texts = [message.get("content") or ""]
-        texts += [shown(c["arguments"], 10_000) for c in tool_calls_of(message) or ()]
+        texts += [format_value(c["arguments"], 10_000) for c in tool_calls_of(message) or ()]
         if any(written in text.lower() for text in texts for written in spellings(value)):
             return index if message["role"] == "user" else None
     return None
@@ -119,7 +348,7 @@ def never_acted(failure: Failure) -> Label | None:
         return None
     evidence = (
         f"the agent asks in {len(asked)} messages, the user calls no tool",
-        *(f"missing: {shown_call(call)}" for call in to_do),
+        *(f"missing: {render_call(call)}" for call in to_do),
     )
     return Label("user", "never acted", "never acted", evidence)
 

@@ -4,10 +4,81 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.standing import REPLAY, TASK, Standing
+from maseval.benchmark.tau2.rescoring.record import RecordItem
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
+from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.shapes import entries, mapping
+
+REPLAY, TASK = "replay", "task"
+"""What a verdict can fail by, beside the checks that count."""
+
+
+@dataclass(frozen=True)
+class ReleaseVerdict:
+    """A simulation under a release; ``task`` is as the release has it, None if it has none."""
+
+    release: Release
+    domain: Domain
+    task: Mapping[str, Any] | None
+    again: RescoringResult
+
+    @classmethod
+    def of(cls, item: RecordItem, recount: RescoredRecord) -> "ReleaseVerdict":
+        """Judge a simulation under the release that it comes with."""
+        again = recount.judge(item)
+        task = again.task or recount.known_tasks(item.domain).raw(again.simulation.slot.task_id)
+        return cls(release_named(item.version), item.domain, task, again)
+
+    @property
+    def passed(self) -> bool:
+        return self.again.simulation.passed
+
+    @property
+    def open(self) -> bool:
+        """Whether a judge would decide it."""
+        return self.again.simulation.open
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether the release asks a judge about it, whatever else it finds."""
+        return self.again.simulation.asks_judge
+
+    @property
+    def judge_is_moot(self) -> bool:
+        """Whether there was no judge, and none could have turned the failure."""
+        return self.asks_judge and self.again.verdict.so_far is not None and not self.open
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """What counts, and how it came out; without a judge who was not there."""
+        verdict = self.again.verdict.reward_info or self.again.verdict.so_far
+        return {} if verdict is None else verdict["reward_breakdown"] or {}
+
+    @property
+    def failed_by(self) -> set[str]:
+        """The checks it fails, or that it cannot be replayed or has no task."""
+        found = {kind for kind, reward in self.parts.items() if reward < 1}
+        found |= {REPLAY} if self.unreplayable else set()
+        return found | ({TASK} if self.again.simulation.problem == FOREIGN_TASK else set())
+
+    @property
+    def unreplayable(self) -> bool:
+        return self.again.simulation.fault is not None or self.again.verdict.raised is not None
+
+    @property
+    def unreplayable_call(self) -> str | None:
+        """The tool whose recorded answer the replay does not give."""
+        fault, raised = self.again.simulation.fault, self.again.verdict.raised
+        call: Mapping[str, object] | None = None if fault is None else fault.call
+        if raised is not None and isinstance(raised.__cause__, ReplayError):
+            call = raised.__cause__.call
+        return None if call is None else str(call.get("name"))
+
 
 JUDGE = "NL_ASSERTION"
 _CRITERIA = {
@@ -34,7 +105,7 @@ class Reason:
         return {"kind": self.kind, "text": self.text}
 
 
-def reasons(before: Standing, after: Standing) -> tuple[Reason, ...]:
+def reasons(before: ReleaseVerdict, after: ReleaseVerdict) -> tuple[Reason, ...]:
     """What makes the verdict another, most telling first."""
     gone, new = before.failed_by - after.failed_by, after.failed_by - before.failed_by
     found = []
@@ -50,7 +121,7 @@ def reasons(before: Standing, after: Standing) -> tuple[Reason, ...]:
     return tuple(dict.fromkeys(found)) or (Reason("other rules"),)
 
 
-def _why(kind: str, before: Standing, after: Standing, *, appeared: bool) -> Reason:
+def _why(kind: str, before: ReleaseVerdict, after: ReleaseVerdict, *, appeared: bool) -> Reason:
     if kind == TASK:
         return Reason("task added" if not appeared else "task removed")
     if kind == REPLAY:
@@ -64,7 +135,7 @@ def _why(kind: str, before: Standing, after: Standing, *, appeared: bool) -> Rea
     return _other_criteria(kind, before, after)
 
 
-def _replay(failing: Standing, other: Standing) -> Reason:
+def _replay(failing: ReleaseVerdict, other: ReleaseVerdict) -> Reason:
     """Why a conversation can be replayed under the one and not under the other."""
     name = failing.unreplayable_call
     if name is None:
@@ -76,7 +147,7 @@ def _replay(failing: Standing, other: Standing) -> Reason:
     return Reason("lenient replay", f"another answer of {name} is accepted")
 
 
-def _other_criteria(kind: str, before: Standing, after: Standing) -> Reason:
+def _other_criteria(kind: str, before: ReleaseVerdict, after: ReleaseVerdict) -> Reason:
     named, field = _CRITERIA[kind]
     old, new = (entries(_criteria(each).get(field)) for each in (before, after))
     if list(map(_content, old)) == list(map(_content, new)):
@@ -84,7 +155,7 @@ def _other_criteria(kind: str, before: Standing, after: Standing) -> Reason:
     return Reason(named, difference(old, new))
 
 
-def _criteria(standing: Standing) -> Mapping[str, Any]:
+def _criteria(standing: ReleaseVerdict) -> Mapping[str, Any]:
     return mapping(standing.task, "evaluation_criteria")
 
 
@@ -98,11 +169,11 @@ def difference(old: Sequence[object], new: Sequence[object]) -> str:
         lost.remove(name)
         added.remove(name)
     parts = {"without ": lost, "with ": added, "other arguments of ": changed}
-    told = [words + _counted(names) for words, names in parts.items() if names]
+    told = [words + _count_names(names) for words, names in parts.items() if names]
     return "; ".join(told) or "another order"
 
 
-def _counted(names: Sequence[str]) -> str:
+def _count_names(names: Sequence[str]) -> str:
     counts = ((name, names.count(name)) for name in dict.fromkeys(names))
     return ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts)
 

@@ -30,7 +30,7 @@ TASK = _form(RawTask)
 REWARD_INFO = _form(RewardInfo)
 
 
-def checked(form: TypeAdapter[Form], value: object, where: str) -> Form:
+def check_form(form: TypeAdapter[Form], value: object, where: str) -> Form:
     """``value`` in that form; ``where`` says in an error whose fields are meant."""
     try:
         return form.validate_python(value)
@@ -52,7 +52,7 @@ def _fault(fault: Mapping[str, Any], value: object) -> str:
             problem = "should be 'system', 'assistant', 'user' or 'tool'"
         case _:
             problem = fault["msg"].removeprefix("Input ")
-    return f"{path}: {problem}, found {short(found)}"
+    return f"{path}: {problem}, found {abbreviate(found)}"
 
 
 def field_path(location: tuple[str | int, ...], value: object) -> str:
@@ -70,7 +70,7 @@ def field_path(location: tuple[str | int, ...], value: object) -> str:
     return path.lstrip(".") or "the value itself"
 
 
-def short(value: object) -> str:
+def abbreviate(value: object) -> str:
     """A value as an error shows it."""
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -1,13 +1,50 @@
 """How a file holds its simulations: in one object, in lines, or in a folder beside it."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from maseval.benchmark.tau2.results.checking import ResultsFormatError, short
-from maseval.benchmark.tau2.results.directory import SIMULATIONS_NAME
+from maseval.benchmark.tau2.results.checking import ResultsFormatError, abbreviate
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
+
+RESULTS_NAME = "results.json"
+SIMULATIONS_NAME = "simulations"
+NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not scored"
+
+_VOICE_USER = "voice_streaming_user_simulator"
+
+
+class FullDuplexResultsError(ResultsFormatError):
+    """A full-duplex (voice) simulation, which is not supported and never scored."""
+
+
+def is_voice(info: Mapping[str, Any]) -> bool:
+    """Whether a run's ``info`` says that its sides talked at the same time."""
+    user = info.get("user_info") or {}
+    native = info.get("audio_native_config") is not None
+    return native or user.get("implementation") == _VOICE_USER
+
+
+def simulation_files(path: Path, index: object) -> list[Path]:
+    """The files beside a ``results.json``, by name; they must be those that its index lists."""
+    files = sorted(
+        (path.parent / SIMULATIONS_NAME).glob("*.json"), key=lambda file: os.fsencode(file.name)
+    )
+    if not isinstance(index, list):
+        return files
+    found = {file.stem for file in files}
+    listed = {str(entry["id"]) for entry in index if isinstance(entry, dict) and "id" in entry}
+    problems = {
+        "Missing simulation files": sorted(listed - found),
+        "Extra simulation files not in index": sorted(found - listed),
+    }
+    told = "; ".join(f"{problem}: {names}" for problem, names in problems.items() if names)
+    if told:
+        raise ResultsFormatError(f"Dir format integrity check failed for {path}: {told}")
+    return files
+
 
 Layout = Literal["results", "lines", "directory"]
 
@@ -27,7 +64,7 @@ def layout_of(path: Path) -> Layout | None:
 
 
 def _layout_of_content(path: Path) -> Layout | None:
-    with opened(path) as stream:
+    with open_json(path) as stream:
         for name in member_names(stream):
             if name in _RESULTS_KEYS:
                 return "results"
@@ -39,14 +76,14 @@ def _layout_of_content(path: Path) -> Layout | None:
 def has_simulations(path: Path) -> bool:
     """Whether it is a results file or the one of a folder; any other JSON file is not."""
     try:
-        with opened(path) as stream:
+        with open_json(path) as stream:
             return any(name in _SIMULATION_KEYS for name in member_names(stream))
     except (ResultsFormatError, OSError):
         return False
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[JsonFile]:
+def open_json(path: Path) -> Iterator[JsonFile]:
     """A JSON file whose errors name the file."""
     try:
         with JsonFile(path) as stream:
@@ -63,7 +100,7 @@ def member_names(stream: JsonFile) -> Iterator[str]:
             stream.skip()
 
 
-def listed(stream: JsonFile, path: Path) -> Iterator[object]:
+def listed_simulations(stream: JsonFile, path: Path) -> Iterator[object]:
     """The simulations that one object lists."""
     found = False
     for key in stream.members():
@@ -72,7 +109,7 @@ def listed(stream: JsonFile, path: Path) -> Iterator[object]:
             continue
         found = True
         if stream.peek() not in ("[", ""):
-            wrong = short(stream.value())
+            wrong = abbreviate(stream.value())
             raise ResultsFormatError(f"{path}, simulations: should be a list, found {wrong}")
         yield from stream.elements()
     stream.finish()
@@ -80,7 +117,7 @@ def listed(stream: JsonFile, path: Path) -> Iterator[object]:
         raise ResultsFormatError(f"{path}, simulations: missing")
 
 
-def in_lines(stream: JsonFile) -> Iterator[object]:
+def simulations_in_lines(stream: JsonFile) -> Iterator[object]:
     """The value of each line."""
     while stream.peek():
         yield stream.value()

@@ -25,24 +25,22 @@ from maseval.benchmark.tau2.results.checking import (
     SIMULATION,
     TASK,
     ResultsFormatError,
-    checked,
-    short,
+    abbreviate,
+    check_form,
 )
-from maseval.benchmark.tau2.results.directory import (
+from maseval.benchmark.tau2.results.layout import (
     NOT_SUPPORTED,
     RESULTS_NAME,
     SIMULATIONS_NAME,
     FullDuplexResultsError,
-    is_voice,
-    simulation_files,
-)
-from maseval.benchmark.tau2.results.layout import (
     Layout,
-    in_lines,
+    is_voice,
     layout_of,
-    listed,
+    listed_simulations,
     member_names,
-    opened,
+    open_json,
+    simulation_files,
+    simulations_in_lines,
 )
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
@@ -107,7 +105,7 @@ class ResultsFile:
         info = self._member("info")
         if info is None:
             raise ResultsFormatError(f"{self.path}, info: missing")
-        return checked(RUN_INFO, info, f"{self.path}, info")
+        return check_form(RUN_INFO, info, f"{self.path}, info")
 
     @cached_property
     def raw_info(self) -> Mapping[str, object]:
@@ -119,9 +117,12 @@ class ResultsFile:
         """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
-            raise ResultsFormatError(f"{self.path}, tasks: should be a list, found {short(tasks)}")
+            raise ResultsFormatError(
+                f"{self.path}, tasks: should be a list, found {abbreviate(tasks)}"
+            )
         forms = [
-            checked(TASK, task, f"{self.path}, tasks[{index}]") for index, task in enumerate(tasks)
+            check_form(TASK, task, f"{self.path}, tasks[{index}]")
+            for index, task in enumerate(tasks)
         ]
         return {form["id"]: form for form in forms}
 
@@ -147,7 +148,7 @@ class ResultsFile:
         """One part of a results file, read no further than needed."""
         if self.layout == "lines":
             return None
-        with opened(self.path) as stream:
+        with open_json(self.path) as stream:
             for key in stream.members():
                 if key == wanted:
                     return stream.value()
@@ -162,7 +163,9 @@ class ResultsFile:
         try:
             with JsonFile(self.path) as stream:
                 whole = self.layout == "results"
-                for value in listed(stream, self.path) if whole else in_lines(stream):
+                for value in (
+                    listed_simulations(stream, self.path) if whole else simulations_in_lines(stream)
+                ):
                     yield value
                     count += 1
         except JsonStreamError as error:
@@ -179,14 +182,14 @@ class ResultsFile:
                 *(self.path, SIMULATIONS_NAME),
             )
         for file in files:
-            with opened(file) as stream:
+            with open_json(file) as stream:
                 yield stream.value()
 
     def _from_results(self, index: int, value: object) -> RecordedSimulation:
         domain, solo, voice = self._setting
         if voice:
             raise FullDuplexResultsError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
-        return self._recorded(index, value, domain=domain, solo=solo, version=self.form)
+        return self._make_record(index, value, domain=domain, solo=solo, version=self.form)
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool, bool]:
@@ -216,13 +219,13 @@ class ResultsFile:
         return "1.0.1" if later else "0.2.0"
 
     def _keys(self) -> set[str]:
-        with opened(self.path) as stream:
+        with open_json(self.path) as stream:
             return set(member_names(stream))
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
             case {"simulation": simulation}:
-                return self._recorded(
+                return self._make_record(
                     index,
                     simulation,
                     domain=value.get("domain"),
@@ -231,13 +234,13 @@ class ResultsFile:
                     exception=value.get("exception"),
                 )
             case {"messages": _}:
-                return self._recorded(index, value)
+                return self._make_record(index, value)
             case {"task_id": str(), "repeat_idx": int()}:
                 return self._from_report(index, cast("Report", value))
             case _:
                 raise ResultsFormatError(
                     f"{self.path}, line {index}: holds neither a simulation nor a report, "
-                    f"but {short(value)}"
+                    f"but {abbreviate(value)}"
                 )
 
     def _from_report(self, index: int, report: Report) -> RecordedSimulation | None:
@@ -257,9 +260,9 @@ class ResultsFile:
             )
             return None
         release = release_of_report(report).name
-        return self._recorded(index, simulation, domain=domain, solo=solo, version=release)
+        return self._make_record(index, simulation, domain=domain, solo=solo, version=release)
 
-    def _recorded(
+    def _make_record(
         self,
         index: int,
         value: object,
@@ -275,12 +278,14 @@ class ResultsFile:
         if isinstance(value, Mapping) and is_full_duplex(value):
             raise FullDuplexResultsError(f"{where}: {NOT_SUPPORTED}")
         try:
-            simulation = checked(SIMULATION, value, where)
+            simulation = check_form(SIMULATION, value, where)
         except ResultsFormatError as error:
             known = mapping(value)
             error.details.update({key: known.get(key) for key in ("task_id", "trial")})
             raise
-        beside = None if verdict is None else checked(REWARD_INFO, verdict, f"{where}, reward_info")
+        beside = (
+            None if verdict is None else check_form(REWARD_INFO, verdict, f"{where}, reward_info")
+        )
         return RecordedSimulation(
             index,
             simulation,

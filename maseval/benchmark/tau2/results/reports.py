@@ -28,9 +28,9 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     rules = release_of_report(report).rules
     recorded = environment_of(report).get("simulation")
     if not recorded:
-        return _omitted(report, "it has no simulation")
+        return _make_omitted(report, "it has no simulation")
     if recorded.get("termination_reason") not in rules.loop.endings:
-        return _omitted(report, f"v{rules.version} has no termination reason for it")
+        return _make_omitted(report, f"v{rules.version} has no termination reason for it")
     messages = [rules.files.message(message) for message in recorded["messages"]]
     known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
     return _form(report, known)
@@ -87,7 +87,7 @@ def _reward_info(report: Report) -> object:
     return next((form for form in forms if form is not None), None)
 
 
-def _omitted(report: Report, reason: str) -> Omitted:
+def _make_omitted(report: Report, reason: str) -> Omitted:
     status = report.get("status", "unknown")
     error = report.get("error") or {}
     if status != TaskExecutionStatus.SUCCESS.value and error.get("error_message"):

@@ -80,17 +80,17 @@ class JsonStream:
     def value(self) -> Any:
         """The next value, whole."""
         if not self.peek():
-            raise self._truncated()
+            raise self._truncation_error()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except JSONDecodeError as error:
                 if not self._may_continue(error):
-                    raise self._broken(error.msg, error.pos) from None
+                    raise self._format_error(error.msg, error.pos) from None
             except RecursionError:
-                raise self._broken("nested too deeply", self._at) from None
+                raise self._format_error("nested too deeply", self._at) from None
             except ValueError as error:  # a number too long for Python
-                raise self._broken(str(error), self._at) from None
+                raise self._format_error(str(error), self._at) from None
             else:
                 # What looks like a number may be the beginning of a longer one.
                 cut = isinstance(value, int | float) and len(self._text) - end < _MARGIN
@@ -128,7 +128,7 @@ class JsonStream:
             return
         while True:
             if self.peek() not in ('"', ""):
-                raise self._broken("expected a key in double quotes", self._at)
+                raise self._format_error("expected a key in double quotes", self._at)
             key = self.value()
             self._take(":")
             yield str(key)
@@ -139,7 +139,7 @@ class JsonStream:
     def finish(self) -> None:
         """Check that nothing follows."""
         if self.peek():
-            raise self._broken("extra data", self._at)
+            raise self._format_error("extra data", self._at)
 
     def _took(self, character: str) -> bool:
         if self.peek() != character:
@@ -150,8 +150,8 @@ class JsonStream:
     def _take(self, character: str) -> None:
         if not self._took(character):
             if not self.peek():
-                raise self._truncated()
-            raise self._broken(f"expected {character!r}", self._at)
+                raise self._truncation_error()
+            raise self._format_error(f"expected {character!r}", self._at)
 
     def _may_continue(self, error: JSONDecodeError) -> bool:
         """Whether a value that could not be read may be whole once more is read."""
@@ -161,7 +161,7 @@ class JsonStream:
         if self._read_more():
             return True
         if open_string or _CUT_WORD.fullmatch(self._text, error.pos):
-            raise self._truncated()
+            raise self._truncation_error()
         return False
 
     def _read_more(self) -> bool:
@@ -180,7 +180,7 @@ class JsonStream:
         except UnicodeDecodeError as error:
             raise JsonStreamError(f"not UTF-8 ({error.reason})", self._bytes_read) from None
         except EOFError:
-            raise self._truncated() from None
+            raise self._truncation_error() from None
         except (zlib.error, OSError) as error:
             raise JsonStreamError(f"unreadable ({error})", self._bytes_read) from error
         self._ended = not data
@@ -190,11 +190,11 @@ class JsonStream:
             self._text, self._at = self._text[self._at :] + more, 0
         return not self._ended
 
-    def _broken(self, problem: str, position: int) -> JsonStreamError:
+    def _format_error(self, problem: str, position: int) -> JsonStreamError:
         offset = self._bytes_before + _size(self._text[:position])
         return JsonStreamError(problem, offset)
 
-    def _truncated(self) -> TruncatedJsonError:
+    def _truncation_error(self) -> TruncatedJsonError:
         return TruncatedJsonError("the text ends in the middle of a value", self._bytes_read)
 
 

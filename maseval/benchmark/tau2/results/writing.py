@@ -1,6 +1,7 @@
 """Our results in the original's form, so that it can load, show and re-score them."""
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -8,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
+from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import Release, release_of
-from maseval.benchmark.tau2.formats.file_form import with_keys
-from maseval.benchmark.tau2.results.checking import SIMULATION, TASK, checked
-from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
+from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, release_of
+from maseval.benchmark.tau2.formats.file_form import filled
+from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo
+from maseval.benchmark.tau2.results.checking import RUN_INFO, SIMULATION, TASK, check_form
+from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
     environment_of,
@@ -21,7 +23,6 @@ from maseval.benchmark.tau2.results.reports import (
     release_of_report,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.run_info import run_info
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
@@ -152,7 +153,7 @@ class _Export:
         if self.release.rules.files.keeps_policy and simulation["messages"]:
             simulation["policy"] = self._policy(report)
         where = f"report of task {report['task_id']!r}, repetition {report['repeat_idx']}"
-        checked(SIMULATION, simulation, where)
+        check_form(SIMULATION, simulation, where)
         form = strict_json.dumps(simulation)
         self._spool.write(b",\n" * bool(self.written) + form.encode("ascii"))
         self.written += 1
@@ -194,8 +195,8 @@ class _Export:
             load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
             for task_id in self._task_ids
         )
-        checked_tasks = (checked(TASK, task, "task") for task in tasks)
-        forms = [strict_json.dumps(with_keys({**task}, form.task)) for task in checked_tasks]
+        checked_tasks = (check_form(TASK, task, "task") for task in tasks)
+        forms = [strict_json.dumps(filled({**task}, form.task)) for task in checked_tasks]
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}
         about = run_info(self._config, self.domain, known, self._data_dir, self.release)
         listed = ",\n".join(forms)
@@ -249,3 +250,86 @@ def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
     entries = [each._asdict() for each in omitted]
     write_json(path, {"results": target.name, "omitted": entries})
     return path
+
+
+logger = logging.getLogger(__name__)
+
+# Of the original's command line, for reports that do not name them.
+_MAX_STEPS = 200
+_MAX_ERRORS = 10
+
+_DEFAULT_AGENT = "default_agent"
+_AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_agent_gt"}
+
+
+def run_info(
+    config: Mapping[str, Any],
+    domain: Domain,
+    known: Mapping[str, object],
+    data_dir: AnyPath | None = None,
+    release: Release = DEFAULT_RELEASE,
+) -> RunInfo:
+    """The ``info`` of a results file, from the ``config`` of one of its reports.
+
+    What is ``known``, such as seed and number of trials, takes precedence.
+    """
+    benchmark = config.get("benchmark") or {}
+    rules = benchmark.get("tau2") or {}
+    mode = rules.get("mode", "normal")
+    if rules.get("lenient_order_ids"):
+        logger.warning(
+            "the run accepted order ids without their #, which the original does not: "
+            "it may score these simulations differently"
+        )
+    folder = load_domain_config(domain, data_dir, version=release)["db_path"].parent
+    gathered = {
+        "git_commit": (benchmark.get("git") or {}).get("commit_hash", "unknown"),
+        "max_steps": rules.get("max_steps", _MAX_STEPS),
+        "max_errors": rules.get("max_errors", _MAX_ERRORS),
+        "user_info": _user_info(config.get("user"), domain, rules, data_dir, release),
+        "agent_info": _agent_info(config.get("agents") or {}, mode),
+        "environment_info": {
+            "domain_name": domain.name,
+            "policy": domain.policy(folder, solo=mode == "solo"),
+            "tool_defs": None,
+        },
+    }
+    return check_form(RUN_INFO, {**gathered, **known}, "info")
+
+
+def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
+    only = next(iter(agents.values())) if len(agents) == 1 else {}
+    ours = list(agents) == [_DEFAULT_AGENT]
+    return {
+        "implementation": _AGENTS[mode] if ours else ", ".join(sorted(agents)) or "unknown",
+        "llm": only.get("model_id"),
+        "llm_args": only.get("llm_args"),
+    }
+
+
+def _user_info(
+    user: Mapping[str, Any] | None,
+    domain: Domain,
+    rules: Mapping[str, object],
+    data_dir: AnyPath | None,
+    release: Release,
+) -> UserInfo:
+    if not user:
+        return {
+            "implementation": "dummy_user",
+            "llm": None,
+            "llm_args": None,
+            "global_simulation_guidelines": None,
+        }
+    # Guidelines that a run has changed are not the original's, so they are not reported as such.
+    guidelines = (
+        None
+        if rules.get("short_conversations")
+        else load_guidelines(domain.user_toolkit is not None, data_dir, version=release)
+    )
+    return {
+        "implementation": "user_simulator",
+        "llm": user.get("model_id"),
+        "llm_args": user.get("llm_args"),
+        "global_simulation_guidelines": guidelines,
+    }

@@ -92,7 +92,7 @@ class Case:
         """Whether the reward depends on this check."""
         return kind in self.criteria.reward_basis
 
-    def replayed(self) -> World:
+    def replay(self) -> World:
         """The world in which the conversation ended; see ``world.replay``."""
         return self.setting.world(self.messages)
 
@@ -154,11 +154,11 @@ def _task_named(
     source = release.tasks.domain(domain)
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
-    versions = tuple(_modified(f"{folder}/{name}") for name in source.task_files.values())
+    versions = tuple(_modification_time(f"{folder}/{name}") for name in source.task_files.values())
     return _known_task(source, recording.task_id, folder, data_dir, versions)
 
 
-def _modified(file: str) -> int | None:
+def _modification_time(file: str) -> int | None:
     try:
         return os.stat(file).st_mtime_ns
     except OSError:

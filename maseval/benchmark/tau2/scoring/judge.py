@@ -3,17 +3,28 @@
 After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_nl_assertions.py (MIT, Sierra Research).
 """
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
+from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import NLCheck, RewardInfo
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
+from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.model import ModelAdapter
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import ModelAdapter, Params
+from maseval.core.storage.records import RecordWriter, iter_records, mend
+from maseval.core.tracing import JsonObject
 
 _NL_CHECK = TypeAdapter(NLCheck)
 
@@ -79,14 +90,14 @@ def _with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
         answer = json.loads(reply[first : last + 1])
     except (ValueError, RecursionError) as error:
         raise JudgeReplyError(
-            f"the judge replied {_shown(reply)}, which is not a JSON object: {error}; use a model "
-            "that answers in JSON"
+            f"the judge replied {_abbreviate(reply)}, which is not a JSON object: {error}; use a "
+            "model that answers in JSON"
         ) from error
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != len(assertions):
         found = len(results) if isinstance(results, list) else "no"
         raise JudgeReplyError(
-            f"the judge gave {found} results for {len(assertions)} assertions: {_shown(reply)}"
+            f"the judge gave {found} results for {len(assertions)} assertions: {_abbreviate(reply)}"
         )
     return [_outcome(*pair) for pair in zip(results, assertions, strict=True)]
 
@@ -95,8 +106,8 @@ def _outcome(result: object, assertion: str) -> NLCheck:
     met = result.get("metExpectation") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not isinstance(met, bool):
         raise JudgeReplyError(
-            f"the judge's result {_shown(str(result))} for {assertion!r} has no metExpectation "
-            "that is true or false"
+            f"the judge's result {_abbreviate(str(result))} for {assertion!r} has no "
+            "metExpectation that is true or false"
         )
     return {
         "nl_assertion": str(result.get("expectedOutcome", assertion)),
@@ -105,5 +116,157 @@ def _outcome(result: object, assertion: str) -> NLCheck:
     }
 
 
-def _shown(text: str) -> str:
+def _abbreviate(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:197]}...")
+
+
+MEMORY_NAME = "judged.jsonl"
+"""What the file is called in a run's folder, and what its name ends with beside a results file."""
+
+
+class JudgeMemoryError(MASEvalError, OSError):
+    """The replies of a judge cannot be kept where they belong."""
+
+
+class JudgeMemory:
+    """The replies in a file; it is made when the first reply is to be kept."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        self._prepared = False
+
+    @cached_property
+    def _known(self) -> dict[str, str]:
+        return {str(each.get("request")): str(each.get("reply")) for each in self._records()}
+
+    @property
+    def models(self) -> list[str]:
+        """The models whose replies are kept, in the order in which they first replied."""
+        return list(dict.fromkeys(str(each.get("model")) for each in self._records()))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        if self.path.is_file():
+            yield from iter_records(self.path, on_torn=lambda line: None)
+
+    def reply(self, request: str) -> str | None:
+        """What was replied to a request; None if nobody asked it yet."""
+        with self._lock:
+            return self._known.get(request)
+
+    def prepare(self) -> None:
+        """Make sure that a reply can be kept, before somebody pays for it."""
+        with self._lock:
+            if self._prepared:
+                return
+            try:
+                if self.path.exists():
+                    mend(self.path)
+                RecordWriter(self.path, resume=True).close()
+            except OSError as error:
+                raise JudgeMemoryError(
+                    f"a judge's replies are kept in {self.path}, which cannot be written "
+                    f"({error.strerror}); copy what is to be judged to a folder of your own"
+                ) from error
+            self._prepared = True
+
+    def keep(self, request: str, model_id: str, reply: str) -> None:
+        """Keep a reply."""
+        self.prepare()
+        with self._lock, RecordWriter(self.path, resume=True) as file:
+            self._known[request] = reply
+            file.append({"request": request, "model": model_id, "reply": reply})
+
+    def for_worker(self) -> "RemoteJudgeMemory":
+        """The same replies, for another process."""
+        with self._lock:
+            return RemoteJudgeMemory(self.path, dict(self._known))
+
+
+class RemoteJudgeMemory(JudgeMemory):
+    """The replies in a process that must not write to their file: new ones are handed over."""
+
+    def __init__(self, path: Path, known: dict[str, str]) -> None:
+        super().__init__(path)
+        self._replies = known
+        self._fresh: list[tuple[str, str, str]] = []
+
+    @cached_property
+    def _known(self) -> dict[str, str]:
+        return self._replies
+
+    def prepare(self) -> None:
+        """Nothing is written here."""
+
+    def keep(self, request: str, model_id: str, reply: str) -> None:
+        """Keep a reply until it is handed over."""
+        with self._lock:
+            self._replies[request] = reply
+            self._fresh.append((request, model_id, reply))
+
+    def take_new_replies(self) -> list[tuple[str, str, str]]:
+        """What was kept since the last time, each as ``keep`` takes it."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, []
+            return fresh
+
+    def __reduce__(self) -> tuple[type["RemoteJudgeMemory"], tuple[Path, dict[str, str]]]:
+        return RemoteJudgeMemory, (self.path, self._replies)
+
+
+class RememberingJudge(ModelAdapter):
+    """A judge that asks its model only what is not in a memory.
+
+    ``model`` may be the mere id of a model that is not to be asked: what is not in the memory then
+    stays without a judge. ``asked`` and ``remembered`` count the replies. A reply that is not JSON
+    is not kept.
+    """
+
+    def __init__(self, model: ModelAdapter | str, memory: JudgeMemory) -> None:
+        super().__init__(policy=CallPolicy(max_attempts=1))  # the model has its own
+        self.model = model
+        self.memory = memory
+        self.asked = 0
+        self.remembered = 0
+
+    @property
+    def model_id(self) -> str:
+        return self.model if isinstance(self.model, str) else self.model.model_id
+
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Sequence[JsonObject] | None = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
+    ) -> ChatResponse:
+        request = _digest(self.model_id, messages, generation_params)
+        known = self.memory.reply(request)
+        if known is not None:
+            self.remembered += 1
+            return ChatResponse(known, stop_reason="stop")
+        if isinstance(self.model, str):
+            raise NoJudgeError(
+                f"{self.model} has not judged this conversation: there is no reply of it in "
+                f"{self.memory.path}"
+            )
+        self.memory.prepare()
+        self.model.message_form = self.message_form
+        self.asked += 1
+        response = self.model.chat(messages, generation_params, tools, tool_choice, **kwargs)
+        if _is_json(response.content or ""):
+            self.memory.keep(request, self.model_id, response.content or "")
+        return response
+
+
+def _digest(model_id: str, messages: list[Message], params: Params | None) -> str:
+    asked = {"model": model_id, "messages": messages, "params": dict(params or {})}
+    return hashlib.sha256(canonical_json(asked).encode()).hexdigest()
+
+
+def _is_json(reply: str) -> bool:
+    try:
+        return isinstance(json.loads(reply[reply.find("{") : reply.rfind("}") + 1]), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -142,7 +142,7 @@ def score(
         return Verdict(cut_off(case.recording.termination_reason, case.rules))
     criteria = case.task.evaluation_criteria
     if criteria is None:
-        return Verdict(_unscored(1.0, "No evaluation criteria", case.rules))
+        return Verdict(_unscored_verdict(1.0, "No evaluation criteria", case.rules))
     try:
         return _verdict(case, criteria, kind, nl_model, strict)
     except ReplayError as error:
@@ -209,7 +209,7 @@ def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Ve
     """
     made = [check for check in checks.values() if check is not None]
     breakdown = _counting({k: v for check in made for k, v in check.rewards.items()}, criteria)
-    return _combined(checks, breakdown, criteria.reward_basis)
+    return _build_verdict(checks, breakdown, criteria.reward_basis)
 
 
 def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
@@ -221,10 +221,10 @@ def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) 
             breakdown |= _counting(check.rewards, criteria if name == "env" else None)
     basis = [RewardType.DB, RewardType.ENV_ASSERTION, RewardType.ACTION, RewardType.COMMUNICATE]
     judged = [RewardType.NL_ASSERTION] if checks["nl"] else []
-    return _combined(checks, breakdown, basis + judged)
+    return _build_verdict(checks, breakdown, basis + judged)
 
 
-def _combined(
+def _build_verdict(
     checks: Mapping[str, CheckOutcome | None], breakdown: dict[str, float], basis: list[RewardType]
 ) -> Verdict:
     made = [check for check in checks.values() if check is not None]
@@ -266,10 +266,10 @@ def cut_off(reason: str | None, rules: RuleSet) -> RewardInfo:
     """The verdict on a simulation that neither side ended: no check is run."""
     shown = rules.evaluation.reason_text(reason) if reason else "none recorded"
     note = f"Simulation terminated prematurely. Termination reason: {shown}"
-    return _unscored(0.0, note, rules)
+    return _unscored_verdict(0.0, note, rules)
 
 
-def _unscored(reward: float, note: str, rules: RuleSet) -> RewardInfo:
+def _unscored_verdict(reward: float, note: str, rules: RuleSet) -> RewardInfo:
     basis = rules.evaluation.unscored_basis
     verdict = _reward_info(reward, info={"note": note})
     return {**verdict, "reward_basis": None if basis is None else list(basis)}

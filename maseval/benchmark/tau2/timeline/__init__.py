@@ -1,8 +1,7 @@
 """The state of the world after each message of a recorded conversation."""
 
 from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall
-from maseval.benchmark.tau2.timeline.records import FoundRecord, RecordSearch
-from maseval.benchmark.tau2.timeline.timeline import Timeline, timeline
+from maseval.benchmark.tau2.timeline.timeline import FoundRecord, RecordSearch, Timeline, timeline
 
 __all__ = [
     "FoundRecord",

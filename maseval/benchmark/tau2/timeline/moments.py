@@ -81,7 +81,7 @@ class Replayed:
         self.gold = gold
         self.start = self.now = settled_snapshot(world)
         self._from_start: Differences = ()
-        self._from_gold = self._compared()
+        self._from_gold = self._differences_from_gold()
 
     def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
         """Every message with its answers, in order."""
@@ -124,19 +124,19 @@ class Replayed:
         except ReplayError as error:  # an answer that is no readable text
             difference = error
         mismatch = None if difference is None else Mismatch.of(difference)
-        return RepeatedCall(index, call, self._changed(), mismatch)
+        return RepeatedCall(index, call, self._note_change(), mismatch)
 
-    def _changed(self) -> Differences:
+    def _note_change(self) -> Differences:
         """What the last call changed; everything is compared again only then."""
         before, now = self.now, settled_snapshot(self.world)
         if now.state == before.state:
             return ()
         self.now = now
         self._from_start = tuple(differences(self.start, now))
-        self._from_gold = self._compared()
+        self._from_gold = self._differences_from_gold()
         return tuple(differences(before, now))
 
-    def _compared(self) -> Differences | None:
+    def _differences_from_gold(self) -> Differences | None:
         return None if self.gold is None else tuple(differences(self.gold, self.now))
 
 

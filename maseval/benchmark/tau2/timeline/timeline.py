@@ -3,26 +3,75 @@
 Differences are those of records that were changed; the databases themselves are not copied.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.explain.snapshot import FieldDifference, WorldSnapshot
+from maseval.benchmark.tau2.explain.snapshot import (
+    FieldDifference,
+    FieldPlace,
+    WorldSnapshot,
+    differing_records,
+    parse_fragment,
+)
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
 from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall, Replayed
-from maseval.benchmark.tau2.timeline.records import (
-    SHOWN,
-    FoundRecord,
-    RecordSearch,
-    search_records,
-)
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.store import AnyPath
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """A record, and whether it is another one than at the start of the simulation."""
+
+    place: FieldPlace
+    value: object
+    changed: bool
+
+
+@dataclass(frozen=True)
+class RecordSearch:
+    """The first records that were found, and how many there are in all."""
+
+    total: int
+    records: tuple[FoundRecord, ...]
+
+
+def search_records(
+    now: WorldSnapshot, start: WorldSnapshot, text: str, *, limit: int = SHOWN
+) -> RecordSearch:
+    """The records in whose id, table or values every word of ``text`` occurs.
+
+    Upper and lower case are the same; records that have changed come first.
+    """
+    words = text.casefold().split()
+    changed = set(differing_records(start, now))
+    hits = [each for each in _texts(now) if all(word in each[1] for word in words)]
+    hits.sort(key=lambda hit: hit[0] not in changed)
+    shown = [FoundRecord(place, now.value(place), place in changed) for place, _ in hits[:limit]]
+    return RecordSearch(len(hits), tuple(shown))
+
+
+def _texts(snapshot: WorldSnapshot) -> Iterator[tuple[FieldPlace, str]]:
+    """Every record, with all that is in it as one text."""
+    for place, fragment in snapshot.records():
+        value = f"{place} {_readable(fragment)}"
+        yield place, value.casefold()
+
+
+def _readable(fragment: str) -> str:
+    """A record's text in which letters stand as themselves."""
+    if "\\u" not in fragment:
+        return fragment
+    return json.dumps(parse_fragment(fragment), ensure_ascii=False)
 
 
 class UnknownMomentError(ConfigurationError):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemoryError
+from maseval.benchmark.tau2.scoring.judge import JudgeMemoryError
 from maseval.commands import compare, show, tau2
 from maseval.core.scoring_options import ScoringOptions
 from tests.cli.commandline import last_json, maseval
@@ -81,7 +81,7 @@ def test_without_a_judge_a_score_is_a_range_and_not_a_number(theirs, passed):
 def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):
     (found,) = tau2.score([theirs], embedded_tasks=True)
 
-    judged = [each for each in found.found.judged if each.asks_judge]
+    judged = [each for each in found.found.simulations if each.asks_judge]
     assert len(judged) == 6
     assert [each.reward for each in judged if not each.open] == [0.0] * (6 - passed[1])
 
@@ -256,8 +256,8 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
 
 def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
     (found,) = tau2.score([theirs], embedded_tasks=True)
-    waiting = next(each for each in found.found.judged if each.open)
-    failing = next(each for each in found.found.judged if each.asks_judge and not each.open)
+    waiting = next(each for each in found.found.simulations if each.open)
+    failing = next(each for each in found.found.simulations if each.asks_judge and not each.open)
 
     explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
     refused = maseval("tau2", "explain", theirs, waiting.named, "--embedded-tasks")

@@ -2,7 +2,7 @@
 
 import pickle
 
-from maseval.benchmark.tau2.scoring.judge_memory import JudgeMemory
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory
 
 
 def test_in_another_process_known_replies_are_known_and_new_ones_are_handed_over(tmp_path):
@@ -15,7 +15,7 @@ def test_in_another_process_known_replies_are_known_and_new_ones_are_handed_over
 
     assert (away.reply("asked before"), away.reply("new")) == ("yes", "no")
     assert memory.reply("new") is None
-    assert away.handed_over() == [("new", "judge", "no")] and away.handed_over() == []
+    assert away.take_new_replies() == [("new", "judge", "no")] and away.take_new_replies() == []
     assert JudgeMemory(memory.path).reply("new") is None
 
 

@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_so
 from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
-from maseval.benchmark.tau2.recount.sources import Collection
+from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import is_signed, signature
@@ -56,7 +56,7 @@ def certify(
 
 def certifiable(
     file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
-) -> tuple[SimulationSource, Collection]:
+) -> tuple[SimulationSource, SimulationRecord]:
     """A results file or a run, and its simulations."""
     source = open_source(file)
     if source.folder is not None and not source.folder.recorded:

@@ -12,12 +12,11 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.recount.causes import causes
-from maseval.benchmark.tau2.recount.judged import FOREIGN_TASK, Judged
-from maseval.benchmark.tau2.recount.recount import Recount, recount
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
-from maseval.benchmark.tau2.recount.sources import collection
-from maseval.benchmark.tau2.recount.tasks import meaning
+from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
+from maseval.benchmark.tau2.rescoring.tasks import task_content
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
@@ -41,10 +40,10 @@ def outcomes_of_file(
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
     """
     results = read_results(path)
-    whole = collection(results, options.domain, version=options.data_version)
-    found = recount(whole, options, on_progress=on_progress)
-    foreign = {each.slot for each in found.judged if each.problem == FOREIGN_TASK}
-    costs = {each.slot: each.cost for each in found.judged}
+    whole = open_record(results, options.domain, version=options.data_version)
+    found = rescore_record(whole, options, on_progress=on_progress)
+    foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
+    costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
         Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
         for slot, passed in found.passes.items()
@@ -56,24 +55,24 @@ def outcomes_of_file(
     )
 
 
-def _is_ours(found: Recount, slot: PlannedTrial) -> bool:
+def _is_ours(found: RescoredRecord, slot: PlannedTrial) -> bool:
     if found.options.embedded_tasks:
         return True
-    return found.known(found.domains[slot.domain]).raw(slot.task_id) is not None
+    return found.known_tasks(found.domains[slot.domain]).raw(slot.task_id) is not None
 
 
-def _task_digests(found: Recount, outcomes: list[Outcome]) -> dict[TaskKey, str]:
+def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKey, str]:
     """The content of each task: the file's where it has one under that id, else the benchmark's."""
     digests = {}
     for key in dict.fromkeys(outcome.key for outcome in outcomes):
-        ours = found.known(found.domains[key.group]).raw(key.task)
-        theirs = None if found.options.remap_tasks else found.whole.tasks.get(key.task)
+        ours = found.known_tasks(found.domains[key.group]).raw(key.task)
+        theirs = None if found.options.remap_tasks else found.record.tasks.get(key.task)
         if (task := theirs or ours) is not None:
-            digests[key] = digest(meaning(task))
+            digests[key] = digest(task_content(task))
     return digests
 
 
-def _config(results: ResultsFile, found: Recount) -> dict[str, Any]:
+def _config(results: ResultsFile, found: RescoredRecord) -> dict[str, Any]:
     """The settings recorded in a file; a file of lines records none."""
     data = {name: digest(data_fingerprint(domain)) for name, domain in found.domains.items()}
     if results.layout != "results":
@@ -115,8 +114,10 @@ def outcomes_of_run(
             pass
         notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
         return RecordedOutcomes(outcomes, planned, config, notes)
-    found = recount(collection(reports), panel=own_panel(folder), on_progress=on_progress)
-    judged = [_again(outcome, each) for outcome, each in zip(outcomes, found.judged, strict=True)]
+    found = rescore_record(open_record(reports), panel=own_panel(folder), on_progress=on_progress)
+    judged = [
+        _again(outcome, each) for outcome, each in zip(outcomes, found.simulations, strict=True)
+    ]
     changed = sum(
         a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None
     )
@@ -131,7 +132,7 @@ def outcomes_of_run(
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 
-def _again(outcome: Outcome, each: Judged) -> Outcome:
+def _again(outcome: Outcome, each: RescoredSimulation) -> Outcome:
     if each.open:
         return replace(outcome, passed=None, reason=each.problem)
     return outcome if each.problem else replace(outcome, passed=each.passed)

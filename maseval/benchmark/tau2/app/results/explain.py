@@ -18,10 +18,10 @@ from maseval.benchmark.tau2.app.results.sources import (
 from maseval.benchmark.tau2.app.results.support import sections_of
 from maseval.benchmark.tau2.explain import Explanation
 from maseval.benchmark.tau2.labels import Label, explain_and_label
-from maseval.benchmark.tau2.recount.causes import Cause, causes
-from maseval.benchmark.tau2.recount.judged import Judged
-from maseval.benchmark.tau2.recount.recount import Recount
-from maseval.benchmark.tau2.recount.sources import Collection, Item
+from maseval.benchmark.tau2.rescoring.causes import Cause, causes
+from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
@@ -155,7 +155,7 @@ def _of_file(
     trial: int | None,
     options: ScoringOptions,
 ) -> Explained:
-    def read() -> Collection:
+    def read() -> SimulationRecord:
         return source.simulations(options.domain, options.data_version)
 
     every = [_named(item) for item in read().items]
@@ -180,22 +180,24 @@ def _of_file(
 class _FileTrial:
     """A trial of a file with its new verdict, the task it was judged by, and what is wrong."""
 
-    item: Item
-    judged: Judged
+    item: RecordItem
+    judged: RescoredSimulation
     task: Mapping[str, object] | None
     causes: tuple[Cause, ...]
 
 
-def _judged(item: Item, whole: Collection, options: ScoringOptions) -> _FileTrial:
+def _judged(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) -> _FileTrial:
     task_id = str(item.simulation.get("task_id"))
     embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
-    alone = Collection(iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy)
-    found = Recount(alone, options)
+    alone = SimulationRecord(
+        iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy
+    )
+    found = RescoredRecord(alone, options)
     again = found.judge(item)
     reasons = tuple(each for each in causes(found) if each.kind != "missing simulations")
-    return _FileTrial(item, again.judged, again.task, reasons)
+    return _FileTrial(item, again.simulation, again.task, reasons)
 
 
-def _named(item: Item) -> Simulation:
+def _named(item: RecordItem) -> Simulation:
     simulation = item.simulation
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple, cast
 from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.recount.causes import causes
-from maseval.benchmark.tau2.recount.judged import Judged
-from maseval.benchmark.tau2.recount.recount import Recount
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
-from maseval.benchmark.tau2.recount.sources import Item, collection
+from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, open_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
@@ -38,7 +37,7 @@ JUDGED_BY = "judged_by"
 class _Tried(NamedTuple):
     """A simulation that was judged again, without its conversation, which lies at ``place``."""
 
-    judged: Judged
+    judged: RescoredSimulation
     domain: Domain
     solo: bool
     version: str | None
@@ -86,11 +85,11 @@ class ResultsRun:
         return {} if self._file.layout == "lines" else self._file.raw_info
 
     @cached_property
-    def _found(self) -> tuple[Recount, Mapping[PlannedTrial, list[_Tried]]]:
+    def _found(self) -> tuple[RescoredRecord, Mapping[PlannedTrial, list[_Tried]]]:
         """Everything in the file judged again, by the trial that it is."""
         options = self._options
-        whole = collection(self._file, options.domain, version=options.data_version)
-        recount = Recount(whole, options)
+        whole = open_record(self._file, options.domain, version=options.data_version)
+        recount = RescoredRecord(whole, options)
         tried: dict[PlannedTrial, list[_Tried]] = defaultdict(list)
         for item in whole.items:
             one = self._tried(recount, item)
@@ -99,19 +98,19 @@ class ResultsRun:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, tried
 
-    def _tried(self, recount: Recount, item: Item) -> _Tried:
+    def _tried(self, recount: RescoredRecord, item: RecordItem) -> _Tried:
         again = recount.judge(item)
         verdict = item.recorded if recount.options.as_recorded else again.verdict.reward_info
         recorded = mapping(item.recorded).get("reward")
         place = self._aside.put([item.simulation, verdict, again.task, recorded])
-        return _Tried(again.judged, item.domain, item.solo, item.version, place)
+        return _Tried(again.simulation, item.domain, item.solo, item.version, place)
 
     @cached_property
     def _aside(self) -> Scratch:
         return Scratch()
 
     @property
-    def _recount(self) -> Recount:
+    def _recount(self) -> RescoredRecord:
         return self._found[0]
 
     def _report(self, slot: PlannedTrial) -> Report:
@@ -125,8 +124,8 @@ class ResultsRun:
             **kept.simulation,
             **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": kept.verdict},
         }
-        task = kept.task or recount.known(chosen.domain).raw(slot.task_id)
-        embedded = recount.whole.tasks.get(chosen.judged.named)
+        task = kept.task or recount.known_tasks(chosen.domain).raw(slot.task_id)
+        embedded = recount.record.tasks.get(chosen.judged.named)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
         report |= _ended(recount, slot, chosen.judged)
         report["config"] = self._configuration(chosen)
@@ -184,23 +183,25 @@ class ResultsRun:
         """What is wrong with the file, by whose rules it was judged, and what was confirmed."""
         recount = self._recount
         how = [] if recount.options.as_recorded else [f"rewards recomputed from {self.path.name}"]
-        confirmed = sum(each.agrees for each in recount.judged)
+        confirmed = sum(each.agrees for each in recount.simulations)
         return [
             *recount.options.marks,
             *map(str, causes(recount)),
             *how,
-            f"judged by tau2-bench {recount.version} ({recount.whole.version_from})",
+            f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
             f"{confirmed} of {len(recount.compared)} recorded verdicts confirmed",
         ]
 
 
-def _ended(recount: Recount, slot: PlannedTrial, judged: Judged) -> dict[str, object]:
+def _ended(
+    recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation
+) -> dict[str, object]:
     """The status of a simulation where its end alone does not give it: the recount decides."""
     if recount.passes[slot]:
         return {"status": TaskExecutionStatus.SUCCESS.value, "error": None}
     original = recount.copy_of(judged)
     if original is not None:
-        words = f"a copy of {original.passport.where}, which counts as a failure"
+        words = f"a copy of {original.identity.where}, which counts as a failure"
         return _without_verdict("duplicated simulation", words)
     if judged.problem and not judged.ending:
         return _without_verdict("no verdict", judged.problem)

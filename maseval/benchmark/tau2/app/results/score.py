@@ -20,11 +20,11 @@ from maseval.benchmark.tau2.app.results.sources import (
 )
 from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.recount.causes import Cause, causes
-from maseval.benchmark.tau2.recount.elsewhere import assessed_by
-from maseval.benchmark.tau2.recount.judged import Judged
-from maseval.benchmark.tau2.recount.panel import Panel
-from maseval.benchmark.tau2.recount.recount import Assess, Recount, recount
+from maseval.benchmark.tau2.rescoring.causes import Cause, causes
+from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.remote import score_with_engine
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -52,17 +52,17 @@ class FileScore:
     """
 
     path: Path
-    found: Recount
+    found: RescoredRecord
 
     @property
     def simulations(self) -> int:
         """How many are recorded."""
-        return len(self.found.judged)
+        return len(self.found.simulations)
 
     @property
     def judged(self) -> int:
         """How many got a new verdict."""
-        return sum(each.reward is not None for each in self.found.judged)
+        return sum(each.reward is not None for each in self.found.simulations)
 
     @property
     def planned(self) -> int:
@@ -87,7 +87,7 @@ class FileScore:
     @property
     def recorded_passes(self) -> int:
         """How many the record calls passed."""
-        return sum(each.passed_as_recorded for each in self.found.judged)
+        return sum(each.passed_as_recorded for each in self.found.simulations)
 
     @property
     def compared(self) -> int:
@@ -97,24 +97,24 @@ class FileScore:
     @property
     def agreeing(self) -> int:
         """How many recorded verdicts were confirmed."""
-        return sum(each.agrees for each in self.found.judged)
+        return sum(each.agrees for each in self.found.simulations)
 
     @property
     def not_replayable(self) -> int:
         """How many conversations cannot be replayed; they count as failures."""
-        return sum(each.fault is not None for each in self.found.judged)
+        return sum(each.fault is not None for each in self.found.simulations)
 
     @property
     def skipped(self) -> Mapping[str, int]:
         """Why simulations were not compared, and how many."""
-        without = sum(each.recorded is None and not each.problem for each in self.found.judged)
+        without = sum(each.recorded is None and not each.problem for each in self.found.simulations)
         return self.found.problems | ({"no recorded verdict": without} if without else {})
 
     @cached_property
     def disagreements(self) -> list[Disagreement]:
         """Every simulation whose verdict differs."""
         return [
-            Disagreement(each.named, each.passport.trial, _differences(each))
+            Disagreement(each.named, each.identity.trial, _differences(each))
             for each in self.found.disagreeing
         ]
 
@@ -147,7 +147,7 @@ class FileScore:
         return bool(self.compared) and not self.causes
 
     @property
-    def panel(self) -> Panel:
+    def panel(self) -> JudgePanel:
         """The judges that were asked, and how far they agree."""
         return self.found.panel
 
@@ -156,7 +156,7 @@ class FileScore:
         return {
             "path": str(self.path),
             "version": self.found.version,
-            "version_from": self.found.whole.version_from,
+            "version_from": self.found.record.version_from,
             "marks": self.marks,
             "causes": [cause.to_dict() for cause in self.causes],
             "planned": self.planned,
@@ -245,7 +245,7 @@ def score(
         for file in chain.from_iterable(map(files_below, files)):
             try:
                 source = open_source(file)
-                found = recount(
+                found = rescore_record(
                     source.simulations(options.domain, options.data_version),
                     options,
                     panel=panel_for(source, models),
@@ -260,13 +260,13 @@ def score(
     return scores
 
 
-def _differences(each: Judged) -> list[str]:
+def _differences(each: RescoredSimulation) -> list[str]:
     replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
     return [*each.differences, *replay]
 
 
 @contextmanager
-def assessing(engine: Engine) -> Iterator[Assess | None]:
+def assessing(engine: Engine) -> Iterator[ScoreElsewhere | None]:
     """How an engine assesses the simulations of a record; None for this process itself.
 
     An engine that can stay connected from one record to the next does.
@@ -280,7 +280,7 @@ def assessing(engine: Engine) -> Iterator[Assess | None]:
             "ones: it lacks mapped(); leave it out, or use 'ray'"
         )
     with engine if isinstance(engine, AbstractContextManager) else nullcontext():
-        yield assessed_by(engine, check_data)
+        yield score_with_engine(engine, check_data)
 
 
 MEANINGS: Mapping[Convention, str] = {
@@ -322,15 +322,15 @@ def conventions_of_lines(
     return list(_scores(every)) if of_run or _any_error(every) else []
 
 
-def conventions_of_recount(found: Recount) -> list[ConventionScore]:
+def conventions_of_recount(found: RescoredRecord) -> list[ConventionScore]:
     """The same of simulations that were judged again."""
     every = [
         _CountedSimulation(
             each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot]
         )
-        for each in found.judged
+        for each in found.simulations
     ]
-    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.judged)
+    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)
     return list(_scores(every)) if detailed or _any_error(every) else []
 
 

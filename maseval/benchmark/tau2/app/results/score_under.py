@@ -16,10 +16,9 @@ from maseval.benchmark.tau2.app.results.sources import (
     open_source,
     panel_for,
 )
-from maseval.benchmark.tau2.recount.causes import Cause
-from maseval.benchmark.tau2.rescoring.change import ReleaseTotals, VerdictChange
-from maseval.benchmark.tau2.rescoring.under import ScoredUnder
-from maseval.benchmark.tau2.rescoring.under import score_under as score_one_under
+from maseval.benchmark.tau2.rescoring.causes import Cause
+from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder, VerdictChange
+from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.core.exceptions import MASEvalError
 from maseval.core.scoring_options import ScoringOptions
 

@@ -9,9 +9,8 @@ from typing import cast
 from maseval.app.results.finding import open_run_or_file
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.recount.panel import Panel
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
-from maseval.benchmark.tau2.recount.sources import Collection, collection
+from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, SimulationRecord, open_record
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
@@ -21,9 +20,9 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.directory import RESULTS_NAME, SIMULATIONS_NAME
+from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import release_of_report
-from maseval.benchmark.tau2.scoring.judge_memory import MEMORY_NAME, JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.report import Report
@@ -41,15 +40,17 @@ class SimulationSource:
     path: Path
     folder: RunFolder | None = None
 
-    def simulations(self, domain: str | None = None, data_version: str | None = None) -> Collection:
+    def simulations(
+        self, domain: str | None = None, data_version: str | None = None
+    ) -> SimulationRecord:
         """All of them, one in memory at a time, and what the file or run says of them.
 
         ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
         by which they are judged.
         """
         if self.folder is None:
-            return collection(read_results(self.path), domain, version=data_version)
-        found = collection(self.folder.reports(), domain, version=data_version)
+            return open_record(read_results(self.path), domain, version=data_version)
+        found = open_record(self.folder.reports(), domain, version=data_version)
         found.planned = [PlannedTrial(*one) for one in self.folder.planned]
         return found
 
@@ -108,7 +109,7 @@ def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[
     return [resolve_model(each.model_id, **each.options) for each in specs]
 
 
-def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> Panel | None:
+def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> JudgePanel | None:
     """The judges of a run or file, whose replies are kept with it.
 
     Without any, a run's own judge, as far as it is remembered.
@@ -116,17 +117,17 @@ def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> Panel
     if not models:
         return own_panel(source.folder)
     memory = JudgeMemory(memory_path(source.path))
-    return Panel([RememberingJudge(model, memory) for model in models])
+    return JudgePanel([RememberingJudge(model, memory) for model in models])
 
 
-def own_panel(folder: RunFolder | None) -> Panel | None:
+def own_panel(folder: RunFolder | None) -> JudgePanel | None:
     """The judge that a run had, as far as its replies are kept: nothing is asked again."""
     if folder is None:
         return None
     memory = JudgeMemory(memory_path(folder.path))
     named = str(mapping(folder.config.values, "judge").get("model"))
     known = [each for each in memory.models if f"/{named}".endswith(f"/{each}")]
-    return Panel([RememberingJudge(known[0], memory)]) if known else None
+    return JudgePanel([RememberingJudge(known[0], memory)]) if known else None
 
 
 def memory_path(source: str | os.PathLike[str]) -> Path:

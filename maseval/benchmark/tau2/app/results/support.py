@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.labels import (
     Label,
     Labelled,
@@ -111,11 +111,11 @@ def _field(field: WrongField) -> dict[str, object]:
     wrote, action = field.written_by, field.gold_action
     return {
         "place": str(field.place),
-        "expected": shown(field.expected),
-        "found": shown(field.found),
+        "expected": format_value(field.expected),
+        "found": format_value(field.found),
         "message": None if wrote is None else wrote.message_index,
-        "call": None if wrote is None else shown_call(wrote.call),
-        "remedy": None if action is None else shown_call(action.model_dump()),
+        "call": None if wrote is None else render_call(wrote.call),
+        "remedy": None if action is None else render_call(action.model_dump()),
     }
 
 

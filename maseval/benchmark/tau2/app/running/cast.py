@@ -34,10 +34,10 @@ from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.human import seat_agent, seat_user
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
-from maseval.benchmark.tau2.scoring.judge_memory import (
+from maseval.benchmark.tau2.scoring.judge import (
     JudgeMemory,
-    JudgeMemoryAway,
     RememberingJudge,
+    RemoteJudgeMemory,
 )
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -174,7 +174,9 @@ class CastBenchmark(DefaultAgentTau2Benchmark):
         trial = (report["task_id"], report["repeat_idx"])
         self._environments.pop(trial, None)
         played = self._forget_rehearsal(trial)
-        judged = self._judged.handed_over() if isinstance(self._judged, JudgeMemoryAway) else []
+        judged = (
+            self._judged.take_new_replies() if isinstance(self._judged, RemoteJudgeMemory) else []
+        )
         if played is None and not judged:
             return None
         return WorkerNote(None if played is None else len(played.requests), judged)

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripts import PLAYERS
-from maseval.benchmark.tau2.recount.sources import Item
+from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import environment_of, release_of_report
 from maseval.core.exceptions import ConfigurationError
@@ -137,7 +137,7 @@ def _in_file(
     return Recalled(chosen, messages, True, version, item.solo, _file_settings(source.path))
 
 
-def _named(item: Item) -> Simulation:
+def _named(item: RecordItem) -> Simulation:
     simulation = item.simulation
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 

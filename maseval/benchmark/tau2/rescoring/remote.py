@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.recount.judged import Judged
-from maseval.benchmark.tau2.recount.recount import Assess, Recount
-from maseval.benchmark.tau2.recount.sources import Collection, Item
+from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.core.engine.engines import MappingEngine
 from maseval.core.scoring_options import ScoringOptions
 
@@ -47,7 +47,7 @@ class SentItem(NamedTuple):
     others: Mapping[str, Any]
 
     @classmethod
-    def of(cls, item: Item) -> "SentItem":
+    def of(cls, item: RecordItem) -> "SentItem":
         """The item, for another process."""
         others, version = item._asdict(), str(item.version)
         domain: Domain = others.pop("domain")
@@ -71,7 +71,7 @@ class SentItem(NamedTuple):
 class Assessment(NamedTuple):
     """Simulations assessed elsewhere, and the data that they were assessed by."""
 
-    judged: Sequence[Judged]
+    judged: Sequence[RescoredSimulation]
     checksums: Mapping[DomainName, Checksums]
 
 
@@ -79,16 +79,16 @@ class Assessment(NamedTuple):
 class _Desk:
     """What a process knows of the record that it works on."""
 
-    recount: Recount
+    recount: RescoredRecord
     domains: dict[DomainName, Domain] = field(default_factory=dict)
     checksums: dict[DomainName, Checksums] = field(default_factory=dict)
 
-    def judged(self, sent: SentItem) -> Judged:
+    def judged(self, sent: SentItem) -> RescoredSimulation:
         name = sent.domain
         if name not in self.domains:
             self.domains[name] = sent.known_domain()
             self.checksums[name] = name.checksums()
-        return self.recount.assess(Item(domain=self.domains[name], **sent.others)).judged
+        return self.recount.assess(RecordItem(domain=self.domains[name], **sent.others)).simulation
 
 
 # For the record that a process worked on last.
@@ -113,27 +113,29 @@ class Assessor:
     def _desk(self) -> _Desk:
         found = _last.get(self.record)
         if found is None:
-            found = _Desk(Recount(Collection(iter(()), tasks=self.tasks), self.options))
+            found = _Desk(
+                RescoredRecord(SimulationRecord(iter(()), tasks=self.tasks), self.options)
+            )
             _last.clear()
             _last[self.record] = found
         return found
 
 
-def assessed_by(
+def score_with_engine(
     engine: MappingEngine, check: Callable[[str, Checksums, Checksums], None]
-) -> Assess:
+) -> ScoreElsewhere:
     """Have the simulations of a record assessed by an engine.
 
     ``check`` raises unless the data of a machine is that of this one.
     """
 
-    def assess(found: Recount) -> Iterator[tuple[Item, Judged | None]]:
+    def assess(found: RescoredRecord) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
         embedded = found.options.embedded_tasks or found.options.remap_tasks
-        tasks = dict(found.whole.tasks) if embedded else {}
+        tasks = dict(found.record.tasks) if embedded else {}
         assessor = Assessor(found.options, tasks, record=uuid.uuid4().hex)
-        items: dict[int, Item] = {}
+        items: dict[int, RecordItem] = {}
         ours: dict[DomainName, Checksums] = {}
-        for batch in engine.mapped(assessor, _batches(found.whole.items, items)):
+        for batch in engine.mapped(assessor, _batches(found.record.items, items)):
             result: Assessment | None = batch.result
             if result is None:
                 yield from ((items.pop(id(each)), None) for each in batch.values)
@@ -149,7 +151,7 @@ def assessed_by(
     return assess
 
 
-def _batches(items: Iterable[Item], kept: dict[int, Item]) -> Iterator[list[SentItem]]:
+def _batches(items: Iterable[RecordItem], kept: dict[int, RecordItem]) -> Iterator[list[SentItem]]:
     """The items in batches; each is kept by the identity of what is sent of it."""
     waiting = iter(items)
     while taken := list(islice(waiting, _BATCH)):

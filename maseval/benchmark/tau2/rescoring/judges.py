@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.scoring.judge_memory import RememberingJudge
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.outcome import is_successful
 from maseval.stats.agreement import Agreement, agreement
 
@@ -29,7 +29,7 @@ class JudgesAgreement:
 
 
 @dataclass
-class Panel:
+class JudgePanel:
     """One judge or more, and the verdicts that each of them led to."""
 
     judges: Sequence[RememberingJudge]

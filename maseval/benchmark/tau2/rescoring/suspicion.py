@@ -44,7 +44,7 @@ def oddities(simulation: Mapping[str, Any], where: str) -> Iterator[Suspicion]:
         first = next(n for n, turn in enumerate(turns) if turn != n)
         text = f"message {first} has turn_idx {turns[first]}"
         yield Suspicion("turns not in sequence", where, text)
-    if simulation.get("termination_reason") == TerminationReason.USER_STOP and not _stopped(
+    if simulation.get("termination_reason") == TerminationReason.USER_STOP and not _ends_with_stop(
         messages
     ):
         yield Suspicion(
@@ -79,7 +79,7 @@ def _is_later(time: str, end: str) -> bool:
         return time > end
 
 
-def _stopped(messages: Sequence[Tau2Message]) -> bool:
+def _ends_with_stop(messages: Sequence[Tau2Message]) -> bool:
     return bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1])
 
 
@@ -98,7 +98,7 @@ def _bare(call: Mapping[str, object]) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class Passport:
+class SimulationIdentity:
     """What is kept of a simulation to compare it with all others.
 
     ``talks`` if a user took part, ``stopped`` if the user's stop is its last message.
@@ -114,9 +114,9 @@ class Passport:
     stopped: bool = False
 
 
-def passport_of(domain: str, simulation: Mapping[str, Any]) -> Passport:
+def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentity:
     """What is kept of a simulation of a domain."""
-    return Passport(
+    return SimulationIdentity(
         name_of(domain, simulation),
         domain,
         str(simulation.get("task_id")),
@@ -124,14 +124,14 @@ def passport_of(domain: str, simulation: Mapping[str, Any]) -> Passport:
         str(simulation.get("id") or ""),
         fingerprint(simulation),
         any(message["role"] == "user" for message in simulation["messages"]),
-        _stopped(simulation["messages"]),
+        _ends_with_stop(simulation["messages"]),
     )
 
 
-def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:
+def copies(passports: Iterable[SimulationIdentity]) -> Iterator[Suspicion]:
     """Simulations that appear twice, under one id or under several."""
-    by_id: dict[str, list[Passport]] = defaultdict(list)
-    by_content: dict[tuple[str, str, str], list[Passport]] = defaultdict(list)
+    by_id: dict[str, list[SimulationIdentity]] = defaultdict(list)
+    by_content: dict[tuple[str, str, str], list[SimulationIdentity]] = defaultdict(list)
     for each in passports:
         by_id[each.id].append(each)
         by_content[each.domain, each.task_id, each.fingerprint].append(each)
@@ -146,7 +146,9 @@ def copies(passports: Iterable[Passport]) -> Iterator[Suspicion]:
             yield Suspicion("identical messages", group[0].where, f"same messages as {others}")
 
 
-def missing_trials(passports: Iterable[Passport], num_trials: int | None) -> Iterator[Suspicion]:
+def missing_trials(
+    passports: Iterable[SimulationIdentity], num_trials: int | None
+) -> Iterator[Suspicion]:
     """Trials that every task should have and some lack, or have more than once."""
     trials: dict[tuple[str, str], list[int]] = defaultdict(list)
     for each in passports:

@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
@@ -19,7 +20,6 @@ from maseval.benchmark.tau2.domains.releases import (
     release_named,
     release_of,
 )
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
@@ -29,12 +29,68 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.reports import release_of_report
-from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.core.exceptions import ConfigurationError
+from maseval.benchmark.tau2.texts.original import texts_in_words
+from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none
+from maseval.data.store import AnyPath
 
-Certifiable = (
+# Every one of them is listed; no record has a tenth of this.
+_MOST = 2_000_000
+
+
+class PlannedTrial(NamedTuple):
+    """One trial of one task."""
+
+    domain: str
+    task_id: str
+    trial: int
+
+    def __str__(self) -> str:
+        return f"{self.domain} task {self.task_id}, trial {self.trial}"
+
+
+def planned_trials(
+    domain: str | None,
+    task_ids: Iterable[str],
+    num_trials: int | None,
+    seen: Iterable[PlannedTrial],
+) -> list[PlannedTrial]:
+    """Tasks times trials: those that are listed, and those that are there without being listed."""
+    found = list(dict.fromkeys(seen))
+    trials = max([num_trials or 0, *(slot.trial + 1 for slot in found)], default=0)
+    tasks = dict.fromkeys(slot[:2] for slot in found)
+    if domain is not None:
+        tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
+    if len(tasks) * trials > _MOST:
+        raise ResultFileError(
+            f"the record plans {trials:,} trials of each of {len(tasks):,} tasks; that cannot be "
+            "right: look at its num_trials, and at the trial of each simulation"
+        )
+    return [PlannedTrial(*task, trial) for task in tasks for trial in range(trials)]
+
+
+def smallest_split(
+    domain: Domain,
+    task_ids: Iterable[str],
+    data_dir: AnyPath | None = None,
+    version: str | None = None,
+) -> tuple[str, Sequence[str]] | None:
+    """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
+    wanted = set(task_ids)
+    splits = {name: _ids(domain, name, data_dir, version) for name in split_names(domain, data_dir)}
+    fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
+    return min(fitting, key=lambda each: len(each[1]), default=None)
+
+
+def _ids(
+    domain: Domain, split: str, data_dir: AnyPath | None, version: str | None
+) -> Sequence[str]:
+    raw_tasks = load_raw_tasks(domain, split, data_dir, version=version)
+    return [str(raw["id"]) for raw in raw_tasks]
+
+
+RecordSource = (
     str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
 )
 
@@ -42,7 +98,7 @@ MALFORMED = "not in v0.2.0's form"
 BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
 
 
-class Item(NamedTuple):
+class RecordItem(NamedTuple):
     """A simulation with its world, and the verdict that was recorded for it.
 
     ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
@@ -63,7 +119,7 @@ class Item(NamedTuple):
 
 
 @dataclass
-class Collection:
+class SimulationRecord:
     """The simulations of a source while they are gone through, and what the source says of them.
 
     ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
@@ -72,7 +128,7 @@ class Collection:
     chose it.
     """
 
-    items: Iterator[Item]
+    items: Iterator[RecordItem]
     name: str | None = None
     domain_name: str | None = None
     tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -93,12 +149,12 @@ class Collection:
         return bool(self.tasks or self.planned or self.num_trials)
 
 
-def collection(
-    source: Certifiable,
+def open_record(
+    source: RecordSource,
     domain: str | Domain | None = None,
     solo: bool = False,
     version: AnyVersion = None,
-) -> Collection:
+) -> SimulationRecord:
     """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so.
 
     ``version`` names the release by whose tasks and rules it is judged. Without it, reports are
@@ -111,7 +167,7 @@ def collection(
     if isinstance(source, ResultsFile):
         whole = _of_file(source, chosen, solo)
     else:
-        whole = Collection(iter(()))
+        whole = SimulationRecord(iter(()))
         whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
     if version is not None:
         whole.version, whole.version_from = release_named(version).name, BY_OPTION
@@ -119,7 +175,7 @@ def collection(
     return whole
 
 
-def _in_release(item: Item, version: str | None) -> Item:
+def _in_release(item: RecordItem, version: str | None) -> RecordItem:
     """The item with its domain as the release has it."""
     if version is None and item.version is None:
         return item._replace(version=release_of(item.domain).name)
@@ -130,8 +186,8 @@ def _in_release(item: Item, version: str | None) -> Item:
     return item._replace(domain=domain, version=release.name)
 
 
-def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection:
-    whole = Collection(iter(()), name=Path(file.path).name)
+def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> SimulationRecord:
+    whole = SimulationRecord(iter(()), name=Path(file.path).name)
     whole.items = _items(file, domain, solo, whole)
     if file.layout != "lines":
         # Forks write the form of v0.2.0, too; only a later one says something.
@@ -152,23 +208,23 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Collection
 
 
 def _items(
-    file: ResultsFile, domain: Domain | None, solo: bool, whole: Collection
-) -> Iterator[Item]:
+    file: ResultsFile, domain: Domain | None, solo: bool, whole: SimulationRecord
+) -> Iterator[RecordItem]:
     broken: list[ResultsFormatError] = []
     try:
         for record in file.records(broken.append):
-            yield from _broken(broken, domain or _known(record.domain), whole)
+            yield from _malformed_items(broken, domain or _known_domain(record.domain), whole)
             item = _of_record(record, domain, solo)
             # A line that is a report of ours names its release.
             yield item._replace(version=record.version) if file.layout == "lines" else item
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
-    yield from _broken(broken, domain or _known(whole.domain_name), whole)
+    yield from _malformed_items(broken, domain or _known_domain(whole.domain_name), whole)
 
 
-def _broken(
-    errors: list[ResultsFormatError], domain: Domain | None, whole: Collection
-) -> Iterator[Item]:
+def _malformed_items(
+    errors: list[ResultsFormatError], domain: Domain | None, whole: SimulationRecord
+) -> Iterator[RecordItem]:
     for error in errors:
         whole.malformed.append(str(error))
         task_id = error.details.get("task_id")
@@ -176,11 +232,11 @@ def _broken(
             trial = error.details.get("trial")  # as it stands in the file, which may be anything
             known = trial if isinstance(trial, int) else None
             named: dict[str, object] = {"task_id": str(task_id), "trial": known, "messages": []}
-            yield Item(named, domain, problem=MALFORMED)
+            yield RecordItem(named, domain, problem=MALFORMED)
     errors.clear()
 
 
-def _known(name: str | None) -> Domain | None:
+def _known_domain(name: str | None) -> Domain | None:
     try:
         return None if name is None else domain_named(name)
     except UnknownDomainError:
@@ -191,23 +247,23 @@ def _item(
     each: RecordedSimulation | Mapping[str, Any],
     domain: Domain | None,
     solo: bool,
-    whole: Collection,
-) -> Item | None:
+    whole: SimulationRecord,
+) -> RecordItem | None:
     if isinstance(each, RecordedSimulation):
         return _of_record(each, domain, solo)
     if "repeat_idx" in each:
         return _of_report(cast("Report", each), domain, whole)
-    return Item(each, _required(domain), solo, each.get("reward_info"))
+    return RecordItem(each, _require_domain(domain), solo, each.get("reward_info"))
 
 
-def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> Item:
+def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> RecordItem:
     simulation = cast("Mapping[str, Any]", record.simulation)
     verdict = cast("Mapping[str, Any] | None", record.verdict)
-    world = domain or _named(record.domain)
-    return Item(simulation, world, solo or record.solo, verdict)
+    world = domain or _domain_by_name(record.domain)
+    return RecordItem(simulation, world, solo or record.solo, verdict)
 
 
-def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item:
+def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -> RecordItem:
     config: Mapping[str, Any] = report.get("config") or {}
     environment: Mapping[str, object] = config.get("environment") or {}
     rules: Mapping[str, object] = (config.get("benchmark") or {}).get("tau2") or {}
@@ -222,13 +278,13 @@ def _of_report(report: Report, domain: Domain | None, whole: Collection) -> Item
     if isinstance(simulation, Omitted):
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
-        return Item(named, _required(domain), problem=problem, version=version)
+        return RecordItem(named, _require_domain(domain), problem=problem, version=version)
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
-    read = format_texts_config(texts, digits=64) if isinstance(texts, Mapping) else None
-    return Item(
+    read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
+    return RecordItem(
         simulation,
-        _required(domain),
+        _require_domain(domain),
         solo,
         simulation["reward_info"],
         lenient,
@@ -251,16 +307,16 @@ def _world(name: str, lenient: bool, version: str | None = None) -> Domain:
     return domain.lenient if lenient else domain
 
 
-def _named(name: str | None) -> Domain:
+def _domain_by_name(name: str | None) -> Domain:
     try:
-        return _required(None if name is None else domain_named(name))
+        return _require_domain(None if name is None else domain_named(name))
     except UnknownDomainError as error:
         raise UnknownDomainError(
             f"{error}; if the simulations are of a variant of one of them, name it with --domain"
         ) from None
 
 
-def _required(domain: Domain | None) -> Domain:
+def _require_domain(domain: Domain | None) -> Domain:
     if domain is None:
         raise ConfigurationError(
             "a simulation does not name its domain; pass it, such as domain='retail' "

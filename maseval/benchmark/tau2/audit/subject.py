@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
@@ -20,6 +20,50 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 from maseval.data.store import AnyPath
+
+Severity = Literal["error", "warning", "info"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""An error makes a right answer fail or a wrong one pass; a warning may; info is background."""
+
+KINDS: Mapping[str, str] = {
+    "gold raises": "an action of the reference solution fails, and scoring passes over it",
+    "gold is refused": "an action of the reference solution is declined in an ordinary answer",
+    "initial data is ignored": "values for the databases stand where nobody looks for them",
+    "gold changes nothing": "the reference solution leaves the database unchanged",
+    "gold misses its own checks": "the reference solution, carried out, does not pass",
+    "gold breaks a precondition": "the reference solution does what the policy forbids",
+    "doing nothing passes": "an agent that does and says nothing gets the full reward",
+    "criteria can only pass": "no scored check can fail",
+    "check can only pass": "a check is scored, but the task has no criteria for it",
+    "text can never match": "something the agent must say can never be matched",
+    "text matches by chance": "something the agent must say is likely to be said anyway",
+    "assertions not counted": "there are natural-language assertions that are not scored",
+    "id nobody can know": "an id of the reference solution is in no text and in no tool's answer",
+    "persona contradicts the database": "the user is told something that the database denies",
+    "policy names an unknown tool": "the policy names a tool that the agent does not have",
+    "document names an unknown tool": "a document names a tool that neither side has",
+    "documents disagree": "documents of one title have different figures",
+    "tasks with equal content": "several tasks differ only in their ids",
+    "tasks with equal solution": "several tasks have the same start and the same criteria",
+    "task cannot be read": "a task is not in the form that scoring needs",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding; ``task_id`` is None if it is about the domain as a whole."""
+
+    domain: str
+    task_id: str | None
+    kind: str
+    severity: Severity
+    text: str
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -58,7 +102,7 @@ class AuditedDomain:
                 if isinstance(value, Table):
                     tables[name] = value.shared.raw
                 elif isinstance(value, list):
-                    tables[name] = _by_id(json.loads(canonical_json(_dumped(value))))
+                    tables[name] = _by_id(json.loads(canonical_json(_dump_records(value))))
         return tables
 
     @cached_property
@@ -67,7 +111,7 @@ class AuditedDomain:
         return "\n".join(str(part) for db in self.databases for part in db.state().values())
 
 
-def _dumped(records: Sequence[Any]) -> list[object]:
+def _dump_records(records: Sequence[Any]) -> list[object]:
     return [each.model_dump(warnings=False) for each in records]
 
 

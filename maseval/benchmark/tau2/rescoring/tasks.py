@@ -2,10 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import (
+    UnknownTaskError,
+    load_domain_config,
+    load_raw_task,
+    load_raw_tasks,
+)
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
@@ -18,7 +24,7 @@ RawTaskLike = Mapping[str, Any]
 CRITERIA, REMOVED, INSTRUCTIONS, START = "criteria", "criteria removed", "instructions", "start"
 
 
-def meaning(task: RawTaskLike) -> str:
+def task_content(task: RawTaskLike) -> str:
     """Everything of a task that scoring depends on, and the user's instructions."""
     return canonical_json([part for _, part in sorted(_parts(task).items())])
 
@@ -91,7 +97,7 @@ class KnownTasks:
     def _by_instructions(self) -> Mapping[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
         for task in self._every:
-            found[_told(task)].append(str(task["id"]))
+            found[_instructions(task)].append(str(task["id"]))
         return found
 
     def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
@@ -110,7 +116,7 @@ class KnownTasks:
 
     def embedded_task(self, task: RawTaskLike | None) -> str | None:
         """The one task that has the instructions of one in the file, if it has another id."""
-        found = [] if task is None else self._by_instructions.get(_told(task), [])
+        found = [] if task is None else self._by_instructions.get(_instructions(task), [])
         return found[0] if task is not None and len(found) == 1 and found[0] != task["id"] else None
 
 
@@ -132,7 +138,7 @@ def _numbered_after(task_id: str, names: Sequence[str]) -> bool:
     return all(name.startswith(f"{task_id}_") for name in names)
 
 
-def _told(task: RawTaskLike) -> str:
+def _instructions(task: RawTaskLike) -> str:
     return canonical_json(_without_nothing(task.get("user_scenario")))
 
 
@@ -144,3 +150,11 @@ def differing_tasks(
         ours = known.raw(task_id)
         if ours is not None and (parts := differing_parts(theirs, ours)):
             yield task_id, parts
+
+
+@cache
+def policies(domain: Domain, data_dir: Path | None = None) -> tuple[str, ...]:
+    """The domain's own policy, and the one for an agent that works alone if there is one."""
+    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    modes = (False,) if domain.solo_refusal else (False, True)
+    return tuple(domain.policy(folder, solo=solo) for solo in modes)

@@ -6,25 +6,26 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.explain.course import (
-    Course,
-    conversation_course,
-    gold_course,
-)
 from maseval.benchmark.tau2.explain.divergence import Divergence, divergence
 from maseval.benchmark.tau2.explain.evidence import (
     AssertionEvidence,
     assertion_evidence,
     communication_evidence,
 )
-from maseval.benchmark.tau2.explain.explanation import Explanation
-from maseval.benchmark.tau2.explain.findings import check_summaries, replay_fault
-from maseval.benchmark.tau2.explain.repair import MOST_TRIALS, Repair, Workshop
-from maseval.benchmark.tau2.explain.subject import Subject, subject_of
-from maseval.benchmark.tau2.explain.text import shown_call
+from maseval.benchmark.tau2.explain.explanation import Explanation, render_call
+from maseval.benchmark.tau2.explain.findings import (
+    ScoredCase,
+    check_summaries,
+    replay_fault,
+    score_case,
+)
+from maseval.benchmark.tau2.explain.repair import MOST_TRIALS, Repair, RepairSearch
 from maseval.benchmark.tau2.explain.tracing import (
     CallAt,
+    WorldHistory,
     WrongField,
+    conversation_history,
+    gold_history,
     needed_actions,
     wrong_fields,
 )
@@ -51,7 +52,7 @@ def explain(
     The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
     smallest set of tool calls that flips the verdict.
     """
-    subject = subject_of(
+    subject = score_case(
         simulation,
         domain,
         task,
@@ -63,7 +64,7 @@ def explain(
     return explain_subject(subject, most_trials=most_trials)
 
 
-def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Explanation:
+def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> Explanation:
     """``explain`` for what is already scored."""
     reward_info, messages = subject.reward_info, subject.case.recording.messages
     fault = replay_fault(reward_info)
@@ -75,7 +76,7 @@ def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Expl
         parts["communication"] = said
         if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in said if not each.met)
-        parts |= _of_the_world(subject, passed, most_trials)
+        parts |= _explain_end_state(subject, passed, most_trials)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
     if not subject.case.recording.ended_by_choice:
@@ -92,15 +93,15 @@ def explain_subject(subject: Subject, *, most_trials: int = MOST_TRIALS) -> Expl
         replay_fault=fault,
         **parts,
     )
-    return _summarised(explanation)
+    return _with_summary(explanation)
 
 
-def _of_the_world(subject: Subject, passed: bool, most_trials: int) -> dict[str, Any]:
+def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
     """What is known about the end state and the calls that led there."""
-    workshop = Workshop(subject, most_trials=most_trials)
+    workshop = RepairSearch(subject, most_trials=most_trials)
     if passed:
         return {"repair": workshop.breaking()} if workshop.writes else {}
-    wrong, course, gold = _wrong(subject)
+    wrong, course, gold = _trace_end_state(subject)
     calls_decide = _calls_decide(subject)
     repair = None
     if calls_decide:
@@ -120,17 +121,17 @@ def _of_the_world(subject: Subject, passed: bool, most_trials: int) -> dict[str,
     }
 
 
-def _described_in(subject: Subject) -> dict[str, tuple[str, ...]]:
+def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
     """The texts of the domain that describe the calls which were not made."""
     setting = subject.case.setting
     found = {
-        shown_call(action.call()): setting.domain.described_in(setting.folder, action.call())
+        render_call(action.call()): setting.domain.described_in(setting.folder, action.call())
         for action in _not_taken(subject)
     }
     return {call: tuple(texts) for call, texts in found.items() if texts}
 
 
-def _calls_decide(subject: Subject) -> bool:
+def _calls_decide(subject: ScoredCase) -> bool:
     """Whether the verdict failed at something that tool calls decide."""
     info = subject.reward_info
     failed = {
@@ -141,16 +142,21 @@ def _calls_decide(subject: Subject) -> bool:
     return any(subject.case.counts(kind) and wrong for kind, wrong in failed.items())
 
 
-def _wrong(subject: Subject) -> tuple[list[WrongField], Course | None, Course | None]:
+def _trace_end_state(
+    subject: ScoredCase,
+) -> tuple[list[WrongField], WorldHistory | None, WorldHistory | None]:
     check = subject.reward_info["db_check"]
     if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
         return [], None, None
-    played, gold = conversation_course(subject.case), gold_course(subject.case.setting)
+    played, gold = conversation_history(subject.case), gold_history(subject.case.setting)
     return wrong_fields(played, gold, subject.case.task.actions), played, gold
 
 
 def _divergence(
-    subject: Subject, repair: Repair | None, played: Course | None, gold: Course | None
+    subject: ScoredCase,
+    repair: Repair | None,
+    played: WorldHistory | None,
+    gold: WorldHistory | None,
 ) -> Divergence | None:
     last = len(subject.case.recording.messages) - 1
     open_to_the_end = repair is not None and repair.only_adds and repair.placement == "end"
@@ -164,14 +170,14 @@ def _divergence(
     return Divergence(False, "assertions can be met by more than one end state")
 
 
-def _assertions(subject: Subject) -> tuple[AssertionEvidence, ...]:
+def _assertions(subject: ScoredCase) -> tuple[AssertionEvidence, ...]:
     checks = subject.reward_info["env_assertions"] or ()
     if all(check["met"] for check in checks):
         return ()
-    return assertion_evidence(subject.case.replayed(), checks)
+    return assertion_evidence(subject.case.replay(), checks)
 
 
-def _not_taken(subject: Subject) -> tuple[Action, ...]:
+def _not_taken(subject: ScoredCase) -> tuple[Action, ...]:
     if not subject.case.counts(RewardType.ACTION):
         return ()
     return tuple(
@@ -181,7 +187,7 @@ def _not_taken(subject: Subject) -> tuple[Action, ...]:
     )
 
 
-def _summarised(explanation: Explanation) -> Explanation:
+def _with_summary(explanation: Explanation) -> Explanation:
     return Explanation(
         **{**vars(explanation), "summary": f"{_name(explanation)}: {_reason(explanation)}"}
     )

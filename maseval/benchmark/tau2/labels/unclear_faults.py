@@ -4,20 +4,81 @@ import re
 from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.domains.permanence import ABSENT
-from maseval.benchmark.tau2.explain.text import shown, shown_call
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.explain.tracing import WrongField
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
+from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
-from maseval.benchmark.tau2.labels.instructions import turned_down
-from maseval.benchmark.tau2.labels.leaving import transferred_at
-from maseval.benchmark.tau2.labels.reports import REPORT_RULES
-from maseval.benchmark.tau2.labels.topics import (
-    id_like,
-    mentions,
-    said_as,
-    telling_values,
-)
-from maseval.benchmark.tau2.labels.user_faults import made_up
+from maseval.benchmark.tau2.labels.user_faults import made_up, transferred_at, turned_down
+from maseval.benchmark.tau2.labels.words import id_like, mentions, said_as, telling_values
+
+_CLAIMS = r"\b(?:turned|switched|set|enabled|disabled|granted|is|are|both|already|made sure)\b"
+_LATER = r"\b(?:i'll|i will|let me|should i|can you|could you|do i)\b"
+
+
+def reported_without_looking(failure: Failure) -> Label | None:
+    """The user says how a setting is that it never looked at, and that setting is what is wrong."""
+    for change in failure.to_add:
+        if change.call["requestor"] != "user":
+            continue
+        topic = _setting(change.call["name"])
+        for index, sentence in _claims(failure, topic):
+            if not _has_looked(failure, index, topic):
+                evidence = (
+                    f"message {index}, the user: {format_value(sentence)}",
+                    f"it has not looked, and missing is {render_call(change.call)}",
+                )
+                what = "reported without looking"
+                return Label("unclear", what, what, evidence)
+    return None
+
+
+def _setting(tool: str) -> str:
+    """What of the device a tool of the user's changes, as people write it."""
+    verbs = r"^(?:toggle|turn|set|reset|reseat|grant|disconnect|connect|check)_|_(?:on|off)$"
+    noun = re.sub(r"_(?:mode|preference|settings|mode_preference)$", "", re.sub(verbs, "", tool))
+    return noun.replace("_", r"[ _-]?")
+
+
+def _claims(failure: Failure, topic: str) -> Iterator[tuple[int, str]]:
+    for index, text in failure.said_by("user"):
+        for sentence in words.sentences(text):
+            said = sentence.lower()
+            asked = said.endswith("?") or re.search(_LATER, said)
+            if re.search(topic, said) and re.search(_CLAIMS, said) and not asked:
+                yield index, sentence
+
+
+def _has_looked(failure: Failure, before: int, topic: str) -> bool:
+    """Whether a tool of the user's was about a setting, by its name or in its answer."""
+    for index, call, answer in failure.calls:
+        if index < before and call["requestor"] == "user":
+            name = call["name"].replace("_", " ")
+            if re.search(topic, name) or re.search(topic, (answer.get("content") or "").lower()):
+                return True
+    return False
+
+
+def asked_for_a_human(failure: Failure) -> Label | None:
+    """The user asked for somebody else before the agent had refused anything or offered it."""
+    at = transferred_at(failure)
+    missing = failure.to_add or failure.explanation.to_be_said
+    if at is None or not missing or failure.wrong_writes:
+        return None
+    for index, text in failure.said_by("user"):
+        if index < at and words.wants_a_human(text):
+            earlier = [said for place, said in failure.said_by("assistant") if place < index]
+            if any(words.refusal(said) or words.speaks_of_a_transfer(said) for said in earlier):
+                return None
+            evidence = (
+                f"message {index}, the user: {format_value(text)}",
+                f"message {at}: transferred",
+            )
+            return Label("unclear", "asked for a human", "asked for a human", evidence)
+    return None
+
+
+REPORT_RULES: tuple[LabelRule, ...] = (reported_without_looking, asked_for_a_human)
 
 
 def write_of_the_user(failure: Failure) -> Label | None:
@@ -25,7 +86,7 @@ def write_of_the_user(failure: Failure) -> Label | None:
     wrong = [change for change in failure.to_leave_out if change.call["requestor"] == "user"]
     if not wrong:
         return None
-    evidence = tuple(f"message {c.message_index}: {shown_call(c.call)}" for c in wrong)
+    evidence = tuple(f"message {c.message_index}: {render_call(c.call)}" for c in wrong)
     return Label("unclear", "a write of the user's", "write of the user", evidence)
 
 
@@ -38,7 +99,7 @@ def same_outcome(failure: Failure) -> Label | None:
     if abs(expected - found) > 0.005:
         return None
     evidence = tuple(
-        f"{each.place}: expected {shown(each.expected)}, found {shown(each.found)}"
+        f"{each.place}: expected {format_value(each.expected)}, found {format_value(each.found)}"
         for each in wrong
     )
     return Label("unclear", "same outcome by other steps", "same outcome", evidence)
@@ -100,7 +161,7 @@ def named_by_the_user(failure: Failure) -> Label | None:
     if not differing or not all(_is_named(said, name, *pair) for name, pair in differing.items()):
         return None
     evidence = tuple(
-        f"{name}: {shown(one)} instead of {shown(other)}, as the user said"
+        f"{name}: {format_value(one)} instead of {format_value(other)}, as the user said"
         for name, (one, other) in differing.items()
     )
     return Label("unclear", "chosen by the user", "named by the user", evidence)
@@ -149,8 +210,8 @@ def agreed_to_by_the_user(failure: Failure) -> Label | None:
     if len(agreed) < len(wrong):
         return None
     evidence = (
-        *(f"message {index}: {shown_call(call)}" for index, call in wrong),
-        *(f"message {at}, the user: {shown(text)}" for at, text in dict.fromkeys(agreed)),
+        *(f"message {index}: {render_call(call)}" for index, call in wrong),
+        *(f"message {at}, the user: {format_value(text)}" for at, text in dict.fromkeys(agreed)),
     )
     return Label("unclear", "agreed to by the user", "agreed to by the user", evidence)
 
@@ -163,7 +224,9 @@ def out_of_scope(failure: Failure) -> Label | None:
     failed = [call for _, call, answer in failure.writes if is_error(answer)]
     if failed or transferred_at(failure) is not None:
         return None
-    evidence = (f"message {len(failure.messages) - 1}, the user: {shown(last.get('content'))}",)
+    evidence = (
+        f"message {len(failure.messages) - 1}, the user: {format_value(last.get('content'))}",
+    )
     return Label("unclear", "out of scope", "out of scope", evidence)
 
 

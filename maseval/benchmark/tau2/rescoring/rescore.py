@@ -15,18 +15,23 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.recount.judged import (
-    NEEDS_JUDGE,
-    Judged,
-    NewVerdict,
-    clues,
-    judge_again,
+from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.record import (
+    PlannedTrial,
+    RecordItem,
+    SimulationRecord,
+    planned_trials,
+    smallest_split,
 )
-from maseval.benchmark.tau2.recount.panel import Panel
-from maseval.benchmark.tau2.recount.slots import PlannedTrial, planned_slots, split_of
-from maseval.benchmark.tau2.recount.sources import Collection, Item
-from maseval.benchmark.tau2.recount.suspicion import passport_of
-from maseval.benchmark.tau2.recount.tasks import KnownTasks
+from maseval.benchmark.tau2.rescoring.suspicion import identity_of
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
+from maseval.benchmark.tau2.rescoring.verdict import (
+    NEEDS_JUDGE,
+    NewVerdict,
+    RescoredSimulation,
+    compare_verdicts,
+    rescore_simulation,
+)
 from maseval.core.model import ModelAdapter
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
@@ -34,85 +39,85 @@ from maseval.stats.estimation import Estimate, pass_hat_estimates
 from maseval.stats.trials import Trials, count_trials, mean_over_tasks
 
 
-class Retrial(NamedTuple):
+class RescoringResult(NamedTuple):
     """A simulation judged again: what is kept of it, its whole verdict, and by which task.
 
     ``task`` is None if that is the benchmark's of the name that the record has.
     """
 
-    judged: Judged
+    simulation: RescoredSimulation
     verdict: NewVerdict
     task: Mapping[str, Any] | None
 
 
-class Recount:
+class RescoredRecord:
     """The simulations of a record, judged one after the other."""
 
     def __init__(
         self,
-        whole: Collection,
+        record: SimulationRecord,
         options: ScoringOptions | None = None,
         *,
         whole_split: bool = False,
         data_dir: AnyPath | None = None,
-        panel: Panel | None = None,
+        panel: JudgePanel | None = None,
     ) -> None:
-        self.whole = whole
+        self.record = record
         self.options = options or ScoringOptions()
-        self.judged: list[Judged] = []
+        self.simulations: list[RescoredSimulation] = []
         self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
         self._data_dir = data_dir
-        self.panel = panel or Panel(())
+        self.panel = panel or JudgePanel(())
         self._known: dict[str, KnownTasks] = {}
         self._versions: dict[str, str | None] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
-    def add(self, item: Item) -> Judged:
+    def add(self, item: RecordItem) -> RescoredSimulation:
         """Judge one simulation."""
-        return self.judge(item).judged
+        return self.judge(item).simulation
 
-    def judge(self, item: Item) -> Retrial:
+    def judge(self, item: RecordItem) -> RescoringResult:
         """Judge one simulation, with all that was found."""
-        retrial = self.assess(item)
-        return retrial._replace(judged=self.place(item, retrial.judged))
+        found = self.assess(item)
+        return found._replace(simulation=self.place(item, found.simulation))
 
-    def place(self, item: Item, assessed: Judged) -> Judged:
+    def place(self, item: RecordItem, assessed: RescoredSimulation) -> RescoredSimulation:
         """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
         self._versions.setdefault(item.domain.name, item.version)
-        self.known(item.domain)
+        self.known_tasks(item.domain)
         trial = self._trial(item, assessed.slot.task_id)
         found = replace(assessed, slot=assessed.slot._replace(trial=trial))
-        self.judged.append(found)
+        self.simulations.append(found)
         return found
 
-    def assess(self, item: Item) -> Retrial:
+    def assess(self, item: RecordItem) -> RescoringResult:
         """Judge one simulation by itself: its place among the others is not known."""
         self._versions.setdefault(item.domain.name, item.version)
-        known = self.known(item.domain)
+        known = self.known_tasks(item.domain)
         named = str(item.simulation.get("task_id"))
         checked = known.checked_task(named, item.recorded)
         meant = named
         if self.options.remap_tasks:
-            meant = checked or known.embedded_task(self.whole.tasks.get(named)) or named
-        embedded = self.whole.tasks.get(named) if self.options.embedded_tasks else None
+            meant = checked or known.embedded_task(self.record.tasks.get(named)) or named
+        embedded = self.record.tasks.get(named) if self.options.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
         new = self._verdict(item, task)
-        found = Judged(
+        found = RescoredSimulation(
             PlannedTrial(item.domain.name, meant, 0),
             named,
-            passport_of(item.domain.name, item.simulation),
+            identity_of(item.domain.name, item.simulation),
             item.simulation.get("termination_reason"),
             checked_task=checked,
-            **clues(item, new),
+            **compare_verdicts(item, new),
         )
-        return Retrial(found, new, task)
+        return RescoringResult(found, new, task)
 
-    def _verdict(self, item: Item, task: Mapping[str, Any] | None) -> NewVerdict:
+    def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
         """By the first judge, if there is one; the others are asked where it was."""
 
         def by(judge: ModelAdapter | None) -> NewVerdict:
-            return judge_again(
+            return rescore_simulation(
                 item, task, strict=self.options.strict, data_dir=self._data_dir, nl_model=judge
             )
 
@@ -122,7 +127,7 @@ class Recount:
             self.panel.add([found.judged, *(by(each).judged for each in others)])
         return found
 
-    def known(self, domain: Domain) -> KnownTasks:
+    def known_tasks(self, domain: Domain) -> KnownTasks:
         """The benchmark's tasks of a domain."""
         self.domains[domain.name] = domain
         if domain.name not in self._known:
@@ -136,10 +141,10 @@ class Recount:
         named = {version or release_named().name for version in self._versions.values()}
         return " and ".join(sorted(named)) or release_named().name
 
-    def _trial(self, item: Item, task_id: str) -> int:
+    def _trial(self, item: RecordItem, task_id: str) -> int:
         """Its number; simulations without one, or without a plan, are numbered in their order."""
         trial = item.simulation.get("trial")
-        if trial is not None and self.whole.has_plan:
+        if trial is not None and self.record.has_plan:
             return int(trial)
         key = item.domain.name, task_id
         self._unnumbered[key] += 1
@@ -153,38 +158,38 @@ class Recount:
     @cached_property
     def slots(self) -> list[PlannedTrial]:
         """Every planned simulation."""
-        seen = [*self.whole.planned, *(each.slot for each in self.judged)]
-        if not self.whole.has_plan:
+        seen = [*self.record.planned, *(each.slot for each in self.simulations)]
+        if not self.record.has_plan:
             return seen
         name = None if self.domain is None else self.domain.name
-        tasks = [*self.whole.tasks, *self.tasks_left_out]
-        return planned_slots(name, tasks, self.whole.num_trials, seen)
+        tasks = [*self.record.tasks, *self.tasks_left_out]
+        return planned_trials(name, tasks, self.record.num_trials, seen)
 
     @cached_property
     def split(self) -> tuple[str, Sequence[str]] | None:
         """The split that the record should hold as a whole, and its tasks."""
         if not self._whole_split or self.domain is None:
             return None
-        planned = {slot.task_id for slot in self.whole.planned}
-        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
-        known = self.known(self.domain)
+        planned = {slot.task_id for slot in self.record.planned}
+        listed = {*self.record.tasks, *planned, *(each.slot.task_id for each in self.simulations)}
+        known = self.known_tasks(self.domain)
         ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-        return split_of(self.domain, ours, self._data_dir, known.version)
+        return smallest_split(self.domain, ours, self._data_dir, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:
         """The tasks of the split that the record does not even list."""
         if self.split is None:
             return []
-        planned = {slot.task_id for slot in self.whole.planned}
-        listed = {*self.whole.tasks, *planned, *(each.slot.task_id for each in self.judged)}
+        planned = {slot.task_id for slot in self.record.planned}
+        listed = {*self.record.tasks, *planned, *(each.slot.task_id for each in self.simulations)}
         return [task_id for task_id in self.split[1] if task_id not in listed]
 
     @cached_property
-    def by_slot(self) -> Mapping[PlannedTrial, list[Judged]]:
+    def by_slot(self) -> Mapping[PlannedTrial, list[RescoredSimulation]]:
         """What is recorded of each planned simulation."""
-        found: dict[PlannedTrial, list[Judged]] = defaultdict(list)
-        for each in self.judged:
+        found: dict[PlannedTrial, list[RescoredSimulation]] = defaultdict(list)
+        for each in self.simulations:
             found[each.slot].append(each)
         return found
 
@@ -194,19 +199,19 @@ class Recount:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def copies(self) -> dict[int, Judged]:
+    def copies(self) -> dict[int, RescoredSimulation]:
         """Copies of simulations, by their position, and what they are copies of.
 
         Scripted agents and users do say the same thing twice.
         """
-        originals: dict[tuple[str, ...], Judged] = {}
-        found: dict[int, Judged] = {}
-        for position, each in enumerate(self.judged):
+        originals: dict[tuple[str, ...], RescoredSimulation] = {}
+        found: dict[int, RescoredSimulation] = {}
+        for position, each in enumerate(self.simulations):
             keys: list[tuple[str, ...]] = []
-            if each.passport.id:
-                keys.append(("id", each.passport.id))
-            if self.whole.scripted is False and each.passport.talks:
-                keys.append(("content", each.slot.task_id, each.passport.fingerprint))
+            if each.identity.id:
+                keys.append(("id", each.identity.id))
+            if self.record.scripted is False and each.identity.talks:
+                keys.append(("content", each.slot.task_id, each.identity.fingerprint))
             for key in keys:
                 if originals.setdefault(key, each) is not each:
                     found.setdefault(position, originals[key])
@@ -220,19 +225,19 @@ class Recount:
             for slot in self.slots
         }
 
-    def passed_alone(self, each: Judged) -> bool:
+    def passed_alone(self, each: RescoredSimulation) -> bool:
         """Whether one of the simulations passed, whatever else is recorded in its place."""
         if self.copy_of(each) is not None:
             return False
         return each.passed_as_recorded if self.options.as_recorded else each.passed
 
-    def copy_of(self, each: Judged) -> Judged | None:
+    def copy_of(self, each: RescoredSimulation) -> RescoredSimulation | None:
         """What a simulation is a copy of; None if it is none."""
         return self._copies_by_identity.get(id(each))
 
     @cached_property
-    def _copies_by_identity(self) -> Mapping[int, Judged]:
-        return {id(self.judged[position]): of for position, of in self.copies.items()}
+    def _copies_by_identity(self) -> Mapping[int, RescoredSimulation]:
+        return {id(self.simulations[position]): of for position, of in self.copies.items()}
 
     @cached_property
     def open(self) -> AbstractSet[PlannedTrial]:
@@ -241,7 +246,7 @@ class Recount:
             return frozenset()
         return {slot for slot, several in self.by_slot.items() if self._is_open(several)}
 
-    def _is_open(self, several: Sequence[Judged]) -> bool:
+    def _is_open(self, several: Sequence[RescoredSimulation]) -> bool:
         may_pass = (
             self.passed_alone(each) or (each.open and self.copy_of(each) is None)
             for each in several
@@ -274,19 +279,19 @@ class Recount:
         }
 
     @property
-    def compared(self) -> list[Judged]:
+    def compared(self) -> list[RescoredSimulation]:
         """Those with a recorded and a new verdict."""
-        return [each for each in self.judged if each.compared]
+        return [each for each in self.simulations if each.compared]
 
     @property
-    def disagreeing(self) -> list[Judged]:
+    def disagreeing(self) -> list[RescoredSimulation]:
         """Those whose two verdicts differ."""
-        return [each for each in self.judged if each.differences]
+        return [each for each in self.simulations if each.differences]
 
     @property
     def problems(self) -> Counter[str]:
         """Why simulations could not be judged, and how many."""
-        return Counter(each.problem for each in self.judged if each.problem)
+        return Counter(each.problem for each in self.simulations if each.problem)
 
     @property
     def unjudged(self) -> int:
@@ -294,26 +299,26 @@ class Recount:
         return self.problems[NEEDS_JUDGE]
 
 
-Assess = Callable[[Recount], Iterator[tuple[Item, Judged | None]]]
+ScoreElsewhere = Callable[[RescoredRecord], Iterator[tuple[RecordItem, RescoredSimulation | None]]]
 """Goes through the items of a record, and assesses some or all of them."""
 
 
-def recount(
-    whole: Collection,
+def rescore_record(
+    record: SimulationRecord,
     options: ScoringOptions | None = None,
     *,
     data_dir: AnyPath | None = None,
-    panel: Panel | None = None,
+    panel: JudgePanel | None = None,
     on_progress: Callable[[int], object] | None = None,
-    assessed: Assess | None = None,
-) -> Recount:
+    assessed: ScoreElsewhere | None = None,
+) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
     ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
     yields all items in order; those that it has assessed elsewhere are not judged here.
     """
-    found = Recount(whole, options, data_dir=data_dir, panel=panel)
-    through = assessed(found) if assessed else zip(whole.items, repeat(None))
+    found = RescoredRecord(record, options, data_dir=data_dir, panel=panel)
+    through = assessed(found) if assessed else zip(record.items, repeat(None))
     for number, (item, judged) in enumerate(through, 1):
         if judged is None:
             found.add(item)

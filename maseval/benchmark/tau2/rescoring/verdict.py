@@ -10,9 +10,8 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.recount.slots import PlannedTrial
-from maseval.benchmark.tau2.recount.sources import Item
-from maseval.benchmark.tau2.recount.suspicion import Passport
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem
+from maseval.benchmark.tau2.rescoring.suspicion import SimulationIdentity
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
@@ -34,7 +33,7 @@ _CHECKS = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class RescoredSimulation:
     """A recorded simulation and its new verdict.
 
     ``named`` is the task that the record names, ``slot`` has the one by which it was judged, and
@@ -46,7 +45,7 @@ class Judged:
 
     slot: PlannedTrial
     named: str
-    passport: Passport
+    identity: SimulationIdentity
     ending: str | None
     recorded: float | None = None
     reward: float | None = None
@@ -127,8 +126,8 @@ class NewVerdict:
         )
 
 
-def judge_again(
-    item: Item,
+def rescore_simulation(
+    item: RecordItem,
     task: Mapping[str, Any] | None,
     *,
     strict: bool = False,
@@ -170,7 +169,7 @@ def judge_again(
     return NewVerdict(found, asks_judge=bool(found["nl_assertions"]))
 
 
-def clues(item: Item, new: NewVerdict) -> dict[str, Any]:
+def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     """What the two verdicts and the conversation say about each other, as fields of ``Judged``."""
     recorded, found = item.recorded, new.reward_info
     reward = None if recorded is None else number(recorded.get("reward"))
@@ -198,13 +197,13 @@ def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[st
         return
     verdict: Mapping[str, object] = new.reward_info
     if new.so_far is not None:
-        recorded = _unjudged(recorded)
+        recorded = _without_judgement(recorded)
     for key in VERDICT:
         if not _same(verdict.get(key), recorded.get(key)):
             yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
 
 
-def _unjudged(recorded: Mapping[str, object]) -> dict[str, object]:
+def _without_judgement(recorded: Mapping[str, object]) -> dict[str, object]:
     """A recorded verdict without what its judge said, to compare with one that has none."""
     parts = mapping(recorded, "reward_breakdown")
     known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
@@ -254,7 +253,7 @@ def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
     return all(mapping(each).get(key) for each in ([value] if kind == "DB" else entries(value)))
 
 
-def unknown_tool(item: Item) -> str | None:
+def unknown_tool(item: RecordItem) -> str | None:
     """A tool that was called with success, and that the domain does not have."""
     kits = [kit for kit in (item.domain.toolkit, item.domain.user_toolkit) if kit is not None]
     names: dict[object, str] = {}

@@ -1,0 +1,457 @@
+"""Why a record is not what the benchmark would have written, each cause with its evidence."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
+from dataclasses import asdict, dataclass
+
+from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.domains.releases import RELEASES
+from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.tasks import (
+    REMOVED,
+    KnownTasks,
+    differing_tasks,
+    policies,
+    task_content,
+)
+from maseval.benchmark.tau2.rescoring.verdict import (
+    FOREIGN_TASK,
+    NEEDS_JUDGE,
+    RescoredSimulation,
+    foreign_domain,
+)
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One reason, told in a sentence; ``remedy`` is what to try.
+
+    ``fatal`` if numbers of such a record cannot be certified.
+    """
+
+    kind: str
+    text: str
+    remedy: str | None = None
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return asdict(self)
+
+
+def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
+    """How many of all simulations these are."""
+    return f"{len(several)} of {len(found.simulations)} simulations"
+
+
+def count_of(several: Sized, what: str) -> str:
+    """A number with its noun."""
+    return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
+
+
+def some_of(names: Iterable[str]) -> str:
+    """The first few names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return ", ".join(every[:_LISTED]) + more
+
+
+def other_setting(found: RescoredRecord) -> Iterator[Cause]:
+    """A domain or a policy that is not the benchmark's."""
+    domain, whole = found.domain, found.record
+    if domain is None:
+        return
+    if foreign_domain(whole.domain_name, domain):
+        text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
+        yield Cause("foreign domain", text)
+    if whole.policy and whole.policy not in policies(domain):
+        yield Cause("other policy", f"the file's policy is not that of {domain.name}")
+
+
+def shuffled_task_ids(found: RescoredRecord) -> Iterator[Cause]:
+    """Tasks whose recorded checks belong to another one."""
+    checked = [each for each in found.simulations if each.checked_task]
+    if not checked:
+        return
+    first = checked[0]
+    done = found.options.remap_tasks
+    yield Cause(
+        "task ids shuffled",
+        f"in {share_of(checked, found)} the recorded checks belong to another task (the first: "
+        f"task {first.named} has those of task {first.checked_task})",
+        None if done else "--remap-tasks judges each by the task its checks belong to",
+    )
+
+
+def mixed_up_tasks(found: RescoredRecord) -> Iterator[Cause]:
+    """Tasks that stand in the file under another id, where no recorded check shows it."""
+    if found.domain is None or any(each.checked_task for each in found.simulations):
+        return
+    known = found.known_tasks(found.domain)
+    pairs = [(name, known.embedded_task(task)) for name, task in found.record.tasks.items()]
+    moved = [(name, other) for name, other in pairs if other is not None]
+    if moved:
+        yield Cause(
+            "task ids shuffled",
+            f"{len(moved)} of {len(pairs)} tasks in the file have another id than in the benchmark "
+            f"(the first: {moved[0][0]} is the benchmark's {moved[0][1]})",
+            None if found.options.remap_tasks else "--remap-tasks judges each by the task it is",
+        )
+
+
+def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
+    """Tasks that differ from the benchmark's: of another release, or edited."""
+    if found.domain is None or not found.record.tasks:
+        return
+    known = found.known_tasks(found.domain)
+    mixed_up = {each.named for each in found.simulations if each.checked_task}
+    differing = {
+        task_id: parts
+        for task_id, parts in differing_tasks(found.record.tasks, known)
+        if task_id not in mixed_up and known.embedded_task(found.record.tasks[task_id]) is None
+    }
+    if not differing:
+        return
+    removed = [task_id for task_id, parts in differing.items() if REMOVED in parts]
+    kinds = {part for parts in differing.values() for part in parts}
+    counts = ", ".join(
+        f"{kind} in {sum(kind in parts for parts in differing.values())}" for kind in sorted(kinds)
+    )
+    version = None if found.options.embedded_tasks else _version_of(found, differing)
+    if version is not None:
+        # The form of a file shows whose rules it was made by, whatever tasks it has.
+        mixed = found.record.version_from == BY_FORM
+        release = f"{found.version}+tasks.{version}" if mixed else version
+        yield Cause(
+            "other data version",
+            f"{len(differing)} of {len(found.record.tasks)} tasks in the file are those of "
+            f"v{version}, not of v{found.version}: {some_of(differing)}; those of v{found.version} "
+            "were used",
+            f"--data-version {release} judges by those of v{version}",
+        )
+        return
+    used = "the file's" if found.options.embedded_tasks else "the benchmark's"
+    yield Cause(
+        "criteria removed" if removed else "other task version",
+        f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
+        f"({counts}): {some_of(differing)}; {used} were used",
+        None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
+    )
+
+
+def _version_of(found: RescoredRecord, task_ids: Collection[str]) -> str | None:
+    """The other release, of those whose data is here, whose tasks these are."""
+    assert found.domain is not None
+    for version, release in RELEASES.items():
+        others = found.domain.name in release.domains and default_data_dir(version).is_dir()
+        if version in found.version or not others or found.domain.data_dir is not None:
+            continue
+        known = KnownTasks(release.domain(found.domain), version=version)
+        raw = {task_id: known.raw(task_id) for task_id in task_ids}
+        if all(
+            ours is not None and task_content(found.record.tasks[task_id]) == task_content(ours)
+            for task_id, ours in raw.items()
+        ):
+            return version
+    return None
+
+
+def foreign_tasks(found: RescoredRecord) -> Iterator[Cause]:
+    """Tasks that the benchmark does not have."""
+    strange = dict.fromkeys(
+        each.named for each in found.simulations if each.problem == FOREIGN_TASK
+    )
+    if found.domain is not None and not found.options.embedded_tasks:
+        known = found.known_tasks(found.domain)
+        strange |= dict.fromkeys(name for name in found.record.tasks if known.raw(name) is None)
+    if strange:
+        domain = "the benchmark" if found.domain is None else found.domain.name
+        yield Cause(
+            "foreign tasks",
+            f"{count_of(strange, 'task')} not in {domain}: {some_of(strange)}; their simulations "
+            "count as failures",
+            None if not found.record.tasks else "--embedded-tasks judges by the file's",
+        )
+
+
+_MANY = 0.25
+"""From this share of a file on, answers that differ are not a matter of single edits."""
+
+
+def edited_rewards(found: RescoredRecord) -> Iterator[Cause]:
+    """Recorded rewards that contradict the recorded checks."""
+    edited = [each for each in found.simulations if each.contradiction]
+    if edited:
+        yield Cause(
+            "edited rewards",
+            f"in {share_of(edited, found)} the record contradicts itself (the first: "
+            f"{edited[0].slot}: {edited[0].contradiction})",
+        )
+
+
+def changed_tools(found: RescoredRecord) -> Iterator[Cause]:
+    """Answers of tools that the domain does not have."""
+    using = [each for each in found.simulations if each.unknown_tool]
+    if using:
+        names = dict.fromkeys(str(each.unknown_tool) for each in using)
+        yield Cause(
+            "changed tools",
+            f"{share_of(using, found)} got answers from tools that the domain does not have: "
+            f"{some_of(names)}",
+        )
+
+
+def unlike_answers(found: RescoredRecord) -> Iterator[Cause]:
+    """Tools that answer otherwise now: another tool, other data, or edited messages."""
+    faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
+    unlike = [each for each in faults if each.fault and each.fault.found is not None]
+    lost = [each for each in faults if each.fault and each.fault.found is None]
+    if lost:
+        yield Cause(
+            "missing messages",
+            f"in {share_of(lost, found)} calls and answers do not belong together "
+            f"(the first: {lost[0].slot}, {_place(lost[0])})",
+        )
+    if not unlike:
+        return
+    tools = {str((each.fault.call or {}).get("name")) for each in unlike if each.fault}
+    kind = "edited messages"
+    if len(unlike) > 1 and len(unlike) >= _MANY * len(found.simulations):
+        kind = "changed tools" if len(tools) == 1 else "other data version"
+    yield Cause(
+        kind,
+        f"in {share_of(unlike, found)} a tool now answers otherwise than recorded "
+        f"({some_of(tools)}; the first: {unlike[0].slot}, {_place(unlike[0])})",
+    )
+
+
+def _place(each: RescoredSimulation) -> str:
+    assert each.fault is not None
+    return f"message {each.fault.message_index}: {each.fault.meaning}"
+
+
+def other_rules(found: RescoredRecord) -> Iterator[Cause]:
+    """Verdicts that differ though task, answers and record are sound."""
+    explained = _explains_difference(found)
+    left = [each for each in found.disagreeing if not explained(each)]
+    if not left:
+        return
+    kinds = [kind for each in left for kind in each.differing]
+    first = f"the first: {left[0].slot}: {both_rewards(left[0])}"
+    if kinds:
+        counts = ", ".join(f"{kind} in {kinds.count(kind)}" for kind in dict.fromkeys(kinds))
+        yield Cause(
+            "other rules or edited checks",
+            f"in {share_of(left, found)} a check comes out otherwise by the rules of "
+            f"v{found.version} ({counts}; {first})",
+        )
+    else:
+        yield Cause(
+            "rewards not confirmed",
+            f"in {share_of(left, found)} the recorded reward does not follow from the conversation "
+            f"({first})",
+        )
+
+
+def _explains_difference(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]:
+    tasks = found.record.tasks if found.domain is not None else {}
+    other = (
+        {name for name, _ in differing_tasks(tasks, found.known_tasks(found.domain))}
+        if found.domain is not None
+        else set()
+    )
+
+    mixed_up = sum(each.checked_task is not None for each in found.simulations)
+    shuffled_task_ids = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
+
+    def explained(each: RescoredSimulation) -> bool:
+        return bool(
+            ((shuffled_task_ids or each.checked_task) and not found.options.remap_tasks)
+            or each.contradiction
+            or each.fault
+            or each.foreign_ending
+            or by_judge_alone(each)
+            or (each.named in other and not found.options.embedded_tasks)
+        )
+
+    return explained
+
+
+def other_judgement(found: RescoredRecord) -> Iterator[Cause]:
+    """Verdicts that differ only because another judge was asked."""
+    differing = [each for each in found.disagreeing if by_judge_alone(each)]
+    if differing:
+        yield Cause(
+            "another judgement",
+            f"in {share_of(differing, found)} the judge decides otherwise than the recorded one "
+            f"(the first: {differing[0].slot}: {both_rewards(differing[0])})",
+        )
+
+
+def by_judge_alone(each: RescoredSimulation) -> bool:
+    """Whether only the answers of a judge differ."""
+    return each.differing == ("NL_ASSERTION",)
+
+
+def both_rewards(each: RescoredSimulation) -> str:
+    """What was recorded, and what comes out now."""
+    if each.reward is None:
+        return each.differences[0]
+    return f"recorded {each.recorded:g}, recomputed {each.reward:g}"
+
+
+def unread_replies(found: RescoredRecord) -> Iterator[Cause]:
+    """Replies of the judge that cannot be read."""
+    unread = [each for each in found.simulations if each.unread_reply]
+    if unread:
+        yield Cause(
+            "unreadable judgements",
+            f"in {share_of(unread, found)} the judge's reply cannot be read (the first: "
+            f"{unread[0].slot}: {unread[0].unread_reply})",
+        )
+
+
+def waiting_for_judge(found: RescoredRecord) -> Iterator[Cause]:
+    """Verdicts that wait for a judge."""
+    if found.unjudged:
+        yield Cause(
+            "not recomputed",
+            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
+            f"count neither as passed nor as failed{_between(found)}",
+            None if found.panel.judges else "--judge-model asks one",
+        )
+
+
+def _between(found: RescoredRecord) -> str:
+    first = found.pass_hat.get(1)
+    if first is None or first.bounds is None:
+        return ""
+    low, high = first.bounds
+    return f": pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass"
+
+
+def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
+    """Ends that the release does not have, or that the last message belies."""
+    foreign = [each for each in found.simulations if each.foreign_ending]
+    stopped = [each for each in foreign if each.identity.stopped]
+    others = [each for each in foreign if not each.identity.stopped]
+    if stopped:
+        yield Cause(
+            "relabelled simulations",
+            f"{share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
+            "last message is the user's stop; they count as failures",
+        )
+    if others:
+        yield Cause(
+            "unknown ends",
+            f"{share_of(others, found)} ended with {_endings_of(others)}, which v{found.version} "
+            "does not have; they count as failures",
+            _other_version(found, others),
+        )
+
+
+def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation]) -> str | None:
+    """The release that does have these endings."""
+    ends = {each.ending for each in several}
+    for version, release in RELEASES.items():
+        if version not in found.version and ends <= {e.value for e in release.rules.loop.endings}:
+            return f"{version} has them: --data-version {version} judges by its rules"
+    return None
+
+
+def _endings_of(several: Iterable[RescoredSimulation]) -> str:
+    return some_of(dict.fromkeys(repr(each.ending) for each in several))
+
+
+def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Planned simulations, and tasks of the split, that are not there."""
+    left_out = set(found.tasks_left_out)
+    missing = [slot for slot in found.missing if slot.task_id not in left_out]
+    if missing:
+        tasks = dict.fromkeys(slot.task_id for slot in missing)
+        yield Cause(
+            "missing simulations",
+            f"{len(missing)} of {len(found.slots)} planned simulations are not there "
+            f"({count_of(tasks, 'task')}: {some_of(tasks)}); they count as failures",
+        )
+    if left_out and found.split is not None:
+        name, ids = found.split
+        yield Cause(
+            "missing tasks",
+            f"{len(left_out)} of the {len(ids)} tasks of the {name} split are not there: "
+            f"{some_of(found.tasks_left_out)}; their simulations count as failures",
+            "--partial certifies the listed tasks alone",
+        )
+
+
+def repeated_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Copies of other simulations, and trials that are there more than once."""
+    twice = [slot for slot, several in found.by_slot.items() if len(several) > 1]
+    copies = [found.simulations[position] for position in found.copies]
+    if copies:
+        original = next(iter(found.copies.values()))
+        yield Cause(
+            "duplicated simulations",
+            f"{share_of(copies, found)} are copies (the first: {copies[0].identity.where} is "
+            f"{original.identity.where} again); a copy counts as a failure",
+        )
+    if twice:
+        yield Cause(
+            "repeated trials",
+            f"{count_of(twice, 'trial')} more than once in the file ({some_of(map(str, twice))}); "
+            "each passes only if all its simulations do",
+        )
+
+
+def unreadable_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Parts of the file that could not be parsed."""
+    lines = found.record.malformed
+    if lines:
+        yield Cause(
+            "unreadable simulations",
+            f"{count_of(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
+            "is lost counts as a failure",
+        )
+
+
+def unfinished_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Repetitions of our own that broke off."""
+    for problem, number in found.problems.items():
+        if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
+            yield Cause(
+                "unfinished simulations",
+                f"{number} of {len(found.slots)} simulations have no verdict ({problem}); they "
+                "count as failures",
+                fatal=False,
+            )
+
+
+_CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
+    other_setting,
+    shuffled_task_ids,
+    mixed_up_tasks,
+    edited_rewards,
+    other_tasks,
+    foreign_tasks,
+    changed_tools,
+    unlike_answers,
+    other_rules,
+    unknown_endings,
+    missing_simulations,
+    repeated_simulations,
+    unreadable_simulations,
+    unfinished_simulations,
+    other_judgement,
+    unread_replies,
+    waiting_for_judge,
+)
+
+
+def causes(found: RescoredRecord) -> list[Cause]:
+    """What is wrong with a record, that which explains most first."""
+    return [cause for check in _CHECKS for cause in check(found)]

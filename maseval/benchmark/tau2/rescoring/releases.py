@@ -1,0 +1,206 @@
+"""score_under: every simulation of a record judged under each of several releases."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.reasons import Reason, ReleaseVerdict, reasons
+from maseval.benchmark.tau2.rescoring.record import (
+    PlannedTrial,
+    RecordSource,
+    SimulationRecord,
+    open_record,
+)
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
+
+Direction = Literal["same", "up", "down", "open"]
+"""``open``: a judge decides, and there was none."""
+
+
+@dataclass(frozen=True)
+class VerdictChange:
+    """One simulation whose verdict is another, or depends on a judge, under a later release.
+
+    ``before`` and ``after`` are whether it passes, None if a judge decides. ``asks_judge`` if the
+    release asks one about it; ``judge_is_moot`` if it fails whatever one would say.
+    """
+
+    trial: PlannedTrial
+    before: bool | None
+    after: bool | None
+    asks_judge: bool = False
+    judge_is_moot: bool = False
+    reasons: tuple[Reason, ...] = ()
+
+    @classmethod
+    def between(cls, before: ReleaseVerdict, after: ReleaseVerdict) -> "VerdictChange":
+        """What becomes of a simulation."""
+        old, new = (None if each.open else each.passed for each in (before, after))
+        why = reasons(before, after) if old != new else ()
+        slot = after.again.simulation.slot
+        return cls(slot, old, new, after.asks_judge, after.judge_is_moot, why)
+
+    @property
+    def direction(self) -> Direction:
+        if self.before == self.after:
+            return "same"
+        if self.before is None or self.after is None:
+            return "open"
+        return "up" if self.after else "down"
+
+    def to_dict(self) -> dict[str, object]:
+        """In JSON's terms."""
+        return {
+            **self.trial._asdict(),
+            "direction": self.direction,
+            "before": self.before,
+            "after": self.after,
+            "asks_judge": self.asks_judge,
+            "reasons": [reason.to_dict() for reason in self.reasons],
+        }
+
+
+@dataclass(frozen=True)
+class ReleaseTotals:
+    """How many verdicts change from one release to another.
+
+    ``open`` are those that a judge decides: if it says yes each time, ``up_if_met`` go up, and if
+    it says no each time, ``down_if_not_met`` go down. ``asks_judge`` counts all that the release
+    asks a judge about, of which ``judge_is_moot`` fail whatever it would say. ``ended_early``
+    neither side ended: these fail under every release.
+    """
+
+    simulations: int = 0
+    same: int = 0
+    up: int = 0
+    down: int = 0
+    open: int = 0
+    up_if_met: int = 0
+    down_if_not_met: int = 0
+    asks_judge: int = 0
+    judge_is_moot: int = 0
+    ended_early: int = 0
+
+    @classmethod
+    def of(cls, changes: Sequence[VerdictChange], ended_early: int = 0) -> "ReleaseTotals":
+        """Count all simulations of a record."""
+        ways = Counter(each.direction for each in changes)
+        waiting = [each for each in changes if each.after is None]
+        return cls(
+            simulations=len(changes),
+            **{way: ways[way] for way in ("same", "up", "down", "open")},
+            up_if_met=ways["up"] + sum(each.before is False for each in waiting),
+            down_if_not_met=ways["down"] + sum(each.before is True for each in waiting),
+            asks_judge=sum(each.asks_judge for each in changes),
+            judge_is_moot=sum(each.judge_is_moot for each in changes),
+            ended_early=ended_early,
+        )
+
+    def __add__(self, other: "ReleaseTotals") -> "ReleaseTotals":
+        mine, theirs = asdict(self), asdict(other)
+        return ReleaseTotals(**{name: mine[name] + theirs[name] for name in mine})
+
+    def to_dict(self) -> dict[str, int]:
+        """In JSON's terms."""
+        return asdict(self)
+
+
+def counted_reasons(changes: Sequence[VerdictChange]) -> Counter[tuple[Direction, str]]:
+    """How many changes each kind of reason has, by the way they go."""
+    return Counter(
+        (each.direction, kind)
+        for each in changes
+        for kind in dict.fromkeys(reason.kind for reason in each.reasons)
+    )
+
+
+OpenUnder = Callable[[str], SimulationRecord]
+"""Opens the same record again, to be judged under the release of that name."""
+
+_CHOSEN = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
+
+
+@dataclass
+class ScoredUnder:
+    """A record under several releases.
+
+    ``recounts`` has the numbers of each release, ``every`` what becomes of each simulation under
+    each later release in comparison with the first.
+    """
+
+    recounts: Mapping[str, RescoredRecord]
+    every: Mapping[str, list[VerdictChange]] = field(default_factory=dict)
+    ended_early: int = 0
+
+    @property
+    def first(self) -> str:
+        """The release that the others are compared with."""
+        return next(iter(self.recounts))
+
+    def changes(self, version: str) -> list[VerdictChange]:
+        """The simulations whose verdict is another under a release, or depends on a judge."""
+        return [each for each in self.every[version] if each.direction != "same"]
+
+    @property
+    def totals(self) -> dict[str, ReleaseTotals]:
+        """How many change, under each release but the first."""
+        return {
+            name: ReleaseTotals.of(changes, self.ended_early)
+            for name, changes in self.every.items()
+        }
+
+
+def score_under(
+    source: RecordSource | OpenUnder,
+    versions: Sequence[AnyVersion],
+    *,
+    domain: str | Domain | None = None,
+    options: ScoringOptions | None = None,
+    panel: JudgePanel | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> ScoredUnder:
+    """Judge the same conversations under several releases; the first is what changes are from.
+
+    Args:
+        source: A results file, or simulations or reports; a run's reports may be opened anew for
+            each release by a function that takes its name.
+        versions: Releases, such as ``0.2.0``, ``1.0.1`` and ``1.0.1+tasks.0.2.0``.
+        domain: The domain, whatever the simulations call theirs.
+        options: How simulations are scored. Releases that can replay leniently do unless
+            ``strict``.
+        panel: The judges of natural-language assertions.
+        on_progress: Gets how many simulations are done.
+    """
+    names = list(dict.fromkeys(release_named(version).name for version in versions))
+    if len(names) < 2:
+        raise ConfigurationError(
+            f"{', '.join(names) or 'no release'} alone changes nothing; name two releases or more, "
+            "such as 0.2.0,1.0.1"
+        )
+    if not callable(source):
+        source = _opener(source, domain)
+    wholes = {name: source(name) for name in names}
+    found = ScoredUnder(
+        {name: RescoredRecord(whole, options, panel=panel) for name, whole in wholes.items()},
+        {name: [] for name in names[1:]},
+    )
+    for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
+        first, *later = map(ReleaseVerdict.of, items, found.recounts.values())
+        for changes, standing in zip(found.every.values(), later, strict=True):
+            changes.append(VerdictChange.between(first, standing))
+        found.ended_early += first.again.simulation.ending not in _CHOSEN
+        if on_progress is not None:
+            on_progress(number)
+    return found
+
+
+def _opener(source: RecordSource, domain: str | Domain | None) -> OpenUnder:
+    once = [*source] if isinstance(source, Iterator) else source
+    return lambda version: open_record(once, domain, version=version)
