@@ -1,0 +1,33 @@
+"""Cases to score: the task and the data that belong to a recorded conversation."""
+
+import shutil
+
+import pytest
+
+from maseval.benchmark.tau2.conversation.recording import read_recording
+from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_tasks
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.scoring.case import case_of
+
+
+@pytest.fixture
+def own_folder(tmp_path):
+    """A copy of the data of retail in a folder of its own."""
+    folder = tmp_path / "own"
+    shutil.copytree(
+        ensure_data_exists(domain="retail") / "domains" / "retail", folder / "domains" / "retail"
+    )
+    return folder
+
+
+def test_a_task_is_scored_with_the_data_folder_it_was_loaded_from(own_folder):
+    retail = domain_named("retail")
+    task = load_tasks("retail", limit=1)[0]
+    task.environment_data["data_dir"] = str(own_folder)
+    silent = {"task_id": task.id, "termination_reason": "user_stop", "messages": []}
+
+    own = case_of(read_recording(silent), retail, task)
+    given = case_of(read_recording(silent), retail, task, data_dir=ensure_data_exists())
+
+    assert own.setting.folder == own_folder / "domains" / "retail"
+    assert given.setting.folder != own.setting.folder
