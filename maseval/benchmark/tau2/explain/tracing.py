@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.explain.snapshot import (
 )
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.world.reference import evaluators_call, evaluators_world, gold_state
+from maseval.benchmark.tau2.world.reference import call_as_evaluator, evaluator_world, gold_state
 from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action
@@ -72,10 +72,10 @@ def gold_history(setting: Setting) -> WorldHistory:
     """Carry out the reference solution in the evaluator's way."""
     calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
     writes = [each for each in calls if setting.may_write(each[1])]
-    course = _play(evaluators_world(setting), writes, _carry_out)
+    course = _play(evaluator_world(setting), writes, _carry_out)
     if course.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
-        course = _play(evaluators_world(setting), calls, _carry_out)
+        course = _play(evaluator_world(setting), calls, _carry_out)
     return course
 
 
@@ -100,7 +100,7 @@ def _respond(world: World, call: Tau2ToolCall) -> bool:
 
 
 def _carry_out(world: World, call: Tau2ToolCall) -> bool:
-    return evaluators_call(world, call) is not None
+    return call_as_evaluator(world, call) is not None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.reports import release_of_report
-from maseval.benchmark.tau2.texts.original import texts_in_words
+from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none
@@ -281,7 +281,7 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
         return RecordItem(named, _require_domain(domain), problem=problem, version=version)
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
-    read = texts_in_words(texts, digits=64) if isinstance(texts, Mapping) else None
+    read = format_texts_config(texts, digits=64) if isinstance(texts, Mapping) else None
     return RecordItem(
         simulation,
         _require_domain(domain),

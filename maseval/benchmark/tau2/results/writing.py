@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, release_of
-from maseval.benchmark.tau2.formats.file_form import filled
+from maseval.benchmark.tau2.formats.file_form import with_keys
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo
 from maseval.benchmark.tau2.results.checking import RUN_INFO, SIMULATION, TASK, check_form
 from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
@@ -196,7 +196,7 @@ class _Export:
             for task_id in self._task_ids
         )
         checked_tasks = (check_form(TASK, task, "task") for task in tasks)
-        forms = [strict_json.dumps(filled({**task}, form.task)) for task in checked_tasks]
+        forms = [strict_json.dumps(with_keys({**task}, form.task)) for task in checked_tasks]
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}
         about = run_info(self._config, self.domain, known, self._data_dir, self.release)
         listed = ",\n".join(forms)
