@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from maseval.app.running.options import spelled
+from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.planning import ALPHA, check_alpha, check_at_least
@@ -41,7 +41,8 @@ class EvaluationOptions:
 
 
 def _check_names(asked: Mapping[str, Any]) -> None:
-    known = [*_OWN, *(each.name for each in spelled(RunOptions) if each.name not in _NOT_ASKED)]
+    names = [each.name for each in list_options(RunOptions)]
+    known = [*_OWN, *(name for name in names if name not in _NOT_ASKED)]
     unknown = next((name for name in asked if name not in known), None)
     if unknown is None:
         return

@@ -75,7 +75,7 @@ def compare(
 
 
 def _print_comparison(found: "RunComparison", console: Console) -> None:
-    """What is wrong with the records first; two runs in detail, or several as a table."""
+    """Print notes on the records first, then two runs in detail or several as a table."""
     if found.texts is not None:
         console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
     _print_list("[yellow]Note:[/yellow] ", found.notes, console)
@@ -135,12 +135,12 @@ def _differences(found: "Comparison") -> Table:
 
 
 def p_value(value: float) -> str:
-    """Three digits; what is smaller is not zero."""
+    """Format with three digits; smaller values are not printed as zero."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def points(difference: float) -> str:
-    """A difference of two shares, with its sign."""
+    """Format a difference of two shares in percentage points, with its sign."""
     return f"{100 * difference:+.1f}"
 
 

@@ -1,7 +1,7 @@
-"""What the shell offers for a half-typed word: domains, runs and tasks.
+"""Completion of half-typed words in the shell: domains, runs and tasks.
 
-What is offered can be taken as it stands: ids that a shell would read otherwise, as those of
-telecom, are offered by their number.
+Ids that a shell would read otherwise, like those of telecom, are offered by their number, so that
+every offer can be taken as it stands.
 """
 
 import re
@@ -14,20 +14,20 @@ import typer
 from maseval.runs.annotations import BESIDE
 
 Offer = list[tuple[str, str]]
-"""Words with what they mean."""
+"""Words with their meanings."""
 
 _PLAIN = re.compile(r"[\w./:+-]+")
 
 
 def domains(incomplete: str) -> Offer:
-    """The known domains."""
+    """Offer the known domains."""
     from maseval.benchmark.tau2.domains import domain_names
 
     return _fitting(incomplete, ((name, "") for name in domain_names()))
 
 
 def runs(incomplete: str) -> Offer:
-    """The runs below the folder of all runs, by name."""
+    """Offer the runs below the folder of all runs, by name."""
     from maseval.app.results.finding import LAST
     from maseval.runs import list_runs
 
@@ -36,7 +36,7 @@ def runs(incomplete: str) -> Offer:
 
 
 def runs_or_files(incomplete: str) -> Offer:
-    """The runs, and the results files and folders that begin as typed."""
+    """Offer runs, and results files and folders that begin as typed."""
     typed = Path(incomplete)
     folder, begun = (typed, "") if incomplete.endswith("/") else (typed.parent, typed.name)
     shown = incomplete.removesuffix(begun)
@@ -52,38 +52,38 @@ def _may_be_results(path: Path) -> bool:
 
 
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
-    """The tasks of the run that the command names."""
+    """Offer the tasks of the run that the command names."""
     from maseval.app.results.finding import open_run
 
     simulations = open_run(context.params["run"]).planned
     tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)
-    return _fitting(incomplete, _offered(list(tasks)))
+    return _fitting(incomplete, _task_offers(list(tasks)))
 
 
 def tasks_of_domain(context: typer.Context, incomplete: str) -> Offer:
-    """The tasks of the domains that the command names, or of all that the benchmark has."""
+    """Offer the tasks of the domains that the command names, or of all domains."""
     from maseval.commands import tau2
 
     given = context.params.get("domain")
     names = [given] if isinstance(given, str) else list(given or ())
     found = tau2.tasks(names) if names else tau2.tasks()
-    return _fitting(incomplete, _offered([(task.domain, task.task_id) for task in found]))
+    return _fitting(incomplete, _task_offers([(task.domain, task.task_id) for task in found]))
 
 
 def quietly(complete: Callable[..., Offer]) -> Callable[..., Offer]:
     """Offer nothing where nothing can be found; a half-typed command is no place for errors."""
 
     @wraps(complete)
-    def offered(*args: object, **kwargs: object) -> Offer:
+    def offer(*args: object, **kwargs: object) -> Offer:
         try:
             return complete(*args, **kwargs)
         except Exception:  # whatever it is, the shell would print it into the line being typed
             return []
 
-    return offered
+    return offer
 
 
-def _offered(tasks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+def _task_offers(tasks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     seen: dict[str, int] = {}
     for domain, task_id in tasks:
         number = seen[domain] = seen.get(domain, -1) + 1

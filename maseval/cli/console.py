@@ -1,4 +1,4 @@
-"""The two streams that commands print on, and texts of models and files, made safe to print."""
+"""The two streams that commands print on, and formats of texts, numbers and times."""
 
 import json
 import os
@@ -24,12 +24,12 @@ _WIDTH_OF_FILES = 120
 
 
 def stdout() -> Console:
-    """Results; in a pipe or file as wide as tables need."""
+    """Return the console for results; in a pipe or file as wide as tables need."""
     return _console(sys.stdout.isatty())
 
 
 def stderr() -> Console:
-    """Progress and problems."""
+    """Return the console for progress and problems."""
     return _console(sys.stderr.isatty(), stderr=True)
 
 
@@ -43,18 +43,18 @@ def _console(is_terminal: bool, *, stderr: bool = False) -> Console:
 
 
 def natural_width(table: Table) -> int:
-    """How many columns a table needs if nothing in it is wrapped or cut."""
+    """Return the columns that a table needs if nothing in it is wrapped or cut."""
     return Console(width=10_000).measure(table).maximum
 
 
-def indented(text: str, columns: int) -> Padding:
-    """The text with a margin that its further lines keep."""
+def indent(text: str, columns: int) -> Padding:
+    """Give a text a margin that its further lines keep."""
     return Padding(text, (0, 0, 0, columns), expand=False)
 
 
 @contextmanager
 def counting(done: str) -> Iterator[Callable[..., None]]:
-    """On a terminal, how many simulations are ``done``, and of how many if that is known."""
+    """Show on a terminal how many simulations are ``done``; yield the function to call."""
     console = stderr()
     with console.status(done) if console.is_terminal else nullcontext() as status:
 
@@ -67,29 +67,29 @@ def counting(done: str) -> Iterator[Callable[..., None]]:
 
 
 def print_json(value: object) -> None:
-    """One line for scripts, on standard output."""
+    """Print one line for scripts, on standard output."""
     typer.echo(json.dumps(value))
 
 
 def here(path: Path) -> str:
-    """The path as somebody in this folder would write it."""
+    """Return the path relative to the current folder, if it lies below."""
     folder = Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def inert(text: str) -> str:
-    """The text for a console that reads markup: nothing in it is taken for markup."""
+    """Escape foreign text, so that nothing in it is taken for markup or moves the cursor."""
     return escape(visible(text))
 
 
-def shortened(text: str, length: int) -> str:
-    """The text in one line of at most ``length`` characters."""
+def shorten_line(text: str, length: int) -> str:
+    """Return the text as one line of at most ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def duration(seconds: float | None) -> str:
-    """``34 s``, ``2:05`` or ``1:02:05``."""
+    """Format as ``34 s``, ``2:05`` or ``1:02:05``."""
     if seconds is None:
         return "?"
     whole = round(seconds)
@@ -101,7 +101,7 @@ def duration(seconds: float | None) -> str:
 
 
 def age(moment: str, now: datetime | None = None) -> str:
-    """How long ago a moment was: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
+    """Format the age of a moment: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
     if not moment:
         return ""
     then = datetime.fromisoformat(moment)
@@ -113,12 +113,12 @@ def age(moment: str, now: datetime | None = None) -> str:
 
 
 def money(cost: float) -> str:
-    """Dollars, with more digits for small sums."""
+    """Format dollars, with more digits for small sums."""
     return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
 def count(number: int) -> str:
-    """Tokens in three digits: ``1.2M``."""
+    """Format a number of tokens in three digits: ``1.2M``."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if number >= size:
             return f"{number / size:.3g}{unit}"
@@ -126,7 +126,7 @@ def count(number: int) -> str:
 
 
 def ended_by_signals() -> AbstractContextManager[None]:
-    """Both signals raise, also in a background job, where a shell has Ctrl-C ignored."""
+    """Let SIGINT and SIGTERM raise, also in a background job, where a shell ignores Ctrl-C."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
@@ -139,7 +139,7 @@ if TYPE_CHECKING:  # help must not load what makes it
 
 
 def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:
-    """Every file and what is wrong with it; returns whether nothing is."""
+    """Print every file with its problem; return True if there is none."""
     for file in check.files:
         state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
         console.print(f"{file.name}: {state}", soft_wrap=True, highlight=False)

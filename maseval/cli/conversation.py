@@ -1,4 +1,4 @@
-"""One simulation in the terminal, to be read from top to bottom."""
+"""One simulation in the terminal, read from top to bottom."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from maseval.cli.console import duration, indented, inert, money, shortened
+from maseval.cli.console import duration, indent, inert, money, shorten_line
 from maseval.cli.results import MARKS
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -22,14 +22,14 @@ _EMPHASIS = (
 
 
 def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
-    """The task, the conversation, what it changed, and the verdict."""
+    """Print the task, the conversation, its changes, and the verdict."""
     line = view.line
     name = f"{line.domain} task {line.task_id}".lstrip()
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
         console.print(f"[bold]{inert(view.title)}[/bold]", highlight=False)
     if query := view.task.get("query"):
-        words = str(query) if full else shortened(str(query), 400)
+        words = str(query) if full else shorten_line(str(query), 400)
         console.print(f"[dim]User instructions: {inert(words)}[/dim]\n", highlight=False)
     for message in view.messages:
         _print_message(message, console, None if full else _RESULT_LENGTH)
@@ -37,7 +37,7 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """What the conversation changed, the verdict, and its explanation."""
+    """Print the changes that the conversation made, the verdict, and its explanation."""
     console.rule("what changed")
     for change in view.changes:
         changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
@@ -57,7 +57,7 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
 
 
 def print_unexplained(why: str | None, console: Console) -> None:
-    """Say why failures are not explained, if that is so."""
+    """Print why failures are not explained, if that is so."""
     if why:
         console.print(f"[yellow]Note: {inert(why)}[/yellow]", highlight=False, soft_wrap=True)
 
@@ -70,7 +70,7 @@ def _print_message(message: Mapping[str, Any], console: Console, limit: int | No
     number = f"[dim]#{message['index']}[/dim] "
     console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}", highlight=False)
     if words := message.get("text"):
-        console.print(indented(inert(words), 2), highlight=False)
+        console.print(indent(inert(words), 2), highlight=False)
     for call in message.get("calls") or ():
         _print_call(call, console, limit)
     console.print()
@@ -78,20 +78,20 @@ def _print_message(message: Mapping[str, Any], console: Console, limit: int | No
 
 def _print_call(call: Mapping[str, Any], console: Console, limit: int | None) -> None:
     writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
-    arguments = inert(_limited(call["arguments"], limit))
+    arguments = inert(_limit(call["arguments"], limit))
     console.print(
-        indented(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2),
+        indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2),
         highlight=False,
     )
     result = call.get("result")
     if result is not None:
         colour = "red" if result["failed"] else "dim"
-        words = inert(_limited(result["text"], limit))
-        console.print(indented(f"[{colour}]← {words}[/{colour}]", 4), highlight=False)
+        words = inert(_limit(result["text"], limit))
+        console.print(indent(f"[{colour}]← {words}[/{colour}]", 4), highlight=False)
 
 
-def _limited(text: str, limit: int | None) -> str:
-    return text if limit is None else shortened(text, limit)
+def _limit(text: str, limit: int | None) -> str:
+    return text if limit is None else shorten_line(text, limit)
 
 
 def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
@@ -100,30 +100,32 @@ def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
     for check in verdict.get("checks", ()):
         mark = MARKS["pass" if check["met"] else "fail"]
         weight = "" if check["counts"] else " [dim](not scored)[/dim]"
-        arguments = f" {inert(shortened(check['arguments'], 200))}" if "arguments" in check else ""
+        arguments = (
+            f" {inert(shorten_line(check['arguments'], 200))}" if "arguments" in check else ""
+        )
         name = inert(check["name"])
         console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}", highlight=False)
         if check.get("evidence"):
-            console.print(indented(f"[dim]{inert(check['evidence'])}[/dim]", 4))
+            console.print(indent(f"[dim]{inert(check['evidence'])}[/dim]", 4))
     for note in verdict.get("notes", ()):
         console.print(inert(note), highlight=False)
 
 
 def print_sections(sections: "Sequence[Section]", console: Console) -> None:
-    """An explanation, with quotations of models in it; wrapped lines keep their margin."""
+    """Print an explanation; wrapped lines keep their margin."""
     for number, section in enumerate(sections):
         if number:
             console.print()
-        title = _emphasised(section.title)
+        title = _emphasise(section.title)
         plain = title != inert(section.title) or not section.lines
         console.print(title if plain else f"[bold]{title}[/bold]", highlight=False)
         for line in section.lines:
             words = line.lstrip(" ")
             margin = 2 + len(line) - len(words)
-            console.print(indented(_emphasised(words), margin), highlight=False)
+            console.print(indent(_emphasise(words), margin), highlight=False)
 
 
-def _emphasised(words: str) -> str:
+def _emphasise(words: str) -> str:
     shown = inert(words)
     for pattern, replacement in _EMPHASIS:
         shown = pattern.sub(replacement, shown)

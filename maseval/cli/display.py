@@ -1,8 +1,9 @@
-"""How a run is shown while it is running: redrawn on a terminal, plain lines everywhere else."""
+"""The display of a running run: redrawn on a terminal, plain lines everywhere else."""
 
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -11,29 +12,23 @@ from rich.table import Table
 
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.progress import Display, RunningSimulation, RunProgress, RunStatus
-from maseval.cli.console import duration, inert, shortened
+from maseval.cli.console import duration, inert, shorten_line
 from maseval.cli.results import consumption, estimate
 
 _SLOWEST = 5
 _LATEST = 3
 _SECONDS_BETWEEN_LINES = 10.0
 _FRAMES_PER_SECOND = 4
+_TICK = 0.2
 
 
 def display(console: Console) -> Display:
-    """The display that fits the console."""
-
-    @contextmanager
-    def shown(progress: RunProgress) -> Iterator[None]:
-        show = _redrawn if console.is_terminal else _in_lines
-        with show(console, progress):
-            yield
-
-    return shown
+    """Return the display that fits the console."""
+    return partial(_redraw if console.is_terminal else _print_lines, console)
 
 
 @contextmanager
-def _redrawn(console: Console, progress: RunProgress) -> Iterator[None]:
+def _redraw(console: Console, progress: RunProgress) -> Iterator[None]:
     with Live(
         get_renderable=lambda: frame(progress.status()),
         console=console,
@@ -44,7 +39,7 @@ def _redrawn(console: Console, progress: RunProgress) -> Iterator[None]:
 
 
 @contextmanager
-def _in_lines(console: Console, progress: RunProgress) -> Iterator[None]:
+def _print_lines(console: Console, progress: RunProgress) -> Iterator[None]:
     over = threading.Event()
 
     def report() -> None:
@@ -52,12 +47,12 @@ def _in_lines(console: Console, progress: RunProgress) -> Iterator[None]:
 
     def report_now_and_then() -> None:
         reported_stop = False
-        waited, told = 0.0, 0
+        waited, printed = 0.0, 0
         while not over.wait(_TICK):
             waited += _TICK
-            for incident in progress.incidents[told:]:
+            for incident in progress.incidents[printed:]:
                 console.print(inert(incident), highlight=False, soft_wrap=True)
-                told += 1
+                printed += 1
             stopping = progress.status().stopping is not None
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
                 report()
@@ -74,11 +69,8 @@ def _in_lines(console: Console, progress: RunProgress) -> Iterator[None]:
         report()
 
 
-_TICK = 0.2
-
-
 def frame(now: RunStatus) -> RenderableType:
-    """What a terminal shows."""
+    """Draw the whole display of a terminal."""
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
         ProgressBar(total=max(now.planned, 1), completed=now.done, width=40),
@@ -124,7 +116,7 @@ def _slowest(running: list[RunningSimulation]) -> Table:
     table = Table.grid(padding=(0, 2))
     for one in running[:_SLOWEST]:
         table.add_row(
-            f"  {inert(shortened(one.simulation.task_id, 60))}",
+            f"  {inert(shorten_line(one.simulation.task_id, 60))}",
             f"[dim]{_domain(one)}trial {one.simulation.trial}[/dim]",
             duration(one.seconds),
             f"[dim]{_waits(one)}[/dim]",
@@ -135,7 +127,7 @@ def _slowest(running: list[RunningSimulation]) -> Table:
 
 
 def _running(one: RunningSimulation) -> str:
-    name = shortened(str(TaskName(one.simulation.domain, one.simulation.task_id)), 60)
+    name = shorten_line(str(TaskName(one.simulation.domain, one.simulation.task_id)), 60)
     facts = (f"{inert(name)} trial {one.simulation.trial}", duration(one.seconds), _waits(one))
     return ", ".join(filter(None, facts))
 
@@ -149,7 +141,7 @@ def _waits(one: RunningSimulation) -> str:
 
 
 def _stopping(now: RunStatus) -> str:
-    """Why nothing more is started, and how long the rest may take."""
+    """Say why nothing more is started, and how long the rest may take."""
     if not now.running:
         return f"stopping: {now.stopping}"
     grace = "" if now.grace is None else f", at most {duration(now.grace)}"

@@ -13,7 +13,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, stderr, stdout
 from maseval.cli.options import (
     AsJson,
-    Looked,
+    RunOrResultsFile,
     examples,
     with_scoring_options,
 )
@@ -28,7 +28,7 @@ EXAMPLES = examples(
 
 @with_scoring_options()
 def gate(
-    run: Looked,
+    run: RunOrResultsFile,
     baseline: Annotated[
         str,
         typer.Option(
@@ -75,9 +75,9 @@ def gate(
             on_progress=count,
         )
     if junit is not None:
-        write_bytes(junit, found.junit())
+        write_bytes(junit, found.to_junit())
     if markdown is not None:
-        write_bytes(markdown, found.markdown(report_url).encode())
+        write_bytes(markdown, found.to_markdown(report_url).encode())
     console, main = stderr() if as_json else stdout(), found.main
     for line in found.cautions:
         console.print(f"[yellow]Note:[/yellow] {inert(line)}", highlight=False, soft_wrap=True)

@@ -1,4 +1,7 @@
-"""The options of an options object, as the command line shows and reads them."""
+"""The options of an options object, as the command line shows and reads them.
+
+Named values are typed as a JSON object, a file with one, or ``key=value``.
+"""
 
 import inspect
 import json
@@ -9,7 +12,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-from maseval.app.running.options import ExtraArguments, Flag, Spelled, spelled
+from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 
@@ -24,7 +27,7 @@ def command_with(options: type) -> Callable[[Callable[..., None]], Callable[...,
 
     The function's first parameter gets what was given, as keywords for the object.
     """
-    listed = [each for each in spelled(options) if each.flag]
+    listed = [each for each in list_options(options) if each.flag]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
@@ -39,13 +42,13 @@ def command_with(options: type) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
-def _parameters(options: list[Spelled]) -> list[inspect.Parameter]:
+def _parameters(options: list[OptionSpec]) -> list[inspect.Parameter]:
     shown = [_parameter(each, each.flag) for each in options if each.flag]
     aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
     return [*shown, *aliases]
 
 
-def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
+def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
     name = f"--{option.name.replace('_', '-')}"
     spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
     shown = typer.Option(
@@ -61,11 +64,11 @@ def _parameter(option: Spelled, flag: Flag) -> inspect.Parameter:
     return _keyword(option.name, Annotated[typed, shown], _default(option))
 
 
-def _default(option: Spelled) -> object:
+def _default(option: OptionSpec) -> object:
     return None if option.default == () else option.default
 
 
-def _alias(option: Spelled, flag: Flag) -> inspect.Parameter:
+def _alias(option: OptionSpec, flag: Flag) -> inspect.Parameter:
     typed = (flag.typed or option.type) | None
     return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
 
@@ -77,8 +80,8 @@ def _keyword(
     return inspect.Parameter(name, keyword, default=default, annotation=kind)
 
 
-def _value_of(option: Spelled, given: dict[str, Any]) -> object:
-    """What was typed, under the option's own name or the one that tau2-bench has for it."""
+def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
+    """Return the value typed under the option's own name, or under that of tau2-bench."""
     value, flag = given.pop(option.name), option.flag
     other = given.pop(flag.alias, None) if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
@@ -88,12 +91,12 @@ def _value_of(option: Spelled, given: dict[str, Any]) -> object:
     return arguments(value) if _takes_arguments(option) else value
 
 
-def _takes_arguments(option: Spelled) -> bool:
+def _takes_arguments(option: OptionSpec) -> bool:
     return bool(option.type == ExtraArguments | None)
 
 
 def arguments(texts: list[str] | None) -> dict[str, object]:
-    """A JSON object, a file with one, or ``key=value``; given several times, all count."""
+    """Parse JSON objects, files with one, and ``key=value``; given several times, all count."""
     merged: dict[str, object] = {}
     for text in texts or ():
         merged |= _json_object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)

@@ -13,8 +13,8 @@ from maseval.cli.command_line import PlainCommand
 from maseval.cli.completion import quietly
 
 
-def loaded_domain(given: str | None) -> str | None:
-    """The name of a domain that was typed; one in a file is loaded first."""
+def load_domain(given: str | None) -> str | None:
+    """Return the name of a domain that was typed; one in a file is loaded first."""
     if given is None or ":" not in given:
         return given
     from maseval.benchmark.tau2.app.running.tasks import (
@@ -30,7 +30,7 @@ RunName = Annotated[
         help="A run: its folder, its name, or last.", autocompletion=quietly(completion.runs)
     ),
 ]
-Looked = Annotated[
+RunOrResultsFile = Annotated[
     str,
     typer.Argument(
         help="A run: its folder, its name, or last; or a results file of tau2-bench.",
@@ -72,7 +72,7 @@ DomainOfFile = Annotated[
         "--domain",
         "-d",
         help="The domain, whatever the file calls its own; or yours: FILE.py:NAME.",
-        callback=loaded_domain,
+        callback=load_domain,
         autocompletion=quietly(completion.domains),
     ),
 ]
@@ -160,7 +160,7 @@ KeyVariable = Annotated[
 
 
 def examples(*lines: tuple[str, str]) -> str:
-    """Commands and what they are good for, for the end of a command's help."""
+    """Format commands and their purposes, for the end of a command's help."""
     shown = [f"[cyan]{escape(command)}[/cyan]\n  {escape(purpose)}" for command, purpose in lines]
     return "[bold]Examples[/bold]\n\n" + "\n\n".join(shown)
 

@@ -7,7 +7,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.console import counting, inert, stderr
-from maseval.cli.options import Explain, Looked, examples, with_scoring_options
+from maseval.cli.options import Explain, RunOrResultsFile, examples, with_scoring_options
 from maseval.core.scoring_options import ScoringKeywords
 
 REPORT_EXAMPLES = examples(
@@ -23,7 +23,7 @@ REPORT_EXAMPLES = examples(
 
 @with_scoring_options()
 def report(
-    run: Looked,
+    run: RunOrResultsFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     explain: Explain = True,
@@ -60,7 +60,7 @@ PLOTS_EXAMPLES = examples(
 
 @with_scoring_options()
 def plots(
-    run: Looked,
+    run: RunOrResultsFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write the files to.")
     ] = None,

@@ -21,7 +21,7 @@ from maseval.cli.console import (
     money,
     natural_width,
     print_json,
-    shortened,
+    shorten_line,
 )
 from maseval.cli.view import Watching
 from maseval.core.shapes import mapping
@@ -40,7 +40,7 @@ _MOST_REASONS = 3
 
 
 def scores(summary: RunSummary, width: int) -> Table:
-    """Each domain's pass^k with its interval, in the first form that fits; no number is cut.
+    """Return each domain's pass^k with its interval, in the first form that fits; no number is cut.
 
     The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
     4, 8 and the last; where these do not, they stand below each other.
@@ -50,21 +50,21 @@ def scores(summary: RunSummary, width: int) -> Table:
     return first_fitting(
         width,
         lambda: _across(summary, every, estimate),
-        lambda: _across(summary, every, stacked),
+        lambda: _across(summary, every, stacked_estimate),
         lambda: _across(summary, some, estimate),
-        lambda: _across(summary, some, stacked),
-        lambda: _turned(summary, some, estimate),
-        lambda: _turned(summary, some, stacked),
+        lambda: _across(summary, some, stacked_estimate),
+        lambda: _down(summary, some, estimate),
+        lambda: _down(summary, some, stacked_estimate),
     )
 
 
 def some_k(every: Sequence[int]) -> list[int]:
-    """1, 2, 4, 8 and the last of them."""
+    """Choose 1, 2, 4, 8 and the last of them."""
     return [k for k in every if k in (*_SHOWN_K, every[-1])]
 
 
 def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
-    """The first form of a table that needs no more than ``width`` columns, or the last one."""
+    """Return the first form of a table that needs at most ``width`` columns, or the last one."""
     for form in forms:
         table = form()
         if natural_width(table) <= width:
@@ -84,17 +84,15 @@ def _across(
         table.add_row(
             inert(score.name),
             str(score.tasks),
-            _counts(score, "\n" if shown is stacked else " "),
+            _counts(score, "\n" if shown is stacked_estimate else " "),
             *(shown(score.pass_hat.get(k)) for k in ks),
             end_section=last_of_domains,
         )
     return table
 
 
-def _turned(
-    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
-) -> Table:
-    """A row for each number, for a console that is narrow."""
+def _down(summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]) -> Table:
+    """Make a row for each number, for a console that is narrow."""
     table = Table(caption=_left_out(summary, ks), show_header=False)
     table.add_column("domain", overflow="fold")
     table.add_column("measure", no_wrap=True)
@@ -115,14 +113,14 @@ def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
 
 
 def estimate(value: Estimate | None) -> str:
-    """``61.3% [57.9, 64.8]``, in which the interval is plainly not the value."""
+    """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
     return f"{value.value:.1%} [dim]\\[{100 * value.low:.1f}, {100 * value.high:.1f}][/dim]"
 
 
-def stacked(value: Estimate | None) -> str:
-    """The interval below the value."""
+def stacked_estimate(value: Estimate | None) -> str:
+    """Format with the interval below the value."""
     if value is None or value.value is None:
         return ""
     return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
@@ -133,13 +131,13 @@ def _counts(score: DomainScore, between: str = " ") -> str:
     return f"{text}{between}[red]({score.failed} failed)[/red]" if score.failed else text
 
 
-def used(summary: RunSummary, config: Mapping[str, object]) -> str:
-    """What the run used, or nothing if no model took part."""
+def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
+    """Format the consumption of a run; empty if no model took part."""
     return consumption(summary.cost, summary.tokens, unpriced_models(config))
 
 
 def consumption(cost: float, tokens: int, unpriced: Sequence[str] | None = None) -> str:
-    """Tokens and money; without ``unpriced``, tokens that cost nothing are of unknown price."""
+    """Format tokens and money; without ``unpriced``, free tokens are of unknown price."""
     if not tokens and not cost:
         return ""
     return f"{count(tokens)} tokens, {_cost(cost, unpriced)}"
@@ -155,11 +153,11 @@ def _cost(cost: float, unpriced: Sequence[str] | None) -> str:
 def print_errors(
     lines: Iterable[SimulationLine], console: Console, most: int | None = None
 ) -> None:
-    """The reasons in the order they were met, at ``most`` so many."""
+    """Print the reasons of errors in the order they were met, at ``most`` so many."""
     reasons: dict[str, list[SimulationLine]] = {}
     for line in lines:
         if line.outcome == "error":
-            reason = f"{line.status}: {shortened(line.error or '', 200)}"
+            reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
         first = f"{TaskName(alike[0].domain, alike[0].task_id)} trial {alike[0].trial}"
@@ -170,13 +168,13 @@ def print_errors(
 
 
 def print_conventions(found: Sequence[ConventionScore], console: Console) -> None:
-    """The numbers with and without simulations that failed outside the conversation."""
+    """Print the numbers with and without simulations that failed outside the conversation."""
     for line in conventions_in_words(found):
         console.print(inert(line), highlight=False, soft_wrap=True)
 
 
 def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
-    """Say so if the run measured no model."""
+    """Print a warning if the run measured no model."""
     agent = config.get("agent")
     if isinstance(agent, Mapping) and (player := agent.get("rehearse")):
         console.print(
@@ -185,13 +183,13 @@ def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
 
 
 def print_human(config: Mapping[str, object], console: Console) -> None:
-    """Say so if a person took part."""
+    """Print a warning if a person took part."""
     for who in human_sides(config):
         console.print(f"[yellow]Human: a person played the {who}.[/yellow]")
 
 
 def print_texts(config: Mapping[str, object], console: Console) -> None:
-    """Say so if models read other texts than those of the published benchmark."""
+    """Print a warning if models read other texts than those of the published benchmark."""
     texts = config.get("texts")
     if isinstance(texts, Mapping) and texts.get("name") == "ours":
         console.print(
@@ -225,7 +223,7 @@ def finish(
 
 
 def print_outcome(result: RunResult, console: Console, *, with_scores: bool = True) -> None:
-    """The numbers, what they took, and how to look closer or resume."""
+    """Print the numbers, their cost, and the commands to look closer or resume."""
     if with_scores:
         console.print(scores(result.summary, console.width))
         console.print(f"[dim]{inert(result.summary.method)}[/dim]")
@@ -242,19 +240,18 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
 
 
 def _facts(result: RunResult) -> Iterator[str]:
-    """What the run took."""
     yield f"{result.ran} simulations in {duration(result.seconds)}"
     earlier = result.summary.overall.recorded - result.ran
     if earlier > 0:
         yield f"{earlier} from before"
-    if cost := used(result.summary, result.config):
+    if cost := consumption_of(result.summary, result.config):
         yield cost
     if rules := result.config.get("rules"):
         yield inert(str(rules))
 
 
 def _next(result: RunResult) -> str:
-    """The commands that show a complete run, or the one that resumes it."""
+    """Return the commands that show a complete run, or the one that resumes it."""
     overall, name = result.summary.overall, inert(shlex.quote(here(result.folder)))
     if result.complete:
         return f"maseval show {name}   maseval report {name}"
@@ -273,7 +270,7 @@ def _print_reasons(result: RunResult, console: Console) -> None:
 
 
 def _print_traceback(result: RunResult, console: Console) -> None:
-    """The whole traceback of the first error."""
+    """Print the whole traceback of the first error."""
     first = result.errors[0]
     simulation = Simulation(first.domain, first.task_id, first.trial)
     error = mapping(RunFolder.read(result.folder).report(simulation), "error")

@@ -21,16 +21,16 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import (
     age,
     here,
-    indented,
+    indent,
     inert,
     money,
     natural_width,
     print_json,
-    shortened,
+    shorten_line,
     stderr,
     stdout,
 )
-from maseval.cli.options import AsJson, Looked, examples
+from maseval.cli.options import AsJson, RunOrResultsFile, examples
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import mapping
 from maseval.runs import RunState, change_note, default_root
@@ -92,12 +92,12 @@ def _table(found: Sequence[RunState]) -> Table:
 
 
 def _print_below_each_other(found: Sequence[RunState], console: Console) -> None:
-    """On a narrow console: every name whole in a line of its own, to be copied."""
+    """Print for a narrow console: every name whole in a line of its own, to be copied."""
     for state in found:
         console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True, highlight=False)
         every = {**_facts(state), **_remarks(state)}
         facts = (f"{name} {fact}" for name, fact in every.items() if fact)
-        console.print(indented(", ".join(facts), 2), highlight=False)
+        console.print(indent(", ".join(facts), 2), highlight=False)
 
 
 def _facts(state: RunState) -> dict[str, str]:
@@ -122,7 +122,7 @@ def _facts(state: RunState) -> dict[str, str]:
 def _remarks(state: RunState) -> dict[str, str]:
     noted = state.annotations
     first_line = (noted.note or "").strip().partition("\n")[0]
-    tags, note = ", ".join(noted.tags), shortened(first_line, _NOTE_LENGTH)
+    tags, note = ", ".join(noted.tags), shorten_line(first_line, _NOTE_LENGTH)
     return dict(zip(_REMARKS, (inert(tags), inert(note)), strict=True))
 
 
@@ -147,7 +147,7 @@ def _score(state: RunState) -> str:
 
 
 def _participant(given: object) -> str:
-    """An agent or a user: its function, its model, or what plays it."""
+    """Name an agent or a user: its function, its model, or the script that plays it."""
     if not isinstance(given, Mapping):
         return str(given or "")
     kinds = ("function", "model", "model_id", "player")
@@ -222,7 +222,7 @@ NOTE_EXAMPLES = examples(
 
 
 def note(
-    run: Looked,
+    run: RunOrResultsFile,
     text: Annotated[
         str | None, typer.Argument(help="The new note; - reads it from standard input.")
     ] = None,
@@ -234,7 +234,7 @@ def note(
     if sum((text is not None, clear, edit)) > 1:
         raise typer.BadParameter("give one of TEXT, --clear and --edit")
     if edit:
-        found = _edited(run)
+        found = _edit_note(run)
     else:
         found = commands.note(run, sys.stdin.read() if text == "-" else text, clear=clear)
     if as_json:
@@ -245,7 +245,7 @@ def note(
         stdout().print(inert(found.text), highlight=False, soft_wrap=True)
 
 
-def _edited(run: str) -> "RunNote":
+def _edit_note(run: str) -> "RunNote":
     before = commands.note(run)
     written = _written_in_editor(before.text or "")
     try:

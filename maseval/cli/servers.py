@@ -80,18 +80,17 @@ def replay_server(
 
 
 class _Printer:
-    """Prints what a server does, one line at a time."""
+    """Prints one line for each thing a server does."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self.verbose = verbose
         self._console = stdout()
 
     def say(self, words: str) -> None:
-        """A line, which may have markup."""
         self._console.print(words, highlight=False, soft_wrap=True)
 
     def report(self, served: "Served") -> None:
-        """One request; without ``verbose`` only if it got no answer."""
+        """Print a request; without ``verbose`` only if it got no answer."""
         if not (self.verbose or served.words):
             return
         colour = _COLOURS[served.outcome]
@@ -102,7 +101,7 @@ class _Printer:
 
     @contextmanager
     def warnings(self) -> Iterator[None]:
-        """Warnings within become lines for people."""
+        """Print warnings as plain lines."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield

@@ -7,8 +7,8 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import inert, print_json, shortened, stderr, stdout
-from maseval.cli.options import AsJson, Looked, RunName, examples
+from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.options import AsJson, RunName, RunOrResultsFile, examples
 
 BUNDLE_EXAMPLES = examples(
     ("maseval bundle last", "NAME.maseval.zip here, for others to check"),
@@ -74,7 +74,7 @@ def unbundle(
     else:
         typer.echo(found.path)
         for line in [*found.data, *(found.certificate or ())]:
-            words = inert(shortened(line, 300))
+            words = inert(shorten_line(line, 300))
             stderr().print(f"[red]differs[/red] {words}", highlight=False, soft_wrap=True)
         stderr().print(
             inert(_unbundle_summary(found.simulations, found.certificate, found.unchecked))
@@ -104,7 +104,7 @@ SYNC_EXAMPLES = examples(
 
 
 def sync(
-    run: Looked,
+    run: RunOrResultsFile,
     to: Annotated[
         list[str],
         typer.Option(

@@ -15,18 +15,19 @@ from maseval.app.results.recording import SimulationLine, notes_on, origin_in_wo
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, indented, inert, stdout
+from maseval.cli.console import counting, here, indent, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.options import (
     TASK_OF_RUN,
     Explain,
-    Looked,
+    RunOrResultsFile,
     examples,
-    loaded_domain,
+    load_domain,
     with_scoring_options,
 )
 from maseval.cli.results import (
     MARKS,
+    consumption_of,
     first_fitting,
     print_conventions,
     print_errors,
@@ -35,7 +36,6 @@ from maseval.cli.results import (
     print_texts,
     scores,
     some_k,
-    used,
 )
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.runs import Annotations
@@ -59,7 +59,7 @@ _ChosenDomain = Annotated[
         "--domain",
         "-d",
         help="Only this domain; one of your own as FILE.py:NAME.",
-        callback=loaded_domain,
+        callback=load_domain,
         autocompletion=quietly(completion.domains),
     ),
 ]
@@ -67,7 +67,7 @@ _ChosenDomain = Annotated[
 
 @with_scoring_options(domain=_ChosenDomain)
 def show(
-    run: Looked,
+    run: RunOrResultsFile,
     task: Annotated[str | None, TASK_OF_RUN] = None,
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
     failed: Annotated[
@@ -116,7 +116,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     print_conventions(view.summary.conventions, console)
-    if cost := used(view.summary, view.folder.config.values):
+    if cost := consumption_of(view.summary, view.folder.config.values):
         console.print(cost)
     _print_workers(view.workers, console)
     for damage in view.folder.damaged:
@@ -133,11 +133,11 @@ def _print_annotations(given: Annotations, console: Console) -> None:
     if given.tags:
         console.print(f"Tags: {inert(', '.join(given.tags))}", highlight=False, soft_wrap=True)
     if given.note:
-        console.print(indented(inert(given.note), 2), highlight=False)
+        console.print(indent(inert(given.note), 2), highlight=False)
 
 
 def _print_workers(workers: "WorkerHistory", console: Console) -> None:
-    """Which node ran how many, and what died."""
+    """Print the simulations of each node, and the workers that died."""
     if workers.finished:
         counts = (f"{node} {number}" for node, number in sorted(workers.finished.items()))
         told = f"Simulations by node: {', '.join(counts)}"
@@ -147,18 +147,17 @@ def _print_workers(workers: "WorkerHistory", console: Console) -> None:
 
 
 def _print_chosen(view: "RunView", console: Console) -> None:
-    """The simulations that were asked for."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if view.chosen:
         forms = (("outcome", "label", "ended by"), ("label",), ())
         console.print(
-            first_fitting(console.width, *(partial(_chosen, view, form) for form in forms))
+            first_fitting(console.width, *(partial(_chosen_table, view, form) for form in forms))
         )
     console.print(f"{len(view.chosen)} of {len(view.lines)} simulations", highlight=False)
     print_unexplained(view.unexplained, console)
 
 
-def _chosen(view: "RunView", facts: Sequence[str]) -> Table:
+def _chosen_table(view: "RunView", facts: Sequence[str]) -> Table:
     table = Table()
     table.add_column("task", overflow="fold")
     table.add_column("trial", justify="right")
@@ -198,7 +197,7 @@ def _trials(view: "RunView") -> Table:
 
 
 def print_labels(labels: LabelCounts, console: Console) -> None:
-    """The labels with their numbers, and pass^k without the failures that are not the agent's."""
+    """Print the labels with their numbers, and pass^k without failures that are not the agent's."""
     if not labels["failed"]:
         return
     console.print(f"\n[bold]Who failed[/bold] in {labels['failed']} simulations, by rule:")
@@ -206,12 +205,12 @@ def print_labels(labels: LabelCounts, console: Console) -> None:
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
     if rows := rows_without_failures(labels):
         counted = {"all: the official number": labels["official"], **rows}
-        console.print(_counted(counted, console.width))
+        console.print(_counts_table(counted, console.width))
         console.print("[dim]Beside the official number, never in its place.[/dim]")
     console.print("`maseval show RUN TASK` shows the evidence.")
 
 
-def _counted(rows: Mapping[str, LabelRow], width: int) -> Table:
+def _counts_table(rows: Mapping[str, LabelRow], width: int) -> Table:
     every = list(next(iter(rows.values()))["values"])
     some = [every[k - 1] for k in some_k(range(1, len(every) + 1))]
     return first_fitting(

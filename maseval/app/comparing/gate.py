@@ -102,7 +102,7 @@ class Gate:
             **self.comparison.to_dict(),
         }
 
-    def markdown(self, report_url: str | None = None) -> str:
+    def to_markdown(self, report_url: str | None = None) -> str:
         """Return the verdict, the numbers, the tasks that changed and all cautions as Markdown.
 
         ``report_url`` is where the HTML report of the run can be read; tasks then link into it.
@@ -117,7 +117,7 @@ class Gate:
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def junit(self) -> bytes:
+    def to_junit(self) -> bytes:
         """Return the verdict as JUnit XML."""
         first, second = self.two.names
         suite = ET.Element("testsuite", name=_xml_text(f"{second} against {first}"))

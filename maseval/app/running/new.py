@@ -14,7 +14,7 @@ from typing import NamedTuple
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.files import write_bytes
 
-# What the files of each kind are called, below the folder that is asked for.
+# The names of the files of each kind, below the folder that is asked for.
 KINDS: Mapping[str, Mapping[str, str]] = {
     "agent": {"NAME.py": "{name}.py", "test_NAME.py": "test_{name}.py"},
     "domain": {

@@ -1,4 +1,4 @@
-"""Options of a command, each spelled once.
+"""Options of a command, each declared once.
 
 A dataclass lists them. Its fields are the keywords of the Python function, its ``Flag``s what the
 command line shows and reads, and those that are ``recorded`` go into the run's configuration.
@@ -45,8 +45,8 @@ class Flag:
     recorded: bool = False
 
 
-class Spelled(NamedTuple):
-    """One option: ``flag`` is None if it is for Python alone."""
+class OptionSpec(NamedTuple):
+    """One option of a dataclass; ``flag`` is None if it is for Python alone."""
 
     name: str
     type: Any
@@ -54,14 +54,14 @@ class Spelled(NamedTuple):
     flag: Flag | None
 
 
-def spelled(options: type) -> list[Spelled]:
-    """The options of a dataclass, its own before those it shares; ``MISSING`` is no default."""
+def list_options(options: type) -> list[OptionSpec]:
+    """Return the options of a dataclass, its own before inherited ones."""
     hints = get_type_hints(options, include_extras=True)
     shared = [
         each.name for base in options.__bases__ if is_dataclass(base) for each in fields(base)
     ]
     own_first = sorted(fields(options), key=lambda each: each.name in shared)
-    return [Spelled(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
+    return [OptionSpec(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
 
 
 def _parts(hint: object, default: object) -> tuple[object, object, Flag | None]:
@@ -71,11 +71,11 @@ def _parts(hint: object, default: object) -> tuple[object, object, Flag | None]:
     return kind, default, flag
 
 
-def recorded(options: object) -> dict[str, object]:
-    """The values that results depend on, for the run's configuration."""
+def recorded_values(options: object) -> dict[str, object]:
+    """Return the values that results depend on, for the run's configuration."""
     return {
         each.name: getattr(options, each.name)
-        for each in spelled(type(options))
+        for each in list_options(type(options))
         if each.flag and each.flag.recorded
     }
 
@@ -87,20 +87,20 @@ def takes(
 
     def decorate(function: Callable[[OptionsT], OutcomeT]) -> Callable[P, OutcomeT]:
         @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> OutcomeT:
+        def call(*args: P.args, **kwargs: P.kwargs) -> OutcomeT:
             return function(options(*args, **kwargs))
 
         assert isinstance(options, type)
-        every = spelled(options)
-        vars(called)["__signature__"] = inspect.Signature(list(map(_parameter, every)))
+        every = list_options(options)
+        vars(call)["__signature__"] = inspect.Signature(list(map(_parameter, every)))
         listed = "".join(f"\n    {each.name}: {each.flag.help}" for each in every if each.flag)
-        called.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:{listed}\n"
-        return called
+        call.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:{listed}\n"
+        return call
 
     return decorate
 
 
-def _parameter(option: Spelled) -> inspect.Parameter:
+def _parameter(option: OptionSpec) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.default is MISSING else option.default
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)

@@ -1,7 +1,9 @@
-"""A benchmark of your own, and where its tasks come from.
+"""A benchmark of your own, and its tasks.
 
 ``maseval run shopping.py:Shopping`` makes it once. It is a subclass of ``Benchmark``, a function
-that returns one, or one that is made already.
+that returns one, or one that is made already. Its tasks come from the option ``tasks``, else from
+the benchmark: those it was made with, those that its method ``load_tasks`` returns, or ``TASKS`` or
+``load_tasks`` in its module.
 """
 
 import hashlib
@@ -22,7 +24,7 @@ from maseval.app.running.own_code import (
     load_module,
     load_named,
     member_of,
-    named,
+    qualified_name,
     source_sha256,
     title_of,
     way_out,
@@ -56,27 +58,27 @@ class OwnBenchmark:
 
     @classmethod
     def of(cls, given: AnyBenchmark, arguments: ExtraArguments) -> "OwnBenchmark":
-        """The benchmark that was named or given, made with ``arguments``."""
-        found, home = _found(given)
+        """Make the benchmark that was named or given, with ``arguments``."""
+        found, home = _find_benchmark(given)
         code = type(found) if isinstance(found, Benchmark) else found
-        benchmark = _without_bar(_made(found, arguments))
+        benchmark = _without_bar(_make_benchmark(found, arguments))
         return cls(benchmark, home or _module_of(code), _name_of(code), source_sha256(code))
 
     def to_config(self) -> dict[str, object]:
-        """For the run's configuration: another version of the code is another benchmark."""
+        """Return its part of the run's configuration: another version of the code is another."""
         return {"benchmark": self.name, "source_sha256": self.source_sha256}
 
 
-def _found(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
+def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
     if not isinstance(given, str):
-        return _checked(given), None
+        return _check_benchmark(given), None
     place, colon, name = given.rpartition(":")
     home = load_module(place if colon else given, _BENCHMARK)
     found = member_of(home, name, place, _BENCHMARK) if colon else _only_one(home, given)
-    return _checked(found), home
+    return _check_benchmark(found), home
 
 
-def _checked(found: object) -> Benchmark | Maker:
+def _check_benchmark(found: object) -> Benchmark | Maker:
     if isinstance(found, Benchmark):
         return found
     if isinstance(found, type) and not issubclass(found, Benchmark):
@@ -97,7 +99,7 @@ def _checked(found: object) -> Benchmark | Maker:
 
 
 def _only_one(home: ModuleType, place: str) -> object:
-    """The benchmark of a file that has one."""
+    """Return the benchmark of a file that has one."""
     found = [name for name, value in vars(home).items() if _is_own(value, home)]
     if len(found) == 1:
         return getattr(home, found[0])
@@ -114,7 +116,7 @@ def _is_own(value: object, home: ModuleType) -> bool:
     return within and not inspect.isabstract(value)
 
 
-def _made(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:
+def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:
     if isinstance(found, Benchmark):
         if arguments:
             raise ConfigurationError(
@@ -124,12 +126,14 @@ def _made(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:
         return found
     made = call_with(found, arguments, "set")
     if not isinstance(made, Benchmark):
-        raise BenchmarkImportError(f"{named(found)} returned {made!r}; it must return a Benchmark")
+        raise BenchmarkImportError(
+            f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
+        )
     return made
 
 
 def call_with(function: Callable[..., object], arguments: Mapping[str, Any], option: str) -> object:
-    """What a function of somebody's own returns; ``option`` is where its arguments come from."""
+    """Call a function of the user's; ``option`` is where its arguments come from."""
     try:
         signature = inspect.signature(function)
         signature.bind(**arguments)
@@ -137,7 +141,7 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], opt
         takes = ", ".join(signature.parameters) or "nothing"
         way = f"give them with --{option.replace('_', '-')} ({option}=...)"
         raise ConfigurationError(
-            f"{named(function)} cannot be called: {error}; it takes {takes}: {way}"
+            f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
         ) from None
     try:
         return function(**arguments)
@@ -145,11 +149,13 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], opt
         raise
     except Exception as error:  # somebody's own code, which may fail in any way
         why = f"{type(error).__name__}: {error}"
-        raise BenchmarkImportError(f"{named(function)} failed: {why}{way_out(error)}") from error
+        raise BenchmarkImportError(
+            f"{qualified_name(function)} failed: {why}{way_out(error)}"
+        ) from error
 
 
 def _without_bar(benchmark: Benchmark) -> Benchmark:
-    """Progress is shown by whoever runs it."""
+    """Remove progress bars: whoever runs it shows the progress."""
     bars = [one for one in benchmark.callbacks if isinstance(one, ProgressBarCallback)]
     for bar in bars:
         benchmark.callbacks.remove(bar)
@@ -157,9 +163,9 @@ def _without_bar(benchmark: Benchmark) -> Benchmark:
 
 
 def _name_of(code: Maker) -> str:
-    """``package.module:Name``, or the file's name if it was loaded from a file."""
+    """Return ``package.module:Name``, or ``file.py:Name`` if it was loaded from a file."""
     module = str(getattr(code, "__module__", ""))
-    return f"{module}:{title_of(code)}" if "." in module else named(code)
+    return f"{module}:{title_of(code)}" if "." in module else qualified_name(code)
 
 
 def _module_of(code: Maker) -> ModuleType | None:
@@ -180,18 +186,19 @@ class UnknownTaskNameError(ConfigurationError):
 
 
 def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> list[Task]:
-    """The tasks that the options choose; their timeout is that of the options, if there is one."""
-    tasks = _task_list(_source(own, options))
+    """Return the tasks that the options choose, with the timeout of the options if there is one."""
+    tasks = _task_list(_task_source(own, options))
     if not tasks:
         raise ConfigurationError(f"{own.name} has no tasks")
     if options.task_id:
-        wanted = _wanted(tasks, options.task_id)
+        wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if name_of(task) in wanted]
-    return [_limited(task, options.timeout) for task in _first_of_each(tasks, options.num_tasks)]
+    chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
+    return [_with_timeout(task, options.timeout) for task in chosen]
 
 
 def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
-    """The tasks of each domain: ids differ within a domain only."""
+    """Group tasks by domain: ids differ within a domain only."""
     found: dict[str, list[Task]] = {}
     for task in tasks:
         found.setdefault(name_of(task).domain, []).append(task)
@@ -199,31 +206,31 @@ def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
 
 
 def fingerprints(tasks: Iterable[Task]) -> dict[str, str]:
-    """A hash of each task's content: a run is not mixed of two versions of a task."""
+    """Hash each task's content: a run is not mixed of two versions of a task."""
     return {str(name_of(task)): _digest(task) for task in tasks}
 
 
 def name_of(task: Task) -> TaskName:
-    """What a task is called."""
+    """Return the domain and id of a task."""
     return TaskName(str(task.metadata.get("domain") or ""), str(task.id))
 
 
-def _source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
+def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
     given, arguments = options.tasks, options.task_args or {}
     if isinstance(given, str | os.PathLike):
         if not str(given).endswith(".json"):
-            return _called(load_named(str(given), _TASKS), arguments)
+            return _call_or_return(load_named(str(given), _TASKS), arguments)
         _no_arguments(arguments, given)
-        return _of_file(Path(given))
+        return _read_tasks(Path(given))
     if given is not None:
-        return _called(given, arguments)
+        return _call_or_return(given, arguments)
     if len(own.benchmark.tasks):
         _no_arguments(arguments, own.name)
         return own.benchmark.tasks
     for place in (own.benchmark, own.home):
         for name in (LOADER, LIST):
             if (found := getattr(place, name, None)) is not None:
-                return _called(found, arguments)
+                return _call_or_return(found, arguments)
     raise ConfigurationError(
         f"{own.name} has no tasks; define {LIST} or {LOADER}() beside it, give the benchmark a "
         f"method {LOADER}, or name a file: --tasks tasks.json (tasks=...)"
@@ -239,7 +246,7 @@ def _task_list(tasks: Any) -> list[Task]:
     if isinstance(tasks, BaseTaskQueue):
         listed = tasks.to_list()
     elif isinstance(tasks, Iterable) and not isinstance(tasks, Mapping | str):
-        listed = SequentialTaskQueue.from_list(_identified(tasks)).to_list()
+        listed = SequentialTaskQueue.from_list(_with_ids(tasks)).to_list()
     else:
         listed = task_queue(tasks).to_list()
     for part in by_domain(listed):
@@ -247,25 +254,25 @@ def _task_list(tasks: Any) -> list[Task]:
     return listed
 
 
-def _identified(entries: Iterable[Any]) -> Iterator[Any]:
-    """A dict without an id would be given another one whenever it is read: no run would resume."""
+def _with_ids(entries: Iterable[Any]) -> Iterator[Any]:
+    """Number dicts without an id: an id made anew at each reading would let no run resume."""
     for number, entry in enumerate(entries):
         unnamed = isinstance(entry, Mapping) and entry.get("id") is None
         yield {**entry, "id": str(number)} if unnamed else entry
 
 
-def _of_file(path: Path) -> list[Task]:
+def _read_tasks(path: Path) -> list[Task]:
     if not path.is_file():
         raise BenchmarkImportError(f"there is no file {str(path)!r}")
     queue = SequentialTaskQueue.from_json_file(path)
     text = path.read_text(encoding="utf-8")
-    return [  # named as in _identified where the file has no id
+    return [  # named as in _with_ids where the file has no id
         task if str(task.id) in text else replace(task, id=str(number))
         for number, task in enumerate(queue.to_list())
     ]
 
 
-def _called(found: Any, arguments: ExtraArguments) -> Any:
+def _call_or_return(found: Any, arguments: ExtraArguments) -> Any:
     if callable(found):
         return call_with(found, arguments, "task_args")
     _no_arguments(arguments, LIST)
@@ -280,7 +287,7 @@ def _no_arguments(arguments: ExtraArguments, place: object) -> None:
         )
 
 
-def _wanted(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
+def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
     every, wanted = [name_of(task) for task in tasks], set[TaskName]()
     for name in names:
         found = tasks_called(name, every)
@@ -292,12 +299,7 @@ def _wanted(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
     return wanted
 
 
-def _first_of_each(tasks: Sequence[Task], most: int | None) -> list[Task]:
-    """At most so many tasks of each domain."""
-    return [task for part in by_domain(tasks) for task in part[:most]]
-
-
-def _limited(task: Task, timeout: float | None) -> Task:
+def _with_timeout(task: Task, timeout: float | None) -> Task:
     if timeout is None:
         return task
     return replace(task, protocol=replace(task.protocol, timeout_seconds=timeout))

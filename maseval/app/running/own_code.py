@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class OwnCode(NamedTuple):
-    """What is loaded: its option, what it is, how it is written, and the error if it fails."""
+    """A kind of code to load: its option, its noun, the form of its name, and its error."""
 
     option: str
     noun: str
@@ -27,7 +27,7 @@ class OwnCode(NamedTuple):
 
 
 def load_named(reference: str, what: OwnCode) -> object:
-    """The object that ``reference`` names."""
+    """Load the object that ``reference`` names."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
         raise what.error(f"{what.option} is {reference!r}; write it like {what.form}")
@@ -35,7 +35,7 @@ def load_named(reference: str, what: OwnCode) -> object:
 
 
 def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> object:
-    """What is called so in a module that was loaded from ``place``."""
+    """Return a member of a module that was loaded from ``place``."""
     found: object = getattr(module, name, None)
     if found is None:
         alike = difflib.get_close_matches(name, vars(module), n=1)
@@ -45,29 +45,29 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:
-    """The module in a file, or the one of that name."""
+    """Load a file, or import the module of that name."""
     return _file(Path(place), what) if place.endswith(".py") else _module(place, what)
 
 
-def named(thing: Callable[..., object]) -> str:
-    """``file.py:function``: how a run calls code of somebody's own."""
+def qualified_name(thing: Callable[..., object]) -> str:
+    """Return ``file.py:function``, by which a run names the user's code."""
     file = source_of(thing)
     return f"{file.name}:{title_of(thing)}" if file else title_of(thing)
 
 
 def title_of(thing: Callable[..., object]) -> str:
-    """The name of a function or class."""
+    """Return the name of a function or class."""
     return str(getattr(thing, "__qualname__", type(thing).__name__))
 
 
 def source_sha256(thing: Callable[..., object]) -> str | None:
-    """The hash of the file the code stands in, so that a run is not mixed of two versions."""
+    """Hash the file that holds the code, so that a run is not mixed of two versions."""
     file = source_of(thing)
     return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
 
 
 def source_of(thing: Callable[..., object]) -> Path | None:
-    """The file the code stands in, if it stands in one."""
+    """Return the file that holds the code, if there is one."""
     try:
         file = inspect.getsourcefile(inspect.unwrap(thing))
     except TypeError:
@@ -85,16 +85,16 @@ def _file(path: Path, what: OwnCode) -> ModuleType:
     assert spec is not None and spec.loader is not None  # it is a file, and named *.py
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pydantic look up their own module
-    _loaded(path.name, partial(spec.loader.exec_module, module), what)
+    _load_or_raise(path.name, partial(spec.loader.exec_module, module), what)
     return module
 
 
 def _module(name: str, what: OwnCode) -> ModuleType:
     _make_importable(Path.cwd())
-    return _loaded(name, partial(importlib.import_module, name), what)
+    return _load_or_raise(name, partial(importlib.import_module, name), what)
 
 
-def _loaded(name: str, load: Callable[[], T], what: OwnCode) -> T:
+def _load_or_raise(name: str, load: Callable[[], T], what: OwnCode) -> T:
     try:
         return load()
     except ConfigurationError:
@@ -115,7 +115,7 @@ _EXTRAS = {
 
 
 def way_out(error: BaseException) -> str:
-    """What to do about code that cannot be loaded, as the end of a sentence; maybe nothing."""
+    """Return advice about code that cannot be loaded, as the end of a sentence; may be empty."""
     module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if module in _EXTRAS:
         from maseval.interface.extras import how_to_install  # help must not load the interface

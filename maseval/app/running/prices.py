@@ -1,4 +1,4 @@
-"""What models cost: by a file of one's own, else by a price list that is installed."""
+"""Prices of models: from the user's file, else from a price list that is installed."""
 
 import json
 import os
@@ -49,11 +49,11 @@ class ModelPrice:
     list_id: str
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """The cost of ``usage``, whatever the adapter calls the model."""
+        """Return the cost of ``usage``, whatever the adapter calls the model."""
         return self.calculator.calculate_cost(usage, self.list_id)
 
     def to_config(self) -> PriceRecord:
-        """For the run's configuration."""
+        """Return the record for the run's configuration."""
         return {
             "source": self.source,
             "on": date.today().isoformat(),
@@ -62,7 +62,6 @@ class ModelPrice:
         }
 
     def gather_config(self) -> dict[str, Any]:
-        """For the reports."""
         return {"type": type(self).__name__, **self.to_config()}
 
     def _per_million(self, kind: str) -> float:
@@ -73,14 +72,14 @@ class ModelPrice:
 
 @dataclass(frozen=True)
 class Prices:
-    """Where prices come from: ``own`` first, then the installed list."""
+    """The sources of prices: ``own`` first, then the installed list."""
 
     own: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     source: str = ""
 
     @classmethod
     def of(cls, file: str | os.PathLike[str] | None) -> "Prices":
-        """The prices in ``file``, if one is given, before those of the installed list."""
+        """Read the prices in ``file``, which take precedence over the installed list."""
         if file is None:
             return cls()
         path = Path(file)
@@ -92,11 +91,11 @@ class Prices:
         )
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
-        """The price of a model asked at ``base_url``, or at its provider's own address."""
+        """Return the price of a model at ``base_url``, or at its provider's own address."""
         for name in _names(model_id):
             if name in self.own:
                 return ModelPrice(self.source, StaticPricingCalculator(self.own), name)
-        return _listed(model_id, address_of(model_id, base_url))
+        return _list_price(model_id, address_of(model_id, base_url))
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class PriceTable:
         return cls(known, [model_id for model_id in found if model_id not in known])
 
     def to_config(self) -> dict[str, object]:
-        """For the run's configuration; nothing if no model takes part."""
+        """Return the part of the run's configuration; empty if no model takes part."""
         if not self.known and not self.unknown:
             return {}
         models = {model_id: price.to_config() for model_id, price in self.known.items()}
@@ -122,13 +121,13 @@ class PriceTable:
 
 
 def unpriced_models(config: Mapping[str, object]) -> list[str] | None:
-    """The models of a run whose price was not known; None if the run did not look for prices."""
+    """Return the models of a run without a known price; None if the run noted no prices."""
     noted = config.get("prices")
     return [str(name) for name in entries(mapping(noted).get("unknown"))] if noted else None
 
 
 def without_list() -> str:
-    """Where no price list is installed, a note that says so."""
+    """Return a note if no price list is installed, else an empty text."""
     from maseval.interface import extras
 
     if any(map(extras.is_installed, ("genai_prices", "litellm"))):
@@ -138,25 +137,25 @@ def without_list() -> str:
 
 @dataclass(frozen=True)
 class AgentPrices:
-    """For agents that know by themselves which models they ask, at ``base_url`` or elsewhere."""
+    """Prices for agents that choose their models themselves, at ``base_url`` or elsewhere."""
 
     prices: Prices
     base_url: str | None = None
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """The cost of ``usage``; None for a model whose price is not known."""
+        """Return the cost of ``usage``; None for a model whose price is not known."""
         price = self.prices.at(model_id, self.base_url)
         return price.calculate_cost(usage, model_id) if price else None
 
 
 def _names(model_id: str) -> list[str]:
-    """The names under which a file may have a model: ``openai/`` may be left out, or be there."""
+    """Return the names that a file may have for a model, with and without ``openai/``."""
     bare = model_id.partition("/")[2]
     return [model_id, *([bare] if bare else []), f"openai/{model_id}"]
 
 
 @cache
-def _listed(model_id: str, base_url: str | None) -> ModelPrice | None:
+def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
     if model_id.startswith("scripted/"):
         return None
     from maseval.interface import extras  # only a run with models needs a list
@@ -217,7 +216,7 @@ _VARIABLES = {
 
 
 def address_of(model_id: str, base_url: object = None) -> str | None:
-    """The address that was given, or that the environment names for the model's provider."""
+    """Return the address given, or the one that the environment names for the provider."""
     if base_url:
         return str(base_url)
     provider = model_id.partition("/")[0] if "/" in model_id else "openai"

@@ -32,7 +32,7 @@ class ModelProbeError(MASEvalError, RuntimeError):
 
 
 class Probe(NamedTuple):
-    """A model to ask: with what it will be asked in the run, and with a tool if it will have some.
+    """A model to ask, with the options of the run, and with a tool if it will have some.
 
     ``foreign`` says that another client library than ours will ask it, so that only an address at
     which nobody answers is a failure.
@@ -46,7 +46,7 @@ class Probe(NamedTuple):
 
 
 def probe(models: Iterable[Probe]) -> None:
-    """Ask each model once; raises ``ModelProbeError`` for the first that cannot be used."""
+    """Ask each model once; raise ``ModelProbeError`` for the first that cannot be used."""
     asked = set()
     for each in models:
         key = (each.model_id, str(sorted(each.options.items())), str(each.args), each.tools)
@@ -71,7 +71,7 @@ def _probe(model: Probe) -> None:
 
 
 def _adapter(model: Probe) -> ModelAdapter | None:
-    """The model, or None if only the client library of an own agent can ask it."""
+    """Return the model, or None if only the client library of the user's agent can ask it."""
     try:
         return resolve_model(model.model_id, policy=QUICK, **model.options)
     except MASEvalError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of
-from maseval.app.running.options import ExtraArguments, recorded, takes
+from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_benchmarks import OwnBenchmark, by_domain, fingerprints, tasks_to_run
 from maseval.app.running.prices import AgentPrices, Prices
 from maseval.app.running.run_options import BenchmarkRunOptions
@@ -33,7 +33,7 @@ def run(options: BenchmarkRunOptions) -> RunResult:
 
 @dataclass(frozen=True)
 class PreparedBenchmarkRun(FolderRun):
-    """Which benchmark is run on which tasks, with which agents."""
+    """A benchmark with the tasks and agents of a run."""
 
     options: BenchmarkRunOptions
     own: OwnBenchmark
@@ -42,7 +42,7 @@ class PreparedBenchmarkRun(FolderRun):
 
     @classmethod
     def of(cls, options: BenchmarkRunOptions) -> "PreparedBenchmarkRun":
-        """What the options mean; raises for what makes no sense."""
+        """Prepare the run that the options ask for; raise for options that make no sense."""
         seed = {} if options.seed is None else {"seed": options.seed}
         own = OwnBenchmark.of(options.benchmark, {**(options.set or {}), **seed})
         return cls(
@@ -75,12 +75,12 @@ class PreparedBenchmarkRun(FolderRun):
             "data": fingerprints(self.tasks),
             "set": dict(self.options.set or {}),
             "agent": None if self.agent_data is None else dict(self.agent_data),
-            **recorded(self.options),
+            **recorded_values(self.options),
         }
 
 
 def _agent_data(own: OwnBenchmark, options: BenchmarkRunOptions) -> dict[str, Any] | None:
-    """What is given, beside what the benchmark's module has; None leaves it to the benchmark."""
+    """Add what is given to ``AGENT_DATA`` of the benchmark's module; None if there is neither."""
     usual = getattr(own.home, AGENT_DATA, None)
     if usual is not None and not isinstance(usual, Mapping):
         raise ConfigurationError(f"{AGENT_DATA} of {own.name} is {usual!r}; it must be a dict")

@@ -24,7 +24,7 @@ TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution",
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Where a run is kept, and the ``command`` that it notes as how it was started."""
+    """The folder of a run, and the ``command`` that it notes as how it was started."""
 
     output: Annotated[
         str | os.PathLike[str] | None,
@@ -41,7 +41,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FolderRunOptions(OutputOptions):
-    """Which tasks are run, how often and how many at once, for how much, and where it is kept."""
+    """The options of every run: tasks, trials, concurrency, budget, and output."""
 
     task_id: Annotated[
         Sequence[str],
@@ -131,7 +131,7 @@ class FolderRunOptions(OutputOptions):
 
     @cached_property
     def chosen_engine(self) -> Engine:
-        """The engine that the options ask for; raises if there is none, or it cannot be had."""
+        """Return the engine that the options ask for; raise if it cannot be had."""
         return chosen_engine(self.engine, self.ray_address, self.processes)
 
     @property
@@ -148,7 +148,7 @@ class FolderRunOptions(OutputOptions):
 
 
 def check_timeout(seconds: float | None) -> None:
-    """Raise if it is not a limit."""
+    """Raise if ``seconds`` is not a limit."""
     if seconds is not None and seconds <= 0:
         raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")
 
@@ -157,7 +157,7 @@ RAY = "ray"
 
 
 def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
-    """The engine itself; raises if there is none of that name, or it cannot be had."""
+    """Return the engine; raise if there is none of that name, or it cannot be had."""
     check_engine_options(engine, ray_address, processes)
     given = {"address": ray_address, "processes": processes}
     return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
@@ -180,7 +180,7 @@ AnyBenchmark = str | Benchmark | Callable[..., Benchmark]
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRunOptions(FolderRunOptions):
-    """What ``run`` is asked to do."""
+    """The options of ``maseval run``."""
 
     benchmark: AnyBenchmark
     set: Annotated[

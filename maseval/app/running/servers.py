@@ -1,4 +1,7 @@
-"""``maseval replay-server``: a model on this machine that says what was recorded, or scripted."""
+"""``maseval replay-server`` and ``chaos-server``: models on this machine, over OpenAI's protocol.
+
+One says what was recorded or scripted, the other misbehaves, to test agents against.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -27,7 +30,7 @@ def replay_server(
     port: int = DEFAULT_PORT,
     on_request: OnRequest | None = None,
 ) -> ReplayServer | ScriptServer:
-    """A server for a tape, or for a file with a list of replies, that listens already.
+    """Return a listening server for a tape, or for a file with a list of replies.
 
     Use it as a context manager, or call ``serve`` to serve in this thread. ``key_env`` names the
     variable with the upstream's key, for clients that send none.
@@ -73,16 +76,16 @@ def chaos_server(
     port: int = CHAOS_PORT,
     on_request: Callable[[Played], object] = lambda played: None,
 ) -> ChaosServer:
-    """A server that listens already; pass it to ``maseval.testing.serving``, or serve it yourself.
+    """Return a listening server, for ``maseval.testing.serving`` or to serve yourself.
 
     Args:
-        faults: The names of what may go wrong; ``maseval.testing.FAULTS`` has them all.
+        faults: Names of faults; ``maseval.testing.FAULTS`` has them all.
         seed: The same seed spoils the same requests in the same way.
         rate: The share of requests that are spoiled, from 0 to 1.
-        text: What it says to all others.
+        text: The answer to all other requests.
         upstream: The base URL of a real provider that answers all others instead.
         key_env: The variable with the upstream's key, for clients that send none.
-        host: Where to listen.
+        host: Address to listen on.
         port: 0 is any that is free.
         on_request: Called with what was done with each request.
     """

@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import indented, inert, print_json, shortened, stdout
+from maseval.cli.console import indent, inert, print_json, shorten_line, stdout
 from maseval.cli.options import AsJson, Split, TasksVersion, examples
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -61,8 +61,8 @@ def _print_kind(remarks: "Sequence[Remark]", console: Console) -> None:
     console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}", highlight=False)
     for remark in remarks:
         where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
-        words = f"{inert(where)}: {inert(shortened(remark.text, 400))}"
-        console.print(indented(words, 2), highlight=False)
+        words = f"{inert(where)}: {inert(shorten_line(remark.text, 400))}"
+        console.print(indent(words, 2), highlight=False)
     console.print()
 
 

@@ -13,7 +13,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Looked, examples
+from maseval.cli.options import AsJson, DataVersion, DomainOfFile, RunOrResultsFile, examples
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
 
@@ -53,7 +53,7 @@ EXAMPLES = examples(
 def branch(
     given: dict[str, Any],
     context: typer.Context,
-    run: Looked,
+    run: RunOrResultsFile,
     task: Annotated[
         str,
         typer.Argument(

@@ -13,8 +13,8 @@ from maseval.cli.options import (
     DataVersion,
     DomainOfFile,
     EmbeddedTasks,
-    Looked,
     RemapTasks,
+    RunOrResultsFile,
     examples,
 )
 
@@ -26,7 +26,7 @@ EXAMPLES = examples(
 
 
 def explain(
-    run: Looked,
+    run: RunOrResultsFile,
     task: Annotated[str, TASK_OF_RUN],
     trial: Annotated[
         int | None, typer.Argument(help="Which trial.", show_default="first that failed")

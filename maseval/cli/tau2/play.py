@@ -16,7 +16,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import ended_by_signals, here, inert, stdout
 from maseval.cli.conversation import print_verdict
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import examples, loaded_domain
+from maseval.cli.options import examples, load_domain
 from maseval.cli.tau2.play_terminal import PlayTerminal
 from maseval.cli.view import serve
 from maseval.core.exceptions import ConfigurationError
@@ -54,7 +54,7 @@ def play(
         typer.Argument(
             help="airline, retail, telecom, ... or your own: FILE.py:NAME.",
             show_default="library",
-            callback=loaded_domain,
+            callback=load_domain,
             autocompletion=quietly(completion.domains),
         ),
     ] = None,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from maseval.benchmark.tau2.app.running.tool_forms import Field, FormError, fields_of
-from maseval.cli.console import indented, inert
+from maseval.cli.console import indent, inert
 from maseval.core.exceptions import MASEvalError
 from maseval.core.shapes import visible
 
@@ -106,13 +106,13 @@ class PlayScreen:
             for call in message["tool_calls"]:
                 arguments = json.dumps(call["arguments"], ensure_ascii=False)
                 words = f"→ [bold]{inert(call['name'])}[/bold] {inert(arguments)}"
-                self._console.print(indented(words, 2), highlight=False)
+                self._console.print(indent(words, 2), highlight=False)
         elif not (mine and self._shown):  # what was typed is on the screen
             who = "Agent" if message["role"] == "assistant" else "Customer"
             colour = "dim" if mine else "bold magenta"
             you = " (you)" if mine else ""
             self._console.print(f"[{colour}]{who}{you}[/]", highlight=False)
-            self._console.print(indented(inert(message.get("content") or ""), 2), highlight=False)
+            self._console.print(indent(inert(message.get("content") or ""), 2), highlight=False)
 
     def _print_result(self, text: str, failed: bool, most: int | None = _MOST_LINES) -> None:
         lines = visible(_readable(text)).splitlines()
@@ -178,9 +178,9 @@ def describe(tool: Tool, console: Console) -> None:
     function = tool["function"]
     console.print(f"[bold]{inert(function['name'])}[/bold]", highlight=False)
     words = (function.get("description") or "").strip()
-    console.print(indented(inert(words), 2), highlight=False)
+    console.print(indent(inert(words), 2), highlight=False)
     for field in fields_of(tool):
-        console.print(indented(_in_words(field), 2), highlight=False)
+        console.print(indent(_in_words(field), 2), highlight=False)
 
 
 def filled_in_by(read: Callable[[str], str], tool: Tool, console: Console) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def filled_in_by(read: Callable[[str], str], tool: Tool, console: Console) -> di
         console.print("[dim]/cancel leaves the form[/dim]")
     arguments = {}
     for field in fields:
-        console.print(indented(_in_words(field), 2), highlight=False)
+        console.print(indent(_in_words(field), 2), highlight=False)
         value = _answer(read, field, console)
         if value is not None:
             arguments[field.name] = value

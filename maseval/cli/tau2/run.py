@@ -10,7 +10,7 @@ from maseval import commands
 from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import count, here, indented, inert, print_json, shortened, stderr, stdout
+from maseval.cli.console import count, here, indent, inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
@@ -130,7 +130,7 @@ def _print_tasks(plan: "RunPlan", console: Console) -> None:
     left = "" if plan.left == total else f", of which {plan.left} are left to run"
     console.print(f"[bold]{total} simulations{left}[/bold], into {inert(here(plan.folder))}")
     for domain, ids in plan.tasks.items():
-        named = ", ".join(shortened(each, 40) for each in ids[:_FEW])
+        named = ", ".join(shorten_line(each, 40) for each in ids[:_FEW])
         more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
         console.print(
             f"  {inert(domain)}: {len(ids)} tasks x {plan.trials} trials: {inert(named)}{more}",
@@ -161,10 +161,10 @@ def _who(side: object) -> str:
 def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> None:
     words = f"{count(len(prompt.system))} characters, {len(prompt.tools)} tools"
     console.print(f"[bold]System prompt of the {who}[/bold], first task ({words}):")
-    text = prompt.system if whole else shortened(prompt.system, _BEGINNING)
-    console.print(indented(inert(text), 2), highlight=False)
+    text = prompt.system if whole else shorten_line(prompt.system, _BEGINNING)
+    console.print(indent(inert(text), 2), highlight=False)
     if whole and prompt.tools:
-        console.print(indented(f"[dim]tools: {inert(', '.join(prompt.tools))}[/dim]", 2))
+        console.print(indent(f"[dim]tools: {inert(', '.join(prompt.tools))}[/dim]", 2))
 
 
 def _models(plan: "RunPlan") -> Table:

@@ -12,7 +12,7 @@ from maseval.app.running.run_options import PROCESSES, RAY_ADDRESS
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, inert, print_json, shortened, stderr, stdout
+from maseval.cli.console import counting, inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.options import (
     AsJson,
     JudgeAddress,
@@ -225,6 +225,6 @@ def _print_release(score: "FileScore", console: Console) -> None:
 
 
 def _disagreement(one: "Disagreement") -> str:
-    first = shortened(one.differences[0], 120)
+    first = shorten_line(one.differences[0], 120)
     more = f" (and {len(one.differences) - 1} more)" if len(one.differences) > 1 else ""
     return f"task {inert(one.task_id)}, trial {one.trial}: {inert(first)}{more}"

@@ -11,7 +11,7 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import indented, inert, stdout
+from maseval.cli.console import indent, inert, stdout
 from maseval.cli.options import TasksVersion, examples
 from maseval.core.shapes import visible
 
@@ -76,7 +76,7 @@ def show(
     if view.task is not None:
         console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
         if view.reason:
-            console.print(indented(f"[bold]{inert(view.reason)}[/bold]", 2), highlight=False)
+            console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2), highlight=False)
         _print_parts(console, view.task)
 
 
@@ -88,7 +88,7 @@ def _print_document(console: Console, number: int, hit: "Hit", *, whole: bool) -
         highlight=False,
     )
     if whole:
-        console.print(indented(f"{inert(document.content)}\n", 3), highlight=False)
+        console.print(indent(f"{inert(document.content)}\n", 3), highlight=False)
 
 
 def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:
@@ -98,14 +98,14 @@ def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2)
             continue
         title = f"[cyan]{inert(key)}[/cyan]"
         if isinstance(part, Mapping):
-            console.print(indented(title, margin))
+            console.print(indent(title, margin))
             _print_parts(console, part, margin + 2)
         elif isinstance(part, list):
-            console.print(indented(title, margin))
+            console.print(indent(title, margin))
             for entry in part:
-                console.print(indented(f"- {inert(_text(entry))}", margin + 2), highlight=False)
+                console.print(indent(f"- {inert(_text(entry))}", margin + 2), highlight=False)
         else:
-            console.print(indented(f"{title}: {inert(_text(part))}", margin), highlight=False)
+            console.print(indent(f"{title}: {inert(_text(part))}", margin), highlight=False)
 
 
 def _text(value: object) -> str:

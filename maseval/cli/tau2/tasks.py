@@ -9,7 +9,7 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import inert, shortened, stdout
+from maseval.cli.console import inert, shorten_line, stdout
 from maseval.cli.options import Split, TasksVersion, examples
 
 EXAMPLES = examples(
@@ -51,7 +51,7 @@ def tasks(
             str(task.number),
             inert(task.domain),
             inert(task.task_id),
-            inert(shortened(task.reason or task.purpose, 100)),
+            inert(shorten_line(task.reason or task.purpose, 100)),
             str(task.actions),
             " ".join(task.reward_basis),
         )

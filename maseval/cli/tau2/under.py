@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from maseval.cli.console import inert, shortened
+from maseval.cli.console import inert, shorten_line
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.rescoring.judges import JudgePanel
@@ -77,7 +77,7 @@ def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
         if why:
             _print(f"  {label}: {inert(', '.join(why))}", console)
     for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        shown = shortened("; ".join(map(str, each.reasons)), 120)
+        shown = shorten_line("; ".join(map(str, each.reasons)), 120)
         _print(f"  {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(shown)}", console)
     if len(changes) > _SHOWN:
         _print(f"  and {len(changes) - _SHOWN} more; --json lists all", console)

@@ -7,7 +7,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import inert, print_json, shortened, stdout
+from maseval.cli.console import inert, print_json, shorten_line, stdout
 from maseval.cli.options import AsJson, DomainOfFile, RunOrFile, examples
 
 EXAMPLES = examples(
@@ -37,7 +37,7 @@ def verify(
         console = stdout()
         for difference in found.differences:
             console.print(
-                f"[red]differs[/red] {inert(shortened(difference, 300))}", highlight=False
+                f"[red]differs[/red] {inert(shorten_line(difference, 300))}", highlight=False
             )
         signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
         holds = f"[green]The certificate holds.[/green]{signed}"

@@ -70,11 +70,11 @@ def test_an_incomplete_run_is_refused_unless_it_is_wanted(
 
 def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]) -> None:
     found = gate(runs["noisy"], runs["gold"])
-    text = found.markdown("https://example.org/a b/report.html")
+    text = found.to_markdown("https://example.org/a b/report.html")
     assert text.startswith("### ✅ noisy is not shown worse than gold")
     assert "| library | pass^1 | 12 | 100.0% | 75.0% |" in text
     assert "(https://example.org/a%20b/report.html#library/first_waiver/0)" in text
-    assert "](" not in found.markdown()
+    assert "](" not in found.to_markdown()
 
 
 def test_a_link_leads_to_a_trial_that_failed(runs: dict[str, Path]) -> None:
@@ -106,7 +106,7 @@ def test_words_of_others_are_no_markdown() -> None:
 def test_junit_has_a_test_for_the_gate_and_for_each_task(
     runs: dict[str, Path], agent: str, failures: int, skipped: int
 ) -> None:
-    suite = ET.fromstring(gate(runs[agent], runs["gold"]).junit())[0]
+    suite = ET.fromstring(gate(runs[agent], runs["gold"]).to_junit())[0]
     assert suite.attrib["tests"] == "13" == str(len(suite))
     assert (suite.attrib["failures"], suite.attrib["skipped"]) == (str(failures), str(skipped))
     assert len(suite.findall("testcase/failure")) == failures

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import pytest
 
-from maseval.app.running.options import Flag, recorded, spelled, takes
+from maseval.app.running.options import Flag, list_options, recorded_values, takes
 from maseval.benchmark.tau2.app.running.options import MAX_STEPS, TIMEOUT, McpOptions, RunOptions
 from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
 from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
@@ -43,12 +43,12 @@ def test_its_signature_and_its_documentation_list_the_options_its_own_first():
 
 
 def test_only_what_results_depend_on_is_recorded():
-    assert recorded(Brewing(leaves="assam", seed=7)) == {"seed": 7}
+    assert recorded_values(Brewing(leaves="assam", seed=7)) == {"seed": 7}
 
 
 @pytest.mark.parametrize(("function", "options"), [(tau2.run, RunOptions), (tau2.mcp, McpOptions)])
 def test_the_functions_of_tau2_have_the_options_of_their_commands(function, options):
-    names = [each.name for each in spelled(options)]
+    names = [each.name for each in list_options(options)]
 
     assert list(inspect.signature(function).parameters) == names
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maseval import AgentAdapter, ScriptedModelAdapter, commands
-from maseval.app.running.own_code import named, source_sha256
+from maseval.app.running.own_code import qualified_name, source_sha256
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.app.running.own_agents import (
     AgentImportError,
@@ -217,11 +217,11 @@ def test_a_module_is_found_from_here(tmp_path, monkeypatch):
     make = load_agent("package_with_agent.inside:agent")
 
     assert make(brief_with()) is len
-    assert named(make) == "inside.py:agent"
+    assert qualified_name(make) == "inside.py:agent"
 
 
 def test_a_function_without_a_source_has_a_name_but_no_hash():
-    assert named(len) == "len"
+    assert qualified_name(len) == "len"
     assert source_sha256(len) is None
 
 

@@ -17,7 +17,14 @@ from traceback import FrameSummary
 from typing import Any, NamedTuple, TypeAlias
 
 from maseval.app.running.options import ExtraArguments
-from maseval.app.running.own_code import OwnCode, load_named, named, source_of, title_of, way_out
+from maseval.app.running.own_code import (
+    OwnCode,
+    load_named,
+    qualified_name,
+    source_of,
+    title_of,
+    way_out,
+)
 from maseval.core.agent import AgentAdapter
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError, MASEvalError
@@ -157,7 +164,7 @@ def check_signature(make: MakeAgent) -> None:
         signature.bind(AgentBrief({}, "", ""))
     except TypeError as error:
         raise AgentImportError(
-            f"{named(make)} cannot be called with a brief: {error}; "
+            f"{qualified_name(make)} cannot be called with a brief: {error}; "
             "write it like: def agent(brief): ..."
         ) from None
 
@@ -188,7 +195,7 @@ def check_imports(make: MakeAgent) -> None:
         if module not in sys.modules and importlib.util.find_spec(module) is None:
             missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
             raise AgentImportError(
-                f"{named(make)} needs {module!r}, which is not installed{way_out(missing)}"
+                f"{qualified_name(make)} needs {module!r}, which is not installed{way_out(missing)}"
             )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from maseval.app.running.options import ExtraArguments
-from maseval.app.running.own_code import named, source_sha256
+from maseval.app.running.own_code import qualified_name, source_sha256
 from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import AgentModel, MakeAgent
 from maseval.benchmark.tau2.players.human import Seat
@@ -68,7 +68,7 @@ class OwnAgent:
     @property
     def name(self) -> str:
         """Where it comes from."""
-        return named(self.make)
+        return qualified_name(self.make)
 
     @property
     def client(self) -> AgentModel:

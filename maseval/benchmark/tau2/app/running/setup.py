@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from maseval.app.running.options import ExtraArguments, recorded
+from maseval.app.running.options import ExtraArguments, recorded_values
 from maseval.app.running.probe import Probe
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import (
@@ -199,7 +199,7 @@ class RunSetup:
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": self.options.max_errors} if self.rules.loop.counts_errors else {}),
-            **recorded(self.options),
+            **recorded_values(self.options),
         }
 
 
