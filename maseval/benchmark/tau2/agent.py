@@ -121,7 +121,6 @@ class MessageAgentAdapter(AgentAdapter):
     agent: MessageAgent
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew."""
         self.agent.begin(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
@@ -132,7 +131,6 @@ class MessageAgentAdapter(AgentAdapter):
         return message
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
-        """Take a message of an earlier conversation for the agent's own answer."""
         self._note_start(incoming)
         self.agent.recall(incoming, message)
         self._note_end(message)

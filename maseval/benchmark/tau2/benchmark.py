@@ -317,8 +317,9 @@ class Tau2Benchmark(Benchmark):
     ) -> ModelAdapter:
         """Return the model that plays a role, asked in the form of the run's texts."""
         wording = self.wording(environment.release)
-        if self.texts is None and isinstance(wording, OurWording):
-            self._say_not_comparable()
+        if self.texts is None and isinstance(wording, OurWording) and not self._said_not_comparable:
+            self._said_not_comparable = True
+            logger.warning(NOT_COMPARABLE)
         model = self.get_model_adapter(
             model_id,
             register_name=_REGISTERED_AS[role],
@@ -326,11 +327,6 @@ class Tau2Benchmark(Benchmark):
         )
         model.message_form = wording.message_form
         return model
-
-    def _say_not_comparable(self) -> None:
-        if not self._said_not_comparable:
-            self._said_not_comparable = True
-            logger.warning(NOT_COMPARABLE)
 
     def _guidelines(self, environment: Tau2Environment, task: Task, with_tools: bool) -> str:
         text = environment.world.domain.guidelines(with_tools)

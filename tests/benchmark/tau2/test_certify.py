@@ -7,7 +7,7 @@ import pytest
 
 from maseval.benchmark.tau2.certify import Certificate, CertificateError, certify, verify
 from maseval.benchmark.tau2.data_loader import load_tasks
-from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
+from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import ConfigurationError

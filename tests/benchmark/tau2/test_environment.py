@@ -1,12 +1,16 @@
 """A simulation's world: its tools for any framework, its hashes, and what it tells afterwards."""
 
 import threading
+from hashlib import sha256
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
+from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.environment import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
+from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.rooms import room_domain
 
 
@@ -343,3 +347,24 @@ def test_the_policy_variants_of_telecom(tau2_data):
     )
     assert (folder / "tech_support_workflow_solo.md").read_text() in solo.policy
     assert (folder / "main_policy_solo.md").read_text() in solo.policy
+
+
+def test_a_domain_with_one_side_has_one_sides_tools(tmp_path):
+    domain = kiosk(tmp_path)
+    definitions = canonical_json(KioskTools.definitions())
+
+    assert tool_types(domain) == {"sell": "write"}
+    assert tools_sha256(domain) == {"tools_sha256": sha256(definitions.encode()).hexdigest()}
+    assert db_statistics(domain, tmp_path) == {}
+
+
+def test_a_domain_with_two_sides_has_both_sides_tools(tmp_path):
+    domain = room_domain(tmp_path)
+
+    assert tool_types(domain) == {
+        "press_switch": "write",
+        "set_lamp": "write",
+        "look": "read",
+        "paint": "write",
+    }
+    assert tools_sha256(domain).keys() == {"tools_sha256", "user_tools_sha256"}

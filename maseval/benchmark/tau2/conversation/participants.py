@@ -79,7 +79,6 @@ class TextAgent:
         self._recalled += [*incoming, message]
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """Return the agent's answer to a user's text."""
         if self._recalled and self._load:
             self._load(MessageHistory(to_chat([*self._history, *self._recalled])))
             self._recalled, self._past = [], ""
@@ -101,7 +100,6 @@ class TextUser:
         self._begun = False
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew."""
         self._begun = bool(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
@@ -118,5 +116,4 @@ class TextUser:
         return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Return True if the user's message ends the conversation."""
         return is_user_stop(message)

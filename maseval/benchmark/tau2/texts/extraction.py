@@ -155,8 +155,11 @@ def _result(function: Scope, position: int) -> TextParts:
 
 
 def _tools(sources: _Sources) -> dict[str, DomainTools]:
-    stop = sources.read(_AGENT, _stop_tool)
-    found = {"solo": DomainTools(assistant=(stop,))}
+    stop = sources.read(
+        _AGENT,
+        lambda module: module.class_("LLMSoloAgent").function("add_stop_tool").function("done"),
+    )
+    found = {"solo": DomainTools(assistant=(tool_text(stop),))}
     for domain, (assistant, user) in _TOOLKITS.items():
         if domain == "mock" and not sources.mock_user_has_tools:
             user = None
@@ -167,10 +170,6 @@ def _tools(sources: _Sources) -> dict[str, DomainTools]:
     if sources.has_banking:
         found["banking_knowledge"] = _banking_tools(sources)
     return found
-
-
-def _stop_tool(module: Scope) -> ToolText:
-    return tool_text(module.class_("LLMSoloAgent").function("add_stop_tool").function("done"))
 
 
 def _toolkit(sources: _Sources, name: str, toolkit: str) -> tuple[ToolText, ...]:

@@ -186,16 +186,13 @@ def noted_reads_of(actions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def initial_state(form: Mapping[str, Any], noted_reads: Sequence[str] = ()) -> InitialState:
     """Read the state in which a task begins, in v0.2.0's form."""
-    start = _initial_state(form)
-    return start.model_copy(update={"noted_reads": tuple(noted_reads)}) if noted_reads else start
-
-
-def _initial_state(form: Mapping[str, Any]) -> InitialState:
     try:
         content = marshal.dumps(dict(form), _NO_REFERENCES)
     except ValueError:  # not from a file: values of any kind
-        return _read(InitialState, form, "initial_state.")
-    return _read_once(content)
+        start = _read(InitialState, form, "initial_state.")
+    else:
+        start = _read_once(content)
+    return start.model_copy(update={"noted_reads": tuple(noted_reads)}) if noted_reads else start
 
 
 # Equal contents give equal bytes only if none of them points at another.

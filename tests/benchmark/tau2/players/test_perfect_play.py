@@ -5,7 +5,7 @@ import random
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
+from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 
 GOLD = {"player": "gold"}
 

@@ -12,8 +12,8 @@ from maseval.benchmark.tau2.formats.message import (
     is_user_stop,
     user_message,
 )
+from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.agent import UnknownPlayerError, make_agent
-from maseval.benchmark.tau2.players.benchmark import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.scripts import GOODBYE, request_for, requests_in
 from maseval.benchmark.tau2.players.user import ScriptedUser, make_user
 from maseval.core.exceptions import ConfigurationError
