@@ -2,16 +2,11 @@
 
 import base64
 import binascii
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.extras import load
-
-_EXCEPTIONS = "exceptions"
-_SERIALIZATION = "hazmat.primitives.serialization"
-_ED25519 = "hazmat.primitives.asymmetric.ed25519"
 
 
 class SigningKeyError(ConfigurationError):
@@ -27,7 +22,7 @@ def signature(text: str, private_key: Path) -> str:
 def is_signed(text: str, signed: str, public_key: Path) -> bool:
     """Return True if the owner of the public key in a PEM or OpenSSH file signed a text."""
     key = _key(public_key, ("load_pem_public_key", "load_ssh_public_key"), "public")
-    invalid = _part(_EXCEPTIONS).InvalidSignature
+    invalid = _cryptography("exceptions").InvalidSignature
     try:
         key.verify(base64.b64decode(signed), text.encode())
     except (invalid, binascii.Error):
@@ -36,10 +31,10 @@ def is_signed(text: str, signed: str, public_key: Path) -> bool:
 
 
 def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
-    library = _part(_SERIALIZATION)
-    asymmetric = _part(_ED25519)
+    library = _cryptography("hazmat.primitives.serialization")
+    asymmetric = _cryptography("hazmat.primitives.asymmetric.ed25519")
     wanted = getattr(asymmetric, f"Ed25519{kind.capitalize()}Key")
-    unsupported = _part(_EXCEPTIONS).UnsupportedAlgorithm
+    unsupported = _cryptography("exceptions").UnsupportedAlgorithm
     content = path.read_bytes()
     for name in loaders:
         more = (None,) if kind == "private" else ()
@@ -55,6 +50,5 @@ def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
     )
 
 
-def _part(name: str) -> Any:
-    load("cryptography", extra="sign")
-    return import_module(f"cryptography.{name}")
+def _cryptography(part: str) -> Any:
+    return load(f"cryptography.{part}", extra="sign", package="cryptography")

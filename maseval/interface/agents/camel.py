@@ -1,23 +1,20 @@
 """CAMEL: a ``ChatAgent`` as the agent under evaluation, or as the user it talks to."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from maseval.core.agent import AgentObserver
 from maseval.core.exceptions import ConfigurationError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
+from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
     ChatAgent,
     Escape,
-    MakeRequest,
-    MakeRequestAsync,
     StepResponse,
     as_tools,
     camel_module,
@@ -55,18 +52,10 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     module, extra, package = "camel", "camel", "camel-ai"
     agent: ChatAgent
 
-    def __init__(
-        self,
-        agent_instance: object,
-        name: str,
-        callbacks: Iterable[AgentObserver] | None = None,
-        cost_calculator: CostCalculator | None = None,
-        model_id: str | None = None,
-    ) -> None:
-        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+    def _prepare(self) -> None:
         self._requests: list[TokenUsage] = []
         self._refusal: Exception | None = None  # why the latest request failed
-        if hasattr(agent_instance, "astep"):
+        if hasattr(self.agent, "astep"):
             _observe_steps(self.agent)
 
     def load_messages(self, messages: MessageHistory) -> None:
@@ -104,7 +93,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     @contextmanager
     def _observe_requests(self) -> Iterator[None]:
         models = self.agent.model_backend
-        self.agent.model_backend = observe_models(models, self)
+        self.agent.model_backend = observe_models(models, self._keep_refusal, self._check_answer)
         try:
             yield
         except Exception as error:
@@ -127,18 +116,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         entry = _step_entry(responses[0]) if responses else {}
         self.logs[-1] |= {"step_number": number, "query": query[:500], **entry}
 
-    def request(self, make: MakeRequest) -> object:
-        """Make one request, count its tokens, and check that CAMEL can read the answer."""
-        with self._keep_refusal():
-            answer = make()
-        return self._check_answer(answer)
-
-    async def request_async(self, make: MakeRequestAsync) -> object:
-        """Do what ``request`` does, in an event loop."""
-        with self._keep_refusal():
-            answer = await make()
-        return self._check_answer(answer)
-
     @contextmanager
     def _keep_refusal(self) -> Iterator[None]:
         self._refusal = None
@@ -151,6 +128,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             raise
 
     def _check_answer(self, answer: object) -> object:
+        """Count the tokens of an answer, and check that CAMEL can read it."""
         if usage := usage_of(get(answer, "usage")):
             cost = usage.pop("cost", 0.0)
             self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))

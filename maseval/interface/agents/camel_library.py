@@ -5,7 +5,8 @@ that does not carry the provider's, and it meets an answer that it cannot read w
 parser raises. CAMEL takes any ``ModelManager`` as an agent's models, so ours sees the requests.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
@@ -22,20 +23,6 @@ def camel_module(part: str) -> ModuleType:
     return extras.load(f"camel.{part}", extra="camel", package="camel-ai")
 
 
-class ModelManager(Protocol):
-    """The models that a ``ChatAgent`` asks."""
-
-    model_config_dict: Mapping[str, object]
-    model_type: object
-
-    def run(
-        self, messages: object, response_format: object = None, tools: object = None
-    ) -> object: ...
-    async def arun(
-        self, messages: object, response_format: object = None, tools: object = None
-    ) -> object: ...
-
-
 class StepResponse(Protocol):
     """CAMEL's ``ChatAgentResponse``."""
 
@@ -47,7 +34,7 @@ class StepResponse(Protocol):
 class ChatAgent(Protocol):
     """CAMEL's ``ChatAgent``."""
 
-    model_backend: ModelManager
+    model_backend: Any
     system_message: Any
     tool_dict: Iterable[str]
     memory: object
@@ -64,20 +51,17 @@ class ChatAgent(Protocol):
     astep: Callable[..., Awaitable[StepResponse]]
 
 
-MakeRequest = Callable[[], object]
-MakeRequestAsync = Callable[[], Awaitable[object]]
+def observe_models(
+    models: Any,
+    observe: Callable[[], AbstractContextManager[None]],
+    check: Callable[[object], object],
+) -> Any:
+    """Return the same models; each request is made in ``observe()``, and ``check`` sees its answer.
 
-
-class RequestObserver(Protocol):
-    """Makes requests, and sees their answers and failures."""
-
-    def request(self, make: MakeRequest) -> object: ...
-    async def request_async(self, make: MakeRequestAsync) -> object: ...
-
-
-def observe_models(models: ModelManager, observer: RequestObserver) -> ModelManager:
-    """Return the same models; each request to them is made by ``observer``."""
-    return _manager_class(camel_module("models").ModelManager)(models, observer)
+    Nothing else is replaced: models, strategy and settings stay those of the ``ModelManager``.
+    """
+    kind = _observed_models_class(camel_module("models").ModelManager)
+    return kind(models, observe, check)
 
 
 def is_out_of_attempts(error: Exception) -> bool:
@@ -86,29 +70,23 @@ def is_out_of_attempts(error: Exception) -> bool:
 
 
 @cache
-def _manager_class(base: type) -> Callable[[ModelManager, RequestObserver], ModelManager]:
+def _observed_models_class(base: type) -> Callable[..., Any]:
     class ObservedModels(base):  # type: ignore[misc]
-        def __init__(self, models: ModelManager, observer: RequestObserver) -> None:
-            # Nothing of its own: models, strategy and settings stay those of the other manager.
-            self.observed: ModelManager = models
-            self.observer: RequestObserver = observer
+        def __init__(self, models: Any, observe: Any, check: Any) -> None:
+            self.observed, self.observe, self.check = models, observe, check
 
         def __getattr__(self, name: str) -> object:
             return getattr(self.observed, name)
 
-        def run(
-            self, messages: object, response_format: object = None, tools: object = None
-        ) -> object:
-            return self.observer.request(
-                lambda: self.observed.run(messages, response_format, tools)
-            )
+        def run(self, *args: object, **kwargs: object) -> object:
+            with self.observe():
+                answer = self.observed.run(*args, **kwargs)
+            return self.check(answer)
 
-        async def arun(
-            self, messages: object, response_format: object = None, tools: object = None
-        ) -> object:
-            return await self.observer.request_async(
-                lambda: self.observed.arun(messages, response_format, tools)
-            )
+        async def arun(self, *args: object, **kwargs: object) -> object:
+            with self.observe():
+                answer = await self.observed.arun(*args, **kwargs)
+            return self.check(answer)
 
     return ObservedModels
 

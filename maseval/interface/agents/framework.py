@@ -68,6 +68,10 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self._clock = Clock.here()
         _adapters[id(agent_instance), id(self._clock)] = self
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set up the adapter of a framework that takes no arguments of its own."""
 
     @abstractmethod
     def _run_framework(self, query: str) -> object:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.event_loop import in_thread
@@ -48,16 +48,6 @@ AsgiApp = Callable[[Mapping[str, object], object, object], Awaitable[None]]
 
 MakeCall: TypeAlias = Callable[[str, dict[str, object], str | None], Awaitable[str]]
 """Calls a tool, given its name, its arguments and the client; the agent reads what it raises."""
-
-
-class McpServer(Protocol):
-    """A server of the library ``mcp``."""
-
-    def streamable_http_app(
-        self, *, streamable_http_path: str, host: str, stateless_http: bool
-    ) -> AsgiApp: ...
-    def create_initialization_options(self) -> object: ...
-    async def run(self, read_stream: object, write_stream: object, options: object, /) -> None: ...
 
 
 class McpAgentAdapter(AgentAdapter):
@@ -85,7 +75,7 @@ class McpAgentAdapter(AgentAdapter):
 
 def conversation_server(
     conversation: Conversation, tools: Tools, *, name: str, instructions: str | None = None
-) -> McpServer:
+) -> Any:
     """Return an MCP server with an agent's tools, and two more to talk to the customer.
 
     ``tools`` only describes the tools; calls go to those that the conversation was joined with.
@@ -171,7 +161,7 @@ def load_mcp() -> ModuleType:
 
 def mcp_server(
     tools: Sequence[Tool], call: MakeCall, *, name: str, instructions: str | None = None
-) -> McpServer:
+) -> Any:
     """Return an MCP server with these tools; ``call`` makes each call.
 
     It uses the library's low-level server, which does not validate arguments.
@@ -204,18 +194,17 @@ def mcp_server(
         except Exception as error:  # a tool called by a model: its error is an answer
             return answer(f"Error: {error}", is_error=True)
 
-    server: McpServer = lowlevel.Server(
+    return lowlevel.Server(
         name,
         version=version("maseval"),
         instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    return server
 
 
 @contextmanager
-def over_http(server: McpServer, *, host: str = LOCAL, port: int = 0) -> Iterator[ServedTools]:
+def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[ServedTools]:
     """Serve over streamable HTTP while the block runs.
 
     On the local address, requests from web pages of other sites are refused.
@@ -270,7 +259,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def over_stdio(server: McpServer) -> Iterator[threading.Event]:
+def over_stdio(server: Any) -> Iterator[threading.Event]:
     """Serve the client that started this process; nothing else may use its standard streams.
 
     The event that is yielded is set when the client has disconnected.

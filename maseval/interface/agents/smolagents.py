@@ -7,11 +7,10 @@ agent's memory, follows the events of a run and inspects every step; it replaces
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from maseval.core.agent import AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import MessageHistory
@@ -21,7 +20,7 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.usage import TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.failures import causes
 from maseval.interface.agents.framework import (
@@ -79,15 +78,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     module = extra = EXTRA
     agent: MultiStepAgent
 
-    def __init__(
-        self,
-        agent_instance: object,
-        name: str,
-        callbacks: Iterable[AgentObserver] | None = None,
-        cost_calculator: CostCalculator | None = None,
-        model_id: str | None = None,
-    ) -> None:
-        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+    def _prepare(self) -> None:
         self.messages: MessageHistory = MessageHistory()
         self._used: list[TokenUsage] = []
         self._results: dict[str, str] = {}  # of the current step, by call id

@@ -24,7 +24,6 @@ from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
     FunctionDefinition,
     ToolChoice,
-    ToolDefinitions,
     as_object,
     function_call,
     get,
@@ -33,8 +32,9 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
+    ClientModelAdapter,
     Endpoint,
-    ProviderModelAdapter,
+    ModelRequest,
     library_client,
     no_key,
     shared_client,
@@ -57,7 +57,7 @@ _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _OPENING = {"role": "user", "content": "(The conversation begins.)"}
 
 
-class AnthropicModelAdapter(ProviderModelAdapter):
+class AnthropicModelAdapter(ClientModelAdapter):
     """A model behind an ``anthropic.Anthropic`` client, used with its own retries disabled.
 
     ``max_tokens`` limits each answer, since the API requires a limit; a generation parameter of
@@ -65,6 +65,7 @@ class AnthropicModelAdapter(ProviderModelAdapter):
     """
 
     provider = "anthropic"
+    sdk_client = ("anthropic", "Anthropic")
 
     def __init__(
         self,
@@ -80,43 +81,30 @@ class AnthropicModelAdapter(ProviderModelAdapter):
                 "Anthropic models do not support seeding. Leave the seed out for model "
                 f"{model_id!r}, or use a model of another provider"
             )
-        super().__init__(model_id, default_generation_params, None, cost_calculator)
-        sdk = sys.modules.get("anthropic")
-        self._client: Any = client
-        if sdk is not None and isinstance(client, sdk.Anthropic):
-            self._client = client.with_options(max_retries=0)
+        super().__init__(client, model_id, default_generation_params, None, cost_calculator)
         self._max_tokens = max_tokens
         # The thinking that led to a call must be sent back with it, and a conversation in OpenAI's
         # form has no place for it. The key is the id of the answer's first call.
         self._thoughts: dict[str, list[AnthropicBlock]] = {}
 
     def gather_config(self) -> dict[str, Any]:
-        return {
-            **super().gather_config(),
-            "max_tokens": self._max_tokens,
-            "client_type": type(self._client).__name__,
-        }
+        return {**super().gather_config(), "max_tokens": self._max_tokens}
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
-        request = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
-        request.pop("response_format", None)  # a wish for JSON, for which the API has no switch
-        if stop := request.pop("stop", None):
-            request["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
+        body = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
+        body.pop("response_format", None)  # a wish for JSON, for which the API has no switch
+        if stop := body.pop("stop", None):
+            body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
         if system := _system(messages):
-            request["system"] = system
-        request["messages"] = self._turns(messages)
+            body["system"] = system
+        body["messages"] = self._turns(messages)
         if tools:
-            request["tools"] = [_tool(tool["function"]) for tool in tools]
+            body["tools"] = [_tool(tool["function"]) for tool in tools]
             if tool_choice is not None:
-                request["tool_choice"] = _choice(tool_choice)
+                body["tool_choice"] = _choice(tool_choice)
         create = self._client.messages.create
-        answer = create(**with_extra_body(create, request))
+        answer = create(**with_extra_body(create, body))
         with reading(answer):
             return self._read(answer)
 
@@ -199,18 +187,10 @@ class AnthropicModelAdapter(ProviderModelAdapter):
         return adapter
 
     @classmethod
-    def _connect(
-        cls,
-        name: str,
-        endpoint: Endpoint,
-        params: dict[str, object],
-        seed: int | None,
-        cost_calculator: CostCalculator | None,
-    ) -> "AnthropicModelAdapter":
-        if seed is not None:
+    def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "AnthropicModelAdapter":
+        if settings.pop("seed") is not None:
             warn_seed_unused("anthropic", name)
-        client = _client(name, endpoint)
-        return cls(client, name, params, cost_calculator=cost_calculator)
+        return cls(_client(name, endpoint), name, **settings)
 
 
 def _system(messages: Iterable[Message]) -> str:

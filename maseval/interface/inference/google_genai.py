@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypedDict
 
 from maseval.core.answers import tokens, tool_name
@@ -14,7 +15,6 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
-from maseval.core.model import Params
 from maseval.core.provider_errors import (
     AuthenticationError,
     ContentFilterError,
@@ -23,12 +23,10 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.shapes import excerpt
-from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolChoice,
     ToolDefinition,
-    ToolDefinitions,
     as_object,
     calls_so_far,
     function_call,
@@ -39,8 +37,9 @@ from maseval.interface.inference.chat_completions import (
 from maseval.interface.inference.http import client_options
 from maseval.interface.inference.provider import (
     NO_KEY,
+    ClientModelAdapter,
     Endpoint,
-    ProviderModelAdapter,
+    ModelRequest,
     no_key,
     shared_client,
 )
@@ -74,35 +73,22 @@ _KEY_VARIABLES = (
 )
 
 
-class GoogleGenAIModelAdapter(ProviderModelAdapter):
+class GoogleGenAIModelAdapter(ClientModelAdapter):
     """A model behind a ``google.genai.Client``."""
 
     provider = "google"
 
-    def __init__(
-        self,
-        client: object,
-        model_id: str,
-        default_generation_params: Params | None = None,
-        seed: int | None = None,
-        cost_calculator: CostCalculator | None = None,
-    ) -> None:
-        super().__init__(model_id, default_generation_params, seed, cost_calculator)
-        self._client: Any = client
-        # A call must be sent back with its thought signature, and a conversation in OpenAI's form
-        # has no place for that. The key is the id of the call.
-        self._signatures: dict[str, bytes] = {}
+    @cached_property
+    def _signatures(self) -> dict[str, bytes]:
+        """The thought signatures of calls, by the call's id.
 
-    def gather_config(self) -> dict[str, Any]:
-        return {**super().gather_config(), "client_type": type(self._client).__name__}
+        A call must be sent back with its signature, and a conversation in OpenAI's form has no
+        place for that.
+        """
+        return {}
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
         genai = extras.load("google.genai", extra="google-genai", package="google-genai")
         config = {_OWN_NAMES.get(name, name): value for name, value in params.items()}
         if config.pop("response_format", None) == {"type": "json_object"}:
@@ -233,14 +219,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         return self._transport_error(error)
 
     @classmethod
-    def _connect(
-        cls,
-        name: str,
-        endpoint: Endpoint,
-        params: dict[str, object],
-        seed: int | None,
-        cost_calculator: CostCalculator | None,
-    ) -> "GoogleGenAIModelAdapter":
+    def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "GoogleGenAIModelAdapter":
         """Make the client; without a key the library reads the settings of Vertex AI."""
         extras.load("google.genai", extra="google-genai", package="google-genai")
         key = endpoint.api_key
@@ -252,7 +231,7 @@ class GoogleGenAIModelAdapter(ProviderModelAdapter):
         endpoint = endpoint._replace(base_url=base_url, api_key=key)
         # Without a key the library reads the environment, each time.
         client = shared_client(_client, endpoint=endpoint) if key else _client(endpoint)
-        return cls(client, name, params, seed, cost_calculator)
+        return cls(client, name, **settings)
 
 
 def _is_system(message: Message) -> bool:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Required, TypedDict
+from typing import Any
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, Message, ToolCall, chat_usage
@@ -21,7 +21,6 @@ from maseval.core.provider_errors import (
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
-    ToolChoice,
     ToolDefinitions,
     as_object,
     calls_so_far,
@@ -29,7 +28,12 @@ from maseval.interface.inference.chat_completions import (
     request_messages,
     text_of,
 )
-from maseval.interface.inference.provider import ProviderModelAdapter, can_call, refuse_endpoint
+from maseval.interface.inference.provider import (
+    ModelRequest,
+    ProviderModelAdapter,
+    can_call,
+    refuse_endpoint,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -37,13 +41,6 @@ _log = logging.getLogger(__name__)
 _alone = threading.Lock()
 
 _TAGGED_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
-
-
-class WrittenCall(TypedDict, total=False):
-    """A call as a model writes it into its answer."""
-
-    name: Required[str]
-    arguments: dict[str, object]
 
 
 class ToolCallingNotSupportedError(MASEvalError):
@@ -81,13 +78,8 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         config = {**super().gather_config(), "callable_type": type(self._model).__name__}
         return {**config, "pipeline_config": settings} if settings else config
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
         if tool_choice == "none":
             tools = None
         seed = params.pop("seed", None)
@@ -214,7 +206,7 @@ def _read(text: str, first_number: int) -> tuple[str, list[ToolCall]]:
     return spoken.strip(), calls
 
 
-def _parse_call(text: str) -> WrittenCall | None:
+def _parse_call(text: str) -> dict[str, Any] | None:
     """Return the call that ``text`` starts with, whatever follows it."""
     try:
         call, _ = json.JSONDecoder().raw_decode(text.strip())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, cast
 
-from maseval.core.messages import ChatResponse, Message, MessageForm
+from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import (
     ContentFilterError,
@@ -21,8 +21,6 @@ from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
-    ToolChoice,
-    ToolDefinitions,
     calls_so_far,
     chat_response,
     get,
@@ -31,6 +29,7 @@ from maseval.interface.inference.chat_completions import (
 from maseval.interface.inference.provider import (
     NO_KEY,
     Endpoint,
+    ModelRequest,
     ProviderModelAdapter,
     no_key,
     warn_seed_unused,
@@ -70,25 +69,20 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             }
         return config
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
-        request = {"max_retries": 0, **params}
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
+        body = {"max_retries": 0, **params}
         optional = {
             "tools": list(tools) if tools else None,
             "tool_choice": tool_choice,
             "api_key": self._api_key,
             "api_base": self._api_base,
         }
-        request |= {name: value for name, value in optional.items() if value is not None}
+        body |= {name: value for name, value in optional.items() if value is not None}
         # Anything but the plain form is handed over as it is: LiteLLM decides about null.
         plain = self.message_form is MessageForm.PLAIN
         sent = request_messages(messages) if plain else messages
-        answer = _completion(model=self.model_id, messages=sent, **request)
+        answer = _completion(model=self.model_id, messages=sent, **body)
         response = chat_response(answer, earlier_calls=calls_so_far(messages))
         cost = (get(answer, "_hidden_params") or {}).get("response_cost")
         if response.usage is not None and cost is not None:
@@ -124,14 +118,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         return self._transport_error(error)
 
     @classmethod
-    def _connect(
-        cls,
-        name: str,
-        endpoint: Endpoint,
-        params: dict[str, object],
-        seed: int | None,
-        cost_calculator: CostCalculator | None,
-    ) -> "LiteLLMModelAdapter":
+    def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "LiteLLMModelAdapter":
         """Check the key; LiteLLM itself reads an answer that is too large before it is refused.
 
         LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
@@ -145,12 +132,12 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
                 raise no_key(" and ".join(keys), provider="litellm", model_id=name)
             key = NO_KEY if keys else None
         takes_seed = "seed" in (library.get_supported_openai_params(name) or ["seed"])
-        if seed is not None and not takes_seed:
+        if settings["seed"] is not None and not takes_seed:
             warn_seed_unused("litellm", name)
-            seed = None
+            settings["seed"] = None
         if endpoint.timeout is not None:
-            params["timeout"] = endpoint.timeout
-        return cls(name, params, key, endpoint.base_url, seed, cost_calculator)
+            settings["default_generation_params"]["timeout"] = endpoint.timeout
+        return cls(name, api_key=key, api_base=endpoint.base_url, **settings)
 
 
 def _is_unread(error: Exception) -> bool:

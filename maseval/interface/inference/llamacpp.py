@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from maseval.interface.inference.chat_completions import (
     FunctionDefinition,
     ToolChoice,
     ToolDefinition,
-    ToolDefinitions,
     as_object,
     calls_so_far,
     chat_response,
@@ -39,7 +39,7 @@ from maseval.interface.inference.chat_completions import (
     request_messages,
     text_of,
 )
-from maseval.interface.inference.provider import ProviderModelAdapter, refuse_endpoint
+from maseval.interface.inference.provider import ModelRequest, ProviderModelAdapter, refuse_endpoint
 
 _BEGUN = re.compile(r'\{\s*"content"\s*:\s*"')
 _EXPLANATION = """\
@@ -54,7 +54,6 @@ To call a tool: {{"tool_calls": [{{"name": "the tool", "arguments": {{...}}}}]}}
 _CACHE_MIB = 2048
 
 _loading = threading.Lock()
-_loaded: dict[tuple[Path, int | None, int], Any] = {}
 
 
 class LlamaCppModelAdapter(ProviderModelAdapter):
@@ -78,13 +77,8 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
         self._server = server
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
         parallel = bool(params.pop("parallel_tool_calls", False))
         schema = answer_schema(tools, tool_choice, parallel=parallel) if tools else None
         if schema is None:
@@ -287,7 +281,9 @@ def from_id(
     """
     extras.load("xllamacpp", extra="llamacpp")
     refuse_endpoint(f"llamacpp/{name}", base_url, api_key, timeout)
-    server = _server(_file(name), threads, context_size)
+    path = _file(name)
+    with _loading:
+        server = _load(path, threads, context_size)
     defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
     return LlamaCppModelAdapter(server, name, defaults, seed, cost_calculator)
 
@@ -317,14 +313,7 @@ def _nearest(path: Path, files: list[Path]) -> str:
     return f"; did you mean 'llamacpp/{alike[0]}'?" if alike else ""
 
 
-def _server(path: Path, threads: int | None, context_size: int) -> Any:
-    key = (path, threads, context_size)
-    with _loading:
-        if key not in _loaded:
-            _loaded[key] = _load(*key)
-        return _loaded[key]
-
-
+@cache
 def _load(path: Path, threads: int | None, context_size: int) -> Any:
     library = extras.load("xllamacpp", extra="llamacpp")
     settings = library.CommonParams()

@@ -7,18 +7,14 @@ from functools import partial
 from typing import Any
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import Params
+from maseval.core.messages import ChatResponse
 from maseval.core.provider_errors import (
     ContentFilterError,
     ProviderError,
 )
-from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
-    ToolChoice,
-    ToolDefinitions,
     calls_so_far,
     chat_response,
     get,
@@ -26,8 +22,9 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
+    ClientModelAdapter,
     Endpoint,
-    ProviderModelAdapter,
+    ModelRequest,
     can_call,
     library_client,
     no_key,
@@ -42,7 +39,7 @@ class UnusableClientError(MASEvalError, TypeError):
     """The object passed as a client cannot be called like one."""
 
 
-class OpenAIModelAdapter(ProviderModelAdapter):
+class OpenAIModelAdapter(ClientModelAdapter):
     """A model behind an ``openai.OpenAI`` client, or behind anything that can be called like one.
 
     The library's clients are used with their own retries disabled. Any other object may have
@@ -51,41 +48,23 @@ class OpenAIModelAdapter(ProviderModelAdapter):
     """
 
     provider = "openai"
-
-    def __init__(
-        self,
-        client: object,
-        model_id: str,
-        default_generation_params: Params | None = None,
-        seed: int | None = None,
-        cost_calculator: CostCalculator | None = None,
-    ) -> None:
-        super().__init__(model_id, default_generation_params, seed, cost_calculator)
-        sdk = sys.modules.get("openai")
-        self._client = client
-        if sdk is not None and isinstance(client, sdk.OpenAI):
-            self._client = client.with_options(max_retries=0)
+    sdk_client = ("openai", "OpenAI")
 
     def gather_config(self) -> dict[str, Any]:
-        config = {**super().gather_config(), "client_type": type(self._client).__name__}
+        config = super().gather_config()
         if settings := _settings(self._client):
             config["client_config"] = settings
         return config
 
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        messages, params, tools, tool_choice = request
         sent = request_messages(messages, self.message_form)
-        request = {"model": self.model_id, "messages": sent, **params}
+        body = {"model": self.model_id, "messages": sent, **params}
         if tools:
-            request["tools"] = list(tools)
+            body["tools"] = list(tools)
         if tool_choice is not None:
-            request["tool_choice"] = tool_choice
-        answer = _method_of(self._client, request)()
+            body["tool_choice"] = tool_choice
+        answer = _method_of(self._client, body)()
         self._check_refusal(answer)
         if isinstance(answer, Mapping) and not {"choices", "error"} & answer.keys():
             return ChatResponse(content=str(answer))
@@ -109,15 +88,8 @@ class OpenAIModelAdapter(ProviderModelAdapter):
         return known or self._transport_error(error)
 
     @classmethod
-    def _connect(
-        cls,
-        name: str,
-        endpoint: Endpoint,
-        params: dict[str, object],
-        seed: int | None,
-        cost_calculator: CostCalculator | None,
-    ) -> "OpenAIModelAdapter":
-        return cls(shared_openai_client(name, endpoint), name, params, seed, cost_calculator)
+    def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "OpenAIModelAdapter":
+        return cls(shared_openai_client(name, endpoint), name, **settings)
 
 
 def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:

@@ -9,6 +9,7 @@ adapter retries: whether a failed request is repeated is decided in one place, t
 import inspect
 import json
 import logging
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -65,6 +66,15 @@ class Endpoint(NamedTuple):
         return given
 
 
+class ModelRequest(NamedTuple):
+    """A request to a model; ``params`` are complete."""
+
+    messages: list[Message]
+    params: dict[str, object]
+    tools: ToolDefinitions | None
+    tool_choice: ToolChoice | None
+
+
 class ProviderModelAdapter(ModelAdapter):
     """A model behind a provider's library; its errors are raised as :class:`ProviderError`.
 
@@ -107,21 +117,19 @@ class ProviderModelAdapter(ModelAdapter):
         parameter.
         """
         endpoint = Endpoint(base_url, api_key, timeout, max_answer_mb)
-        defaults = {**(generation_params or {}), **params}
-        adapter = cls._connect(name, endpoint, defaults, seed, cost_calculator)
+        adapter = cls._connect(
+            name,
+            endpoint,
+            default_generation_params={**(generation_params or {}), **params},
+            seed=seed,
+            cost_calculator=cost_calculator,
+        )
         adapter.max_answer_mb = max_answer_mb
         return adapter
 
     @classmethod
-    def _connect(
-        cls,
-        name: str,
-        endpoint: Endpoint,
-        params: dict[str, object],
-        seed: int | None,
-        cost_calculator: CostCalculator | None,
-    ) -> Self:
-        """Make the client for an endpoint, and the adapter that uses it."""
+    def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> Self:
+        """Make the client for an endpoint, and the adapter with ``settings`` that uses it."""
         raise NotImplementedError
 
     @property
@@ -148,7 +156,7 @@ class ProviderModelAdapter(ModelAdapter):
         params = {name: value for name, value in given.items() if value is not None}
         definitions = cast("ToolDefinitions | None", tools or None)
         try:
-            return self._ask(sendable(messages), params, definitions, tool_choice)
+            return self._ask(ModelRequest(sendable(messages), params, definitions, tool_choice))
         except (ProviderError, UnreadableAnswerError):
             raise
         except Exception as error:
@@ -163,14 +171,8 @@ class ProviderModelAdapter(ModelAdapter):
         return self._refusal_behind(error) or self._translate(error)
 
     @abstractmethod
-    def _ask(
-        self,
-        messages: list[Message],
-        params: dict[str, object],
-        tools: ToolDefinitions | None,
-        tool_choice: ToolChoice | None,
-    ) -> ChatResponse:
-        """Make one request and read the answer; ``params`` are complete and may be changed."""
+    def _ask(self, request: ModelRequest) -> ChatResponse:
+        """Make one request and read the answer; its parameters may be changed."""
 
     @abstractmethod
     def _translate(self, error: Exception) -> ProviderError | None:
@@ -240,6 +242,31 @@ class ProviderModelAdapter(ModelAdapter):
                 return self._error(MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
         return None if kind is None else self._error(kind, _error_text(error))
+
+
+class ClientModelAdapter(ProviderModelAdapter):
+    """A model behind a client of the provider's library, whose own retries are disabled."""
+
+    sdk_client: ClassVar[tuple[str, str] | None] = None
+    """The library and its class of clients, if those retry."""
+
+    def __init__(
+        self,
+        client: object,
+        model_id: str,
+        default_generation_params: Params | None = None,
+        seed: int | None = None,
+        cost_calculator: CostCalculator | None = None,
+    ) -> None:
+        super().__init__(model_id, default_generation_params, seed, cost_calculator)
+        self._client: Any = client
+        library, kind = self.sdk_client or ("", "")
+        sdk = sys.modules.get(library)
+        if sdk is not None and isinstance(client, getattr(sdk, kind)):
+            self._client = client.with_options(max_retries=0)
+
+    def gather_config(self) -> dict[str, Any]:
+        return {**super().gather_config(), "client_type": type(self._client).__name__}
 
 
 def with_extra_body(method: Callable[..., object], request: dict[str, object]) -> dict[str, object]:
