@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,4 +52,5 @@ def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
 
 
 def _cryptography(part: str) -> Any:
-    return load(f"cryptography.{part}", extra="sign", package="cryptography")
+    load("cryptography", extra="sign")
+    return import_module(f"cryptography.{part}")

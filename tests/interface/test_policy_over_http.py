@@ -1,6 +1,5 @@
 """Retries, throttling and early stops, through a real library and a real server on loopback."""
 
-import time
 from itertools import count
 
 import pytest
@@ -53,11 +52,8 @@ def test_a_stormy_provider_is_waited_out(server):
         HELLO,
     )
     model = model_of(server)
-    began = time.monotonic()
 
     assert model.generate("hi") == "Hello"
-
-    assert time.monotonic() - began >= 0.2
     assert [entry.get("error_type") for entry in model.logs] == [
         "RateLimitError",
         "RateLimitError",

@@ -2,7 +2,7 @@
 
 import functools
 import json
-import time
+import threading
 from enum import Enum
 from typing import Literal
 
@@ -161,11 +161,12 @@ def test_a_text_is_read_as_it_is(text, framework):
 
 @in_every_way
 def test_calls_of_one_answer_are_made_in_its_order(clerk, say):
-    visited = []
+    visited, begun = [], [threading.Event() for _ in range(13)]
 
     def visit(number: int) -> str:
-        """Visit a place; the first take longest."""
-        time.sleep((11 - number) / 400)
+        """Visit a place, and leave it only when the next visit had time to begin."""
+        begun[number].set()
+        assert not begun[number + 1].wait(0.02), "two calls overlap"
         visited.append(number)
         return f"seen {number}"
 

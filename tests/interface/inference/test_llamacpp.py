@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import threading
-import time
 
 import pytest
 
@@ -118,10 +117,11 @@ def test_an_answer_that_is_cut_off_says_what_there_is_of_it(model):
 
 @pytest.mark.slow
 def test_an_interrupted_answer_leaves_the_model_as_it_was(model):
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    interruption = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    interruption.start()
     with pytest.raises(KeyboardInterrupt):
         model.generate("Tell me a story")
-        time.sleep(5)  # a fast machine may be done before it is interrupted
+        interruption.join()  # a fast machine may be done before it is interrupted
 
     assert model.generate("Say hello")
 

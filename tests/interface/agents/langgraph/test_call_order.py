@@ -3,15 +3,34 @@ import threading
 
 import pytest
 
-from maseval.interface.agents import langgraph_callbacks as call_order
+from maseval.interface.agents import langgraph_callbacks
 from maseval.interface.agents.langgraph_callbacks import CallOrder
 
 
 @pytest.fixture
 def patient(monkeypatch):
     """However late a thread is started, the order is not given up."""
-    monkeypatch.setattr(call_order, "UNTIL_STARTED", 3600)
-    monkeypatch.setattr(call_order, "UNTIL_FINISHED", 3600)
+    monkeypatch.setattr(langgraph_callbacks, "UNTIL_STARTED", 3600)
+    monkeypatch.setattr(langgraph_callbacks, "UNTIL_FINISHED", 3600)
+
+
+class PassingTime:
+    """Time that passes only while somebody sleeps."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def passing_time(monkeypatch):
+    time = PassingTime()
+    monkeypatch.setattr(langgraph_callbacks, "time", time)
+    return time
 
 
 def make_in_threads(order, call_ids):
@@ -47,21 +66,25 @@ def test_an_id_that_is_used_again_counts_for_the_newer_answer(patient):
     assert make_in_threads(order, ["a", "b"]) == ["b", "a"]
 
 
-def test_a_call_that_never_comes_holds_up_the_others_for_a_moment_only(monkeypatch):
-    monkeypatch.setattr(call_order, "UNTIL_STARTED", 0.05)
+def test_a_call_that_never_comes_holds_up_the_others_for_a_moment_only(passing_time):
     order = CallOrder()
     order.announce(["unknown", "b", "c"])
 
-    assert make_in_threads(order, ["b", "c"]) == ["b", "c"]
+    order.wait("b")
+    order.finish("b")
+    order.wait("c")
+
+    assert passing_time.now == pytest.approx(langgraph_callbacks.UNTIL_STARTED, rel=0.01)
 
 
-def test_a_call_that_never_ends_holds_up_the_others_for_a_while_only(monkeypatch):
-    monkeypatch.setattr(call_order, "UNTIL_FINISHED", 0.05)
+def test_a_call_that_never_ends_holds_up_the_others_for_a_while_only(passing_time):
     order = CallOrder()
     order.announce(["a", "b"])
     order.wait("a")
 
-    assert make_in_threads(order, ["b"]) == ["b"]
+    order.wait("b")
+
+    assert passing_time.now == pytest.approx(langgraph_callbacks.UNTIL_FINISHED, rel=0.01)
 
 
 @pytest.mark.parametrize("ids", [["", ""], [None, None], ["a", "a"], ["a", "b", "a"], []])
